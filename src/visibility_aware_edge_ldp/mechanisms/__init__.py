@@ -1,0 +1,1 @@
+"""Mechanisms: a promise, and the integers that keep it."""

@@ -1,0 +1,46 @@
+"""Coins.
+
+Randomness is an argument of the humblest type: a function from a number of bytes to that many
+bytes. Where real people's bits are answered it is AES-256 in counter mode under a fresh key from
+the operating system; in a simulation the key comes from a seed; in the exact audit it is an
+enumerator. The mechanisms cannot tell which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+Coins = Callable[[int], bytes]
+
+
+def keyed_coins(key: bytes) -> Coins:
+    """The AES-256-CTR keystream of a 32-byte key: the same key gives the same coins."""
+    stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+    return lambda count: stream.update(bytes(count))
+
+
+def secure_coins() -> Coins:
+    """Coins nobody can repeat: a fresh key from the operating system, and a new one after a fork.
+
+    A forked child inherits its parent's keystream; two processes answering with the same coins
+    would undo each other's noise, so the key belongs to one process identity.
+    """
+    owner, stream = os.getpid(), keyed_coins(os.urandom(32))
+
+    def draw(count: int) -> bytes:
+        nonlocal owner, stream
+        if os.getpid() != owner:
+            owner, stream = os.getpid(), keyed_coins(os.urandom(32))
+        return stream(count)
+
+    return draw
+
+
+def seeded_key(seed: int | str, *labels: int | str) -> bytes:
+    """A key for a simulation, one per (seed, labels): experiments repeat, streams never overlap."""
+    text = "\x1f".join(["va-edge-ldp simulation", str(seed), *map(str, labels)])
+    return hashlib.sha256(text.encode()).digest()

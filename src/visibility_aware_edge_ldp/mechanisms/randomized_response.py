@@ -1,0 +1,93 @@
+"""Randomized response on one bit: forward, likelihood, unbiased inverse and variance.  [RR.1-3]"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.channel import Channel
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+
+RESOLUTION = 1 << 64
+_TAIL = 1 << 56
+
+Bits = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """Keep the bit with probability about e^ε/(1 + e^ε), flip it otherwise.
+
+    Its only field is its promise; the integer that is sampled against follows from it.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if 2 * self.threshold >= RESOLUTION:
+            raise BadPrivacyParameter(
+                f"epsilon = {float(self.epsilon):g} is too small to be sampled with 64-bit coins: "
+                "an answer would carry no information. Use an epsilon of at least 1e-18."
+            )
+
+    @cached_property
+    def threshold(self) -> int:
+        """T: a bit is flipped when a uniform 64-bit integer is below T.  [RR.1]
+
+        Rounded up, so that the loss of what is really sampled never exceeds ε.
+        """
+        context = Context(prec=80)
+        exponent = context.divide(Decimal(self.epsilon.numerator), Decimal(self.epsilon.denominator))
+        if exponent > 100:
+            return 1
+        ideal = context.divide(Decimal(RESOLUTION), context.add(1, context.exp(exponent)))
+        # The margin exceeds the decimal rounding error by far and a unit of T by far less.
+        return int(context.add(ideal, Decimal("1e-30"))) + 1
+
+    @property
+    def flip(self) -> Fraction:
+        """The exact probability of a flipped answer."""
+        return Fraction(self.threshold, RESOLUTION)
+
+    @property
+    def keep(self) -> Fraction:
+        """The exact probability of a true answer."""
+        return 1 - self.flip
+
+    def randomize(self, bits: Bits, coins: Coins) -> Bits:
+        """One randomized answer per bit."""
+        return bits ^ self.flips(bits.size, coins)
+
+    def flips(self, count: int, coins: Coins) -> Bits:
+        """Which of ``count`` bits to flip; looks at no bit.  [RR.2]
+
+        One byte decides 255 cases of 256; a byte equal to T's leading byte draws the other seven.
+        """
+        head, tail = divmod(self.threshold, _TAIL)
+        first = np.frombuffer(coins(count), dtype=np.uint8)
+        flips = first < head
+        ties = np.flatnonzero(first == head)
+        flips[ties] = _seven_byte_words(coins(7 * ties.size)) < tail
+        return flips
+
+    def likelihood(self, answer: int, bit: int) -> Fraction:
+        """The probability of this answer given this bit."""
+        return self.keep if answer == bit else self.flip
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The same as a channel with outcomes 0 and 1: its scores are the unbiased inverse."""
+        zero, one = ((self.likelihood(0, bit), self.likelihood(1, bit)) for bit in (0, 1))
+        return Channel(zero, one)
+
+
+def _seven_byte_words(drawn: bytes) -> npt.NDArray[np.uint64]:
+    padded = np.zeros((len(drawn) // 7, 8), dtype=np.uint8)
+    padded[:, 1:] = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, 7)
+    return padded.view(">u8")[:, 0].astype(np.uint64)

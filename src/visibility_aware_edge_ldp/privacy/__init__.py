@@ -1,0 +1,1 @@
+"""What a promise is: relations, guarantees, and how promises add up."""

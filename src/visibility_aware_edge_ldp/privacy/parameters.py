@@ -1,0 +1,45 @@
+"""Epsilon and delta as exact numbers: what a user types is what is promised."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from numbers import Rational, Real
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+
+Number = Fraction | float | int | str
+
+
+def exact(value: Number, what: str) -> Fraction:
+    """The decimal number that was written: 0.1 means one tenth, not the nearest binary fraction."""
+    if isinstance(value, bool) or not isinstance(value, (Real, str)):
+        raise BadPrivacyParameter(f"{what} must be a number such as 1 or 0.5; got {value!r}.")
+    try:
+        # repr of a float is the shortest decimal that names it, which is what the user wrote.
+        return Fraction(value) if isinstance(value, Rational) else Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        raise BadPrivacyParameter(f"{what} must be a finite number such as 1 or 0.5; got {value!r}.") from error
+
+
+def exact_epsilon(value: Number, what: str = "epsilon") -> Fraction:
+    """A positive, finite epsilon."""
+    epsilon = exact(value, what)
+    if epsilon <= 0:
+        raise BadPrivacyParameter(f"{what} must be above 0; got {value}. Values from 0.1 to 4 are usual.")
+    return epsilon
+
+
+def exact_delta(value: Number, what: str = "delta") -> Fraction:
+    """A delta in [0, 1)."""
+    delta = exact(value, what)
+    if not 0 <= delta < 1:
+        raise BadPrivacyParameter(f"{what} must be at least 0 and below 1; got {value}. 1e-6 is usual, 0 is pure.")
+    return delta
+
+
+def exact_share(value: Number, what: str) -> Fraction:
+    """A fraction in [0, 1]."""
+    share = exact(value, what)
+    if not 0 <= share <= 1:
+        raise BadPrivacyParameter(f"{what} must be between 0 and 1; got {value}.")
+    return share
