@@ -1,0 +1,1 @@
+"""What everybody may know: policies, public views, surveys, reports."""

@@ -1,0 +1,107 @@
+"""Rules over public attributes: "same department is public", "both open is public"."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Ends, Names, _refuse_strangers
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+KINDS = {
+    "same": "both ends have the same value of",
+    "both": "both ends have the given value of",
+    "any": "at least one end has the given value of",
+    "differ": "the ends have different values of",
+}
+
+
+@dataclass(frozen=True)
+class AttributeRule:
+    """One line of a policy: when ``kind`` holds for ``column`` (and ``value``), the class is ``visibility``."""
+
+    kind: str
+    column: str
+    visibility: Visibility
+    value: Hashable = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadPolicy(f"{self.kind!r} is not a kind of rule; use one of {', '.join(KINDS)}.")
+
+    def __str__(self) -> str:
+        tail = f" = {self.value}" if self.kind in ("both", "any") else ""
+        return f"{self.visibility} when {KINDS[self.kind]} {self.column}{tail}"
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The first rule that holds decides; a missing value (None) never matches."""
+
+    table: Mapping[Hashable, Mapping[str, Hashable]] = field(repr=False)
+    rules: tuple[AttributeRule, ...]
+    otherwise: Visibility = Visibility.PRIVATE
+
+    def bind(self, names: Names) -> BoundRule:
+        _refuse_strangers(self.table, names)
+        codes = {rule.column: self._codes(rule.column, names) for rule in self.rules}
+
+        def classes(u: Ends, v: Ends) -> Classes:
+            result = np.full(u.shape, self.otherwise, dtype=np.uint8)
+            # Backwards, so that the first rule that holds has the last word.
+            for rule in reversed(self.rules):
+                numbered, place = codes[rule.column]
+                result[_holds(rule, numbered[u], numbered[v], place.get(rule.value, -2))] = rule.visibility
+            return result
+
+        return classes
+
+    def _codes(self, column: str, names: Names) -> tuple[npt.NDArray[np.int64], dict[Hashable, int]]:
+        values = [self.table.get(name, {}).get(column) for name in names]
+        if all(value is None for value in values):
+            raise BadPolicy(f"No node has a value in the column {column!r} that a rule of the policy uses.")
+        place = {value: i for i, value in enumerate(dict.fromkeys(v for v in values if v is not None))}
+        return np.array([place.get(value, -1) for value in values], dtype=np.int64), place
+
+    def describe(self) -> dict[str, Any]:
+        columns = sorted({rule.column for rule in self.rules})
+        rows = {str(name): [str(row.get(column)) for column in columns] for name, row in self.table.items()}
+        return {
+            "kind": "attributes",
+            "columns": columns,
+            "rows": dict(sorted(rows.items())),
+            "rules": [[rule.kind, rule.column, str(rule.value), str(rule.visibility)] for rule in self.rules],
+            "otherwise": str(self.otherwise),
+        }
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.rules)) + f"; otherwise {self.otherwise}"
+
+
+def _holds(rule: AttributeRule, a: Ends, b: Ends, wanted: int) -> npt.NDArray[np.bool_]:
+    if rule.kind == "same":
+        return (a == b) & (a >= 0)
+    if rule.kind == "differ":
+        return (a != b) & (a >= 0) & (b >= 0)
+    if rule.kind == "both":
+        return (a == wanted) & (b == wanted)
+    return (a == wanted) | (b == wanted)
+
+
+def parse_rules(lines: Sequence[AttributeRule | Mapping[str, Any]]) -> tuple[AttributeRule, ...]:
+    """Rules from tables such as ``{"same": "department", "class": "public"}``."""
+    if not lines:
+        raise BadPolicy("A policy over attributes needs at least one rule, such as {'same': 'school', 'class': 'public'}.")
+    return tuple(line if isinstance(line, AttributeRule) else _parse(line) for line in lines)
+
+
+def _parse(line: Mapping[str, Any]) -> AttributeRule:
+    kinds = [kind for kind in KINDS if kind in line]
+    if len(kinds) != 1 or "class" not in line:
+        raise BadPolicy(f"The rule {dict(line)!r} needs one of {', '.join(KINDS)} and a class.")
+    return AttributeRule(kinds[0], str(line[kinds[0]]), Visibility.of(line["class"]), line.get("value"))

@@ -1,0 +1,100 @@
+"""The survey: the public question, its mechanisms, rounds and price."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.channel import Channel
+from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+
+@dataclass(frozen=True)
+class PositionSurvey:
+    """Every non-public position answers once per round by randomized response.
+
+    ``shares`` splits epsilon over the rounds. Round 2 asks only where round 1 answered 1.
+    """
+
+    roster: str
+    nodes: int
+    policy: str
+    epsilon: Fraction
+    shares: tuple[Fraction, ...] = (Fraction(1),)
+
+    def __post_init__(self) -> None:
+        if len(self.shares) not in (1, 2) or any(share <= 0 for share in self.shares) or sum(self.shares) != 1:
+            raise BadPrivacyParameter(
+                "Epsilon is split over one or two rounds, by positive shares that sum to 1; "
+                f"got {', '.join(map(str, self.shares))}."
+            )
+        for visibility in NON_PUBLIC:
+            self.channel(visibility)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.shares)
+
+    def mechanism(self, visibility: Visibility, round_number: int) -> RandomizedResponse:
+        """What a position of this class answers with in this round (1 or 2)."""
+        return RandomizedResponse(self.round_price(visibility, round_number))
+
+    def round_price(self, visibility: Visibility, round_number: int) -> Fraction:
+        """The loss of one round for one edge of this class."""
+        return visibility.multiplier * self.epsilon * self.shares[round_number - 1]
+
+    def channel(self, visibility: Visibility) -> Channel:
+        """All rounds together, as one channel: outcomes 0 and 1, or 0, 10 and 11."""
+        channel = self.mechanism(visibility, 1).channel
+        return channel.refined(1, self.mechanism(visibility, 2).channel) if self.rounds == 2 else channel
+
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of the survey in canonical JSON, integers and strings only."""
+        thresholds = [
+            {str(kind): str(self.mechanism(kind, number).threshold) for kind in NON_PUBLIC}
+            for number in range(1, self.rounds + 1)
+        ]
+        content = {
+            "format": "va-edge-ldp survey 1",
+            "trust": "position",
+            "roster": self.roster,
+            "nodes": self.nodes,
+            "policy": self.policy,
+            "flip thresholds out of 2^64, per round": thresholds,
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What the survey costs: one release per round, priced per class."""
+        return tuple(
+            Release(
+                self.identity,
+                number,
+                tuple((kind, Guarantee(OneEdge, self.round_price(kind, number))) for kind in NON_PUBLIC[::-1]),
+            )
+            for number in range(1, self.rounds + 1)
+        )
+
+
+def position_survey(
+    view: PublicView, epsilon: Number, rounds: int = 1, first_share: Number = Fraction(1, 2)
+) -> PositionSurvey:
+    """A survey of all non-public positions of a public view."""
+    if rounds not in (1, 2):
+        raise BadPrivacyParameter(f"A survey has 1 or 2 rounds; got {rounds}.")
+    first = exact_epsilon(first_share, "the first round's share of epsilon")
+    shares = (Fraction(1),) if rounds == 1 else (first, 1 - first)
+    return PositionSurvey(view.roster_digest, view.n, view.policy.digest, exact_epsilon(epsilon), shares)

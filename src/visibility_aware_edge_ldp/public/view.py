@@ -1,0 +1,74 @@
+"""The public view: what everybody knows of every position."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
+from visibility_aware_edge_ldp.public.rules import Names
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+Octets = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicView:
+    """The roster, the policy, and the edges at public positions; every other public position is empty."""
+
+    names: Names = field(repr=False)
+    policy: VisibilityPolicy
+    edges: npt.NDArray[np.int32] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.edges) and (self.classes.of(self.edges[:, 0], self.edges[:, 1]) != Visibility.PUBLIC).any():
+            raise BadPolicy("A public view may hold edges at PUBLIC positions only.")
+
+    @property
+    def n(self) -> int:
+        return len(self.names)
+
+    @property
+    def positions(self) -> int:
+        """How many positions there are, of all classes."""
+        return position_count(self.n)
+
+    @cached_property
+    def classes(self) -> BoundPolicy:
+        """The class of any position."""
+        return self.policy.bind(self.names)
+
+    @cached_property
+    def class_bits(self) -> dict[Visibility, Octets]:
+        """For each class, one packed bit a position: two or three bits a position in all."""
+        return {kind: np.concatenate(parts) for kind, parts in self._class_parts().items()}
+
+    def _class_parts(self) -> dict[Visibility, list[Octets]]:
+        parts: dict[Visibility, list[Octets]] = {kind: [np.empty(0, np.uint8)] for kind in Visibility}
+        for start in range(0, self.positions, TILE):
+            classes = self.classes.range(start, min(TILE, self.positions - start))
+            for kind in Visibility:
+                parts[kind].append(np.packbits(classes == kind, bitorder="little"))
+        return parts
+
+    @cached_property
+    def class_sizes(self) -> dict[Visibility, int]:
+        """How many positions each class has."""
+        return {kind: int(np.bitwise_count(bits).sum(dtype=np.int64)) for kind, bits in self.class_bits.items()}
+
+    @cached_property
+    def edge_numbers(self) -> Ints:
+        """The numbers of the public edges, sorted."""
+        return np.sort(numbers(self.n, self.edges[:, 0], self.edges[:, 1]))
+
+    @cached_property
+    def roster_digest(self) -> str:
+        """SHA-256 of the node names in order."""
+        text = "\x1f".join(map(str, self.names))
+        return hashlib.sha256(text.encode()).hexdigest()
