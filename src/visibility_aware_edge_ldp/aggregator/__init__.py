@@ -1,0 +1,1 @@
+"""The untrusted side: sees surveys, reports and public views, never a private bit."""

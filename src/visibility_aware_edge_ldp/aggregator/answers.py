@@ -1,0 +1,129 @@
+"""Answers: the estimates of one collection, their bill and their certificate."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.privacy.relation import OneEdge, Relation
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is promised, to whom, against whom, and under which assumptions."""
+
+    trust: str
+    trust_words: str
+    bill: Bill
+    policy: str
+    classes: Mapping[str, int]
+    response: Mapping[str, float]
+    assumptions: tuple[str, ...]
+    simulated: bool
+    relation: type[Relation] = OneEdge
+
+    def lines(self) -> list[str]:
+        """The certificate in sentences."""
+        positions = ", ".join(f"{count:,} {name}" for name, count in self.classes.items())
+        lost = [f"{name} {rate:.1%}" for name, rate in self.response.items() if rate < 1]
+        return [
+            f"Trust model {self.trust}: {self.trust_words}",
+            f"Promise, {self.relation.words}:",
+            *(f"  an edge at a {name} position loses at most {price}" for name, price in self.bill.items()),
+            "  an edge at a PUBLIC position is not protected: everybody knows it",
+            f"Policy: {self.policy}.",
+            f"Positions: {positions}.",
+            *([f"Response: {', '.join(lost)}; the others are assumed to have stayed away whatever their bits."] if lost else []),
+            *(f"Assumes that {text}." for text in self.assumptions),
+            *(["Simulation, not private: the coins came from a seed that can be typed again."] if self.simulated else []),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "trust": self.trust,
+            "relation": self.relation.__name__,
+            "loss_per_edge": {
+                str(name): {"epsilon": float(price.epsilon), "delta": float(price.delta)}
+                for name, price in self.bill.items()
+            },
+            "policy": self.policy,
+            "positions": dict(self.classes),
+            "response": dict(self.response),
+            "assumptions": list(self.assumptions),
+            "simulation_not_private": self.simulated,
+        }
+
+
+class Answers(Mapping[str, Estimate]):
+    """Estimates by the name of their statistic."""
+
+    def __init__(self, estimates: Mapping[str, Estimate], certificate: Certificate) -> None:
+        self._estimates, self.certificate = dict(estimates), certificate
+
+    def __getitem__(self, statistic: str) -> Estimate:
+        return self._estimates[statistic]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._estimates)
+
+    def __len__(self) -> int:
+        return len(self._estimates)
+
+    @property
+    def bill(self) -> Bill:
+        """The total loss per class of all that these answers were made from."""
+        return Bill(release for estimate in self.values() for release in estimate.releases)
+
+    def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
+        """(statistic, estimate, standard error, interval) as texts; an array is told by its size."""
+        return [_row(estimate, level) for estimate in self.values()]
+
+    def __str__(self) -> str:
+        table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
+        widths = [max(len(row[i]) for row in table) for i in range(4)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+            for row in table
+        ]
+        lines.insert(1, "-" * len(lines[0]))
+        return "\n".join([*lines, "", str(self.certificate)])
+
+    def __repr__(self) -> str:
+        return f"<Answers: {', '.join(self)}; {self.bill}>"
+
+    def _repr_html_(self) -> str:
+        cells = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows())
+        head = "<tr><th>statistic</th><th>estimate</th><th>± s.e.</th><th>95 % interval</th></tr>"
+        return f"<table>{head}{cells}</table><pre>{html.escape(str(self.certificate))}</pre>"
+
+    def as_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "estimates": {name: estimate.as_dict(level) for name, estimate in self.items()},
+            "certificate": self.certificate.as_dict(),
+        }
+
+
+def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
+    if isinstance(estimate.value, np.ndarray):
+        size = f"{len(estimate.value):,} values"
+        return estimate.statistic, size, f"{float(np.mean(estimate.standard_error)):,.3g} on average", "see .interval()"
+    low, high = estimate.interval(level)
+    if np.isnan(estimate.variance):
+        return estimate.statistic, number(estimate.value), "none", "none"
+    return estimate.statistic, number(estimate.value), number(estimate.standard_error), f"[{number(low)}, {number(high)}]"
+
+
+def number(value: Any) -> str:
+    """A number as people read it: whole when large, four digits when small."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4g}"

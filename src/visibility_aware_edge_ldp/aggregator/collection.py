@@ -1,0 +1,139 @@
+"""A collection of POSITION reports: empty, absorb, absorb, …, scores.  [AGGREGATE.1]"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, symmetrise, word_count
+from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.report import PositionReport, unpack
+from visibility_aware_edge_ldp.public.survey import PositionSurvey
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.subgraphs.scores import Scores
+
+_BAND = 512
+
+
+class PositionCollection:
+    """All that has arrived for one survey, one packed bit a position for each thing known of it."""
+
+    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
+        if (survey.roster, survey.policy) != (view.roster_digest, view.policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
+        self.survey, self.view = survey, view
+        size = (view.positions + 7) // 8
+        self._answered = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
+        self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
+        self._seen: set[str] = set()
+
+    def absorb(self, report: PositionReport) -> None:
+        """Take a report in. The same report again changes nothing; a second answer is refused."""
+        if report.digest in self._seen:
+            return
+        place, answered, ones = self._checked(report)
+        index = report.round - 1
+        self._answered[index][place] |= answered
+        self._ones[index][place] |= ones
+        self._seen.add(report.digest)
+
+    def _checked(self, report: PositionReport) -> tuple[slice, Octets, Octets]:
+        if report.survey != self.survey.identity or not 1 <= report.round <= self.survey.rounds:
+            raise ProtocolViolation("A report for another survey or another round was sent here.")
+        if report.start + report.count > self.view.positions:
+            raise ProtocolViolation(f"A report names positions beyond the last, {self.view.positions - 1}.")
+        place, answered = _aligned(report.start, report.count, report.answered)
+        _, ones = _aligned(report.start, report.count, report.ones)
+        index = report.round - 1
+        if (answered & self.view.class_bits[Visibility.PUBLIC][place]).any():
+            raise ProtocolViolation("A report answers for public positions, which are not asked.")
+        if (answered & self._answered[index][place]).any():
+            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
+        if index and (ones & ~self._ones[0][place]).any():
+            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        return place, answered, ones
+
+    @property
+    def complete(self) -> Octets:
+        """The positions that took part in every round; only they are used.  [CHANNEL.5]"""
+        return np.bitwise_and.reduce(self._answered)
+
+    def response_rates(self) -> dict[Visibility, float]:
+        """The share of each non-public class that took part in every round; 1 for an empty class."""
+        complete, sizes = self.complete, self.view.class_sizes
+        answers = {kind: _ones_in(complete & self.view.class_bits[kind]) for kind in NON_PUBLIC}
+        return {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+
+    def nested(self, kind: Visibility) -> list[Octets]:
+        """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
+        held = self.complete & self.view.class_bits[kind]
+        return [held, *(held & ones for ones in self._ones)]
+
+    def public_edges(self) -> Octets:
+        """The public edges, one packed bit a position."""
+        flat = np.zeros((self.view.positions + 7) // 8, np.uint8)
+        numbers = self.view.edge_numbers
+        np.bitwise_or.at(flat, numbers >> 3, np.uint8(1) << (numbers & 7).astype(np.uint8))
+        return flat
+
+    def scores(self) -> Scores:
+        """The unbiased score of every position, as planes.  [AGGREGATE.1]"""
+        groups: list[tuple[list[Octets], list[float]]] = []
+        if len(self.view.edges):
+            groups.append(([self.public_edges()], [1.0]))
+        for kind, rate in self.response_rates().items():
+            if not rate:
+                raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
+            if self.view.class_sizes[kind]:
+                groups.append((self.nested(kind), [float(v) / rate for v in self.survey.channel(kind).scores]))
+        return scores_of(groups, self.view.n)
+
+
+def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
+    """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
+    flats = [flat for bits, _ in groups for flat in bits]
+    planes = np.array([plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
+    values = np.array([value for _, scores in groups for value in scores])
+    positions = n * (n - 1) // 2
+    full = next((i for i, flat in enumerate(flats) if _ones_in(flat) == positions), None)
+    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), full)
+
+
+def plane_of(flat: Octets, n: int) -> Words:
+    """One packed bit a position, in canonical order, as a symmetric plane."""
+    upper = np.empty((n, word_count(n)), dtype=np.uint64)
+    for top in range(0, n, _BAND):
+        bottom = min(top + _BAND, n)
+        start, stop = row_start(n, top), row_start(n, bottom)
+        octets = flat[start >> 3 : (stop + 7) >> 3]
+        bits = np.unpackbits(octets, bitorder="little")[start & 7 : (start & 7) + stop - start]
+        rows = np.zeros((bottom - top, n), dtype=np.bool_)
+        rows[np.arange(n)[None, :] > np.arange(top, bottom)[:, None]] = bits
+        upper[top:bottom] = pack_rows(rows, n)
+    return symmetrise(upper, n)
+
+
+def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
+    """Within a class planes are nested: outcome i lies in its first i + 1 planes."""
+    size = sum(groups)
+    member = np.zeros((size, size), dtype=np.bool_)
+    first = 0
+    for length in groups:
+        member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
+        first += length
+    return member
+
+
+def _aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
+    """Packed bits shifted to where they belong in the flat array, and the bytes they belong to."""
+    place = slice(start >> 3, (start + count + 7) >> 3)
+    if start % 8 == 0:
+        return place, np.frombuffer(packed, np.uint8)
+    shifted = np.concatenate([np.zeros(start % 8, np.bool_), unpack(packed, count)])
+    return place, np.packbits(shifted, bitorder="little")
+
+
+def _ones_in(octets: Octets) -> int:
+    return int(np.bitwise_count(octets).sum(dtype=np.int64))

@@ -1,0 +1,128 @@
+"""POSITION: every statistic from one collection.  [AGGREGATE.1-3]"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection, plane_of
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.kernels.bitset import row_sums
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.subgraphs import cycles, degree_distribution, edges, pairs, stars, triangles
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
+from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
+
+_NEEDS_PAIRS = {"triangles": triangles.triangle_sums, "four_cycles": cycles.cycle_sums}
+
+
+def estimate(collection: PositionCollection, statistics: Sequence[str]) -> dict[str, Estimate]:
+    """Estimates of these statistics, all from the same reports: one price for all."""
+    wanted = check_statistics(statistics, collection.view.n)
+    estimator = _Estimator(collection, wanted)
+    return {statistic: estimator.one(statistic) for statistic in wanted}
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimator:
+    """Shares the scores and the sums over pairs between statistics."""
+
+    collection: PositionCollection
+    wanted: tuple[str, ...]
+
+    def one(self, statistic: str) -> Estimate:
+        k = star_size(statistic)
+        if k is not None:
+            return self._normal(statistic, *stars.stars(self.scores, k))
+        special = {
+            "degrees": self._degrees,
+            "max_degree": self._max_degree,
+            "degree_histogram": self._histogram,
+            "transitivity": self._transitivity,
+        }
+        if statistic in special:
+            return special[statistic]()
+        plain = {
+            "edges": lambda: edges.edges(self.scores),
+            "triangles": lambda: triangles.triangles(self.pair_sums["triangles"]),
+            "four_cycles": lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"]),
+        }
+        return self._normal(statistic, *plain[statistic]())
+
+    @cached_property
+    def scores(self) -> Scores:
+        return self.collection.scores()
+
+    @cached_property
+    def pair_sums(self) -> dict[str, pairs.Sums]:
+        """One pass over all pairs for everything that needs it."""
+        names = {"triangles" if name == "transitivity" else name for name in self.wanted} & _NEEDS_PAIRS.keys()
+        flat = pairs.sum_over_pairs(
+            self.scores,
+            lambda block: {f"{n}/{key}": value for n in names for key, value in _NEEDS_PAIRS[n](block).items()},
+        )
+        return {
+            name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}
+            for name in names
+        }
+
+    def _normal(self, statistic: str, value: float, variance: float) -> Estimate:
+        return Estimate(statistic, value, max(variance, 0.0), self.collection.survey.releases)
+
+    def _degrees(self) -> Estimate:
+        value, variance = edges.degrees(self.scores)
+        releases, names = self.collection.survey.releases, self.collection.view.names
+        return Estimate("degrees", value, np.maximum(variance, 0.0), releases, labels=names)
+
+    @cached_property
+    def degree_bounds(self) -> tuple[Floats, Floats]:
+        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
+        view = self.collection.view
+        public_degree = np.bincount(view.edges.ravel(), minlength=view.n).astype(np.float64)
+        return public_degree, public_degree + (view.n - 1 - public_positions(self.collection))
+
+    def _max_degree(self) -> Estimate:
+        noisy, variance = edges.degrees(self.scores)
+        found = degree_distribution.max_degree(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
+        releases = self.collection.survey.releases
+        return Estimate(
+            "max_degree", found.value, found.standard_error**2, releases, unbiased=False, limits=found.interval
+        )
+
+    def _histogram(self) -> Estimate:
+        noisy, variance = edges.degrees(self.scores)
+        found = degree_distribution.histogram(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
+        bins = [(int(low), int(high) - 1) for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
+        return Estimate(
+            "degree_histogram",
+            found.counts,
+            found.standard_errors**2,
+            self.collection.survey.releases,
+            labels=bins,
+            unbiased=False,
+            limits=found.interval,
+        )
+
+    def _transitivity(self) -> Estimate:
+        """3T/S₂ with the delta method.  [AGGREGATE.3]"""
+        triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
+        wedge, wedge_variance = stars.stars(self.scores, 2)
+        shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
+        releases = self.collection.survey.releases
+        if wedge <= 0:
+            return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
+        ratio = triangle / wedge
+        variance = 9 * (triangle_variance - 2 * ratio * shared + ratio**2 * wedge_variance) / wedge**2
+        return Estimate("transitivity", 3 * ratio, max(variance, 0.0), releases, unbiased=False)
+
+
+def public_positions(collection: PositionCollection) -> npt.NDArray[np.int64]:
+    """How many public positions each node has, edges or not."""
+    view = collection.view
+    if not view.class_sizes[Visibility.PUBLIC]:
+        return np.zeros(view.n, dtype=np.int64)
+    return row_sums(plane_of(view.class_bits[Visibility.PUBLIC], view.n))

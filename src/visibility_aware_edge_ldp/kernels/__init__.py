@@ -1,0 +1,1 @@
+"""The inner loops: packed bits and counts of shared neighbours."""

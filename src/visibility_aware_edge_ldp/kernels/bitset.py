@@ -1,0 +1,62 @@
+"""Square bit matrices, one packed row of 64-bit words a node.
+
+A *plane* is a symmetric n × n bit matrix with an empty diagonal. Planes are built from upper
+triangles, tile by tile, so that an n × n array of bytes never exists.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Bits = npt.NDArray[np.bool_]
+TILE = 1024
+
+
+def word_count(n: int) -> int:
+    """Words in a row of n bits."""
+    return (n + 63) // 64
+
+
+def pack_rows(rows: Bits, n: int) -> Words:
+    """Boolean rows of n columns as packed rows."""
+    padded = np.zeros((len(rows), word_count(n) * 8), dtype=np.uint8)
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8")
+
+
+def unpack_rows(rows: Words, n: int, first: int = 0) -> Bits:
+    """Packed rows as boolean rows, columns ``first`` to n."""
+    skip = first // 8
+    octets = np.ascontiguousarray(rows).view(np.uint8)[:, skip:]
+    return np.unpackbits(octets, axis=1, count=n - skip * 8, bitorder="little")[:, first - skip * 8 :].view(np.bool_)
+
+
+def symmetrise(upper: Words, n: int) -> Words:
+    """Add the mirror image of an upper triangle, in place."""
+    for top in range(0, n, TILE):
+        band = unpack_rows(upper[top : top + TILE], n, top)
+        for left in range(top, n, TILE):
+            tile = band[:, left - top : left - top + TILE].T
+            word = top // 64
+            mirrored = pack_rows(np.ascontiguousarray(tile), tile.shape[1])
+            upper[left : left + TILE, word : word + mirrored.shape[1]] |= mirrored
+    return upper
+
+
+def row_sums(plane: Words) -> npt.NDArray[np.int64]:
+    """How many ones each row has."""
+    return np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
+
+
+def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
+    """For each row of ``left`` and each of ``right``: how many columns hold a one in both.
+
+    The plain twin of the compiled kernel; both give the same integers.
+    """
+    counts = np.empty((len(left), len(right)), dtype=np.int32)
+    for i, row in enumerate(left):
+        counts[i] = np.bitwise_count(row & right).sum(axis=1, dtype=np.int32)
+    return counts

@@ -1,0 +1,4 @@
+"""Subgraph counts as multilinear polynomials of the positions' scores.
+
+One formula, two readers: on true bits it is the oracle, on unbiased scores the unbiased estimator.
+"""

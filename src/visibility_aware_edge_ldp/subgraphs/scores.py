@@ -1,0 +1,82 @@
+"""A score for every position, kept as a few bit planes.
+
+A position's outcome is one of a handful of *symbols*; its score depends on the symbol alone, and is
+0 for a public position without an edge and for one that did not answer. Symbol s is held by the
+planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted sum of planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.kernels.bitset import Words, row_sums, unpack_rows
+
+Floats = npt.NDArray[np.float64]
+ScoreFunction = Callable[[Floats], Floats]
+
+
+def score(value: Floats) -> Floats:
+    """ê itself: its mean is the bit."""
+    return value
+
+
+def spread(value: Floats) -> Floats:
+    """ê² − ê: its mean is the variance of ê, because a bit is its own square.  [CHANNEL.2]"""
+    return value * value - value
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of all positions of n nodes.
+
+    Parameters
+    ----------
+    planes
+        (K, n, words) packed symmetric planes.
+    values
+        The score of each of the K symbols that is not 0.
+    member
+        (K, K) booleans: symbol s is held by plane k. Unit triangular after sorting, hence invertible.
+    full
+        The index of a plane that holds every position, if there is one: its counts need no counting.
+    """
+
+    n: int
+    planes: Words = field(repr=False)
+    values: Floats
+    member: npt.NDArray[np.bool_]
+    full: int | None = None
+
+    def weights(self, function: ScoreFunction) -> Floats:
+        """The planes' weights that give this function of the score."""
+        if not len(self.values):
+            return np.empty(0)
+        return np.linalg.solve(self.member.astype(np.float64), function(self.values))
+
+    @cached_property
+    def plane_degrees(self) -> npt.NDArray[np.int64]:
+        """(K, n): how many ones each node has in each plane."""
+        return np.stack([row_sums(plane) for plane in self.planes]) if len(self.planes) else np.zeros((0, self.n), int)
+
+    @cached_property
+    def symbol_counts(self) -> Floats:
+        """(K, n): how many positions of each node have each symbol."""
+        counts: Floats = np.linalg.solve(self.member.T.astype(np.float64), self.plane_degrees.astype(np.float64))
+        return counts.round()
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+        return self.weights(function) @ self.plane_degrees
+
+    def rows(self, chosen: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The scores in these rows, in single precision."""
+        total: npt.NDArray[np.float32] | None = None
+        for weight, plane in zip(self.weights(score).astype(np.float32), self.planes, strict=True):
+            part = unpack_rows(plane[chosen], self.n) * weight
+            total = part if total is None else np.add(total, part, out=total)
+        return np.zeros((len(self.planes[0][chosen]), self.n), np.float32) if total is None else total

@@ -1,0 +1,68 @@
+"""k-stars: the elementary symmetric polynomial of each node's scores.  [COUNTS.2]"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+
+from visibility_aware_edge_ldp.kernels.bitset import TILE, unpack_rows
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, spread
+
+
+def stars(scores: Scores, k: int) -> tuple[float, float]:
+    """The number of k-stars and its variance."""
+    symmetric = elementary(scores, 2 * k)
+    value = float(symmetric[k].sum())
+    return value, float(_centre_variance(symmetric, k).sum()) + _shared_variance(scores, symmetric, k)
+
+
+def elementary(scores: Scores, order: int) -> Floats:
+    """(order + 1, n): e_0 … e_order of each node's scores, by Newton's identities."""
+    counts, values = scores.symbol_counts, scores.values
+    powers = [values**i @ counts for i in range(order + 1)]
+    result = np.zeros((order + 1, scores.n))
+    result[0] = 1
+    for j in range(1, order + 1):
+        result[j] = sum((-1) ** (i - 1) * result[j - i] * powers[i] for i in range(1, j + 1)) / j
+    return result
+
+
+def _centre_variance(symmetric: Floats, k: int) -> Floats:
+    """e_k² minus the unbiased estimate of C(d, k)², node by node.  [COUNTS.3]"""
+    square = sum(
+        symmetric[j] * (factorial(j) / (factorial(j - k) ** 2 * factorial(2 * k - j))) for j in range(k, 2 * k + 1)
+    )
+    return symmetric[k] ** 2 - square
+
+
+def _shared_variance(scores: Scores, symmetric: Floats, k: int) -> float:
+    """Twice the covariance of the stars at the two ends of each position.  [COUNTS.3]"""
+    total = 0.0
+    for index, value in enumerate(scores.values):
+        without = _without(symmetric, value, k - 1)
+        held = _symbol_form(scores, index, without)
+        total += 2 * float(spread(np.array(value))) * held
+    return total
+
+
+def _without(symmetric: Floats, value: float, order: int) -> Floats:
+    """e_order of each node's scores with one score of this value taken away."""
+    result = np.ones_like(symmetric[0])
+    for j in range(1, order + 1):
+        result = symmetric[j] - value * result
+    return result
+
+
+def _symbol_form(scores: Scores, symbol: int, vector: Floats) -> float:
+    """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
+    weights = np.linalg.solve(scores.member.astype(np.float64), np.eye(len(scores.values))[symbol])
+    return float(sum(w * _form(plane, scores.n, vector) for w, plane in zip(weights, scores.planes, strict=True) if w))
+
+
+def _form(plane: np.ndarray, n: int, vector: Floats) -> float:  # type: ignore[type-arg]
+    total = 0.0
+    for start in range(0, n, TILE):
+        rows = unpack_rows(plane[start : start + TILE], n)
+        total += float(vector[start : start + TILE] @ (rows @ vector))
+    return total / 2
