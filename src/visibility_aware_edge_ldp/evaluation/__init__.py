@@ -1,0 +1,1 @@
+"""Where truth and estimates meet: errors, coverage, comparisons, reports."""

@@ -1,0 +1,154 @@
+"""``va.evaluate``: repeat an estimate many times and compare it with the truth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.answers import Answers, number
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics
+from visibility_aware_edge_ldp.truth.statistics import exact
+
+Truth = float | npt.NDArray[np.float64]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One statistic at one epsilon, over all trials.
+
+    ``truth``, ``mean_estimate`` and ``standard_deviation`` are NaN for statistics that are arrays, whose
+    error is Σ|estimate − truth| / Σ truth. ``coverage`` is the share of 95 % intervals that held the truth.
+    """
+
+    epsilon: float
+    statistic: str
+    truth: float
+    mean_estimate: float
+    standard_deviation: float
+    mean_relative_error: float
+    error_uncertainty: float
+    coverage: float
+    trials: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON and CSV."""
+        return asdict(self)
+
+
+class Evaluation(Sequence[TrialRow]):
+    """The rows of an evaluation; prints as a table."""
+
+    def __init__(self, rows: Iterable[TrialRow]) -> None:
+        self._rows = tuple(rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, epsilon: Number, statistic: str) -> TrialRow:
+        """The row of a statistic at an epsilon."""
+        wanted = float(exact_epsilon(epsilon))
+        return next(row for row in self._rows if row.epsilon == wanted and row.statistic == statistic)
+
+    def __str__(self) -> str:
+        lines = [f"{'epsilon':>7}  {'statistic':<17}{'truth':>15}{'mean error':>12}{'covered':>9}{'seconds':>9}"]
+        for row in self._rows:
+            truth = "array" if np.isnan(row.truth) else number(row.truth)
+            covered = "-" if np.isnan(row.coverage) else f"{row.coverage:.0%}"
+            lines.append(
+                f"{row.epsilon:>7g}  {row.statistic:<17}{truth:>15}{row.mean_relative_error:>12.2%}"
+                f"{covered:>9}{row.seconds:>9.2f}"
+            )
+        return "\n".join(lines)
+
+
+def evaluate(
+    world: VisibilityAwareGraph,
+    trust: str = "position",
+    epsilons: Sequence[Number] = (0.5, 1, 2, 4),
+    trials: int = 20,
+    statistics: str | Sequence[str] = DEFAULT,
+    *,
+    seed: int | str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Errors and coverage over repeated, independent collections.
+
+    Further options go to :func:`estimate`. ``progress`` is called with 1 after each trial.
+    """
+    if trials < 1:
+        raise BadInput(f"At least one trial is needed; got {trials}.")
+    wanted = check_statistics(statistics, world.graph.n)
+    checked = [exact_epsilon(epsilon) for epsilon in epsilons]
+    truths = {statistic: exact(world.graph, statistic) for statistic in wanted}
+    rows: list[TrialRow] = []
+    for epsilon in checked:
+        runs, seconds = [], []
+        for trial in range(trials):
+            started = time.perf_counter()
+            label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
+            runs.append(estimate(world, trust, epsilon, wanted, seed=label, **options))
+            seconds.append(time.perf_counter() - started)
+            if progress is not None:
+                progress(1)
+        mean_seconds = float(np.mean(seconds))
+        rows += [_summary(float(epsilon), name, truths[name], runs, mean_seconds) for name in wanted]
+    return Evaluation(rows)
+
+
+def _summary(epsilon: float, statistic: str, truth: Any, runs: Sequence[Answers], seconds: float) -> TrialRow:
+    estimates = [run[statistic] for run in runs]
+    targets = [target(truth, estimate) for estimate in estimates]
+    errors = np.array([relative_error(e.value, t) for e, t in zip(estimates, targets, strict=True)])
+    scalar = np.ndim(truth) == 0
+    values = np.array([float(e.value) if scalar else np.nan for e in estimates])
+    covered = [covers(e, t) for e, t in zip(estimates, targets, strict=True)]
+    return TrialRow(
+        epsilon,
+        statistic,
+        float(truth) if scalar else float("nan"),
+        float(values.mean()),
+        float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
+        float(errors.mean()),
+        float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("nan"),
+        float(np.mean(covered)),
+        len(runs),
+        seconds,
+    )
+
+
+def target(truth: Any, estimate: Estimate) -> Truth:
+    """The truth in the shape of the estimate: a histogram is added up over the estimate's bins."""
+    if estimate.statistic != "degree_histogram":
+        return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
+    bins = list(estimate.labels or ())
+    return np.array([truth[low : high + 1].sum() for low, high in bins], dtype=np.float64)  # type: ignore[misc]
+
+
+def relative_error(value: Any, truth: Any) -> float:
+    """|value − truth| / truth; for arrays the sums of both; infinite where the truth is 0 and missed."""
+    miss, size = float(np.abs(np.subtract(value, truth)).sum()), float(np.abs(truth).sum())
+    return miss / size if size else (0.0 if not miss else float("inf"))
+
+
+def covers(estimate: Estimate, truth: Truth) -> float:
+    """Whether the 95 % interval holds the truth; for arrays the share of entries."""
+    if np.isnan(np.max(estimate.variance)):
+        return float("nan")
+    low, high = estimate.interval(0.95)
+    return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))

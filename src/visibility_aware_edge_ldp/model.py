@@ -1,0 +1,73 @@
+"""The source documents' names: a graph with a visibility policy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.readers import read_graph
+
+__all__ = ["Visibility", "VisibilityAwareGraph", "VisibilityPolicy"]
+
+
+class VisibilityPolicy(_Policy):
+    """A policy, with the doors to the disk that common ground does not have."""
+
+    __doc__ = _Policy.__doc__
+
+    @classmethod
+    def from_file(cls, path: str) -> VisibilityPolicy:
+        """From a file ``policy.toml``; see docs/policies.md for what it may say."""
+        from visibility_aware_edge_ldp.truth.policy_file import read_policy
+
+        return cls.of(read_policy(path).rule)  # type: ignore[return-value]
+
+
+class VisibilityAwareGraph:
+    """A graph we hold, and who may know which of its edges: what a simulation starts from.
+
+    Parameters
+    ----------
+    graph
+        Anything that ``read_graph`` takes.
+    policy
+        Which positions are public.
+    """
+
+    def __init__(self, graph: Any, policy: _Policy) -> None:
+        if not isinstance(policy, _Policy):
+            raise BadPolicy(f"A VisibilityPolicy is needed; got {type(policy).__name__}.")
+        self.graph: Graph = graph if isinstance(graph, Graph) else read_graph(graph)
+        self.policy = policy.resolved(self.graph.names, self.graph.degrees)
+
+    @cached_property
+    def public(self) -> PublicView:
+        """What everybody knows: the roster, the policy, and the edges at public positions."""
+        ends = self.graph.edges
+        classes = self.policy.bind(self.graph.names).of(ends[:, 0], ends[:, 1])
+        return PublicView(self.graph.names, self.policy, ends[classes == Visibility.PUBLIC])
+
+    @cached_property
+    def edge_counts(self) -> dict[Visibility, int]:
+        """How many true edges each class has. Private knowledge, for the laboratory only."""
+        ends = self.graph.edges
+        found = np.bincount(self.public.classes.of(ends[:, 0], ends[:, 1]), minlength=len(Visibility))
+        return {kind: int(found[kind]) for kind in Visibility}
+
+    def visibility(self, first: Hashable, second: Hashable) -> Visibility:
+        """The class of the position {first, second}, whether or not an edge is there."""
+        place = {name: i for i, name in enumerate(self.graph.names)}
+        if first == second or first not in place or second not in place:
+            raise BadPolicy(f"{first!r} and {second!r} are not two nodes of this graph.")
+        return Visibility(int(self.public.classes.of([place[first]], [place[second]])[0]))
+
+    def __repr__(self) -> str:
+        return f"<VisibilityAwareGraph: {self.graph.n:,} nodes, {self.graph.m:,} edges, {self.policy}>"

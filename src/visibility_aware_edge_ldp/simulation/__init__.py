@@ -1,0 +1,1 @@
+"""Simulated populations: everybody answers, on a graph we hold."""

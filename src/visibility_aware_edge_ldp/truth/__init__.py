@@ -1,0 +1,1 @@
+"""The laboratory's truth: graphs as they are, and their exact statistics."""

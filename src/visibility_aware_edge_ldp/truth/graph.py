@@ -1,0 +1,95 @@
+"""A simple undirected graph with the user's own node names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadGraph
+
+Edges = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Undirected, no self-loops, no duplicates.
+
+    Parameters
+    ----------
+    names
+        The user's node names; node i of every array is ``names[i]``.
+    edges
+        An (m, 2) array of node indices, u < v in each row, rows sorted.
+    notes
+        What was changed on the way in ("3 self-loops were left out"), one sentence each.
+    """
+
+    names: Sequence[Hashable]
+    edges: Edges = field(repr=False)
+    notes: tuple[str, ...] = ()
+    source: str = "a graph"
+
+    def __post_init__(self) -> None:
+        edges = self.edges
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise BadGraph(f"Edges must be an (m, 2) array; this one has shape {edges.shape}.")
+        if len(edges) and not (edges[:, 0] < edges[:, 1]).all():
+            raise BadGraph("Edges must be rows u < v of node indices; use read_graph to clean a list.")
+        if len(edges) and (edges.min() < 0 or edges.max() >= len(self.names)):
+            raise BadGraph(f"Edges name nodes outside 0..{len(self.names) - 1}.")
+        edges.setflags(write=False)
+
+    @property
+    def n(self) -> int:
+        """How many nodes."""
+        return len(self.names)
+
+    @property
+    def m(self) -> int:
+        """How many edges."""
+        return len(self.edges)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def number_of_nodes(self) -> int:
+        """As in NetworkX."""
+        return self.n
+
+    def number_of_edges(self) -> int:
+        """As in NetworkX."""
+        return self.m
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Degree of each node."""
+        return np.bincount(self.edges.ravel(), minlength=self.n)
+
+    @cached_property
+    def neighbours(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Compressed rows: node i's neighbours are ``targets[starts[i]:starts[i + 1]]``, sorted."""
+        both = np.concatenate([self.edges, self.edges[:, ::-1]])
+        order = np.lexsort((both[:, 1], both[:, 0]))
+        starts = np.concatenate([[0], np.cumsum(self.degrees)])
+        return starts, both[order, 1]
+
+    def induced(self, nodes: npt.ArrayLike, source: str | None = None) -> Graph:
+        """The subgraph on these node indices, in the given order."""
+        chosen = np.asarray(nodes, dtype=np.int64)
+        place = np.full(self.n, -1, dtype=np.int32)
+        place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        rows = place[self.edges]
+        rows = np.sort(rows[(rows >= 0).all(axis=1)], axis=1)
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        return Graph(
+            [self.names[i] for i in chosen], rows, source=source or f"{len(chosen)} nodes of {self.source}"
+        )
+
+    def highest_degree(self, count: int) -> Graph:
+        """The subgraph on the ``count`` nodes of highest degree; ties by position."""
+        order = np.argsort(-self.degrees, kind="stable")[:count]
+        return self.induced(np.sort(order), f"the {count} highest-degree nodes of {self.source}")
