@@ -39,9 +39,17 @@ class Certificate:
             "  an edge at a PUBLIC position is not protected: everybody knows it",
             f"Policy: {self.policy}.",
             f"Positions: {positions}.",
-            *([f"Response: {', '.join(lost)}; the others are assumed to have stayed away whatever their bits."] if lost else []),
+            *(
+                [f"Response: {', '.join(lost)}; the others are assumed to have stayed away whatever their bits."]
+                if lost
+                else []
+            ),
             *(f"Assumes that {text}." for text in self.assumptions),
-            *(["Simulation, not private: the coins came from a seed that can be typed again."] if self.simulated else []),
+            *(
+                ["Simulation, not private: the coins came from a seed that can be typed again."]
+                if self.simulated
+                else []
+            ),
         ]
 
     def __str__(self) -> str:
@@ -92,7 +100,12 @@ class Answers(Mapping[str, Estimate]):
         table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
         widths = [max(len(row[i]) for row in table) for i in range(4)]
         lines = [
-            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+            "  ".join(
+                [
+                    row[0].ljust(widths[0]),
+                    *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
+                ]
+            )
             for row in table
         ]
         lines.insert(1, "-" * len(lines[0]))
@@ -102,7 +115,9 @@ class Answers(Mapping[str, Estimate]):
         return f"<Answers: {', '.join(self)}; {self.bill}>"
 
     def _repr_html_(self) -> str:
-        cells = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows())
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
+        )
         head = "<tr><th>statistic</th><th>estimate</th><th>± s.e.</th><th>95 % interval</th></tr>"
         return f"<table>{head}{cells}</table><pre>{html.escape(str(self.certificate))}</pre>"
 
@@ -117,11 +132,21 @@ class Answers(Mapping[str, Estimate]):
 def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
     if isinstance(estimate.value, np.ndarray):
         size = f"{len(estimate.value):,} values"
-        return estimate.statistic, size, f"{float(np.mean(estimate.standard_error)):,.3g} on average", "see .interval()"
+        return (
+            estimate.statistic,
+            size,
+            f"{float(np.mean(estimate.standard_error)):,.3g} on average",
+            "see .interval()",
+        )
     low, high = estimate.interval(level)
     if np.isnan(estimate.variance):
         return estimate.statistic, number(estimate.value), "none", "none"
-    return estimate.statistic, number(estimate.value), number(estimate.standard_error), f"[{number(low)}, {number(high)}]"
+    return (
+        estimate.statistic,
+        number(estimate.value),
+        number(estimate.standard_error),
+        f"[{number(low)}, {number(high)}]",
+    )
 
 
 def number(value: Any) -> str:

@@ -58,13 +58,32 @@ class PositionCollection:
     @property
     def complete(self) -> Octets:
         """The positions that took part in every round; only they are used.  [CHANNEL.5]"""
-        return np.bitwise_and.reduce(self._answered)
+        complete: Octets = np.bitwise_and.reduce(self._answered)
+        return complete
 
     def response_rates(self) -> dict[Visibility, float]:
         """The share of each non-public class that took part in every round; 1 for an empty class."""
         complete, sizes = self.complete, self.view.class_sizes
         answers = {kind: _ones_in(complete & self.view.class_bits[kind]) for kind in NON_PUBLIC}
         return {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+
+    def rate_variance(self) -> float:
+        """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
+
+        [AGGREGATE.5]
+        """
+        rates, sizes = self.response_rates(), self.view.class_sizes
+        found = {kind: self._class_edges(kind, rates[kind]) for kind in NON_PUBLIC if rates[kind]}
+        total = len(self.view.edges) + sum(found.values())
+        if total <= 0:
+            return 0.0
+        partly = {kind: rate for kind, rate in rates.items() if 0 < rate < 1}
+        return sum((1 - rate) / (rate * sizes[kind]) * (found[kind] / total) ** 2 for kind, rate in partly.items())
+
+    def _class_edges(self, kind: Visibility, rate: float) -> float:
+        counts = [_ones_in(bits) for bits in self.nested(kind)] + [0]
+        scores = self.survey.channel(kind).scores
+        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in enumerate(scores)) / rate
 
     def nested(self, kind: Visibility) -> list[Octets]:
         """For a class: the positions that took part, those of them that said 1, those that said 1 again."""

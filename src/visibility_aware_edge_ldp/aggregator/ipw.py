@@ -29,8 +29,10 @@ def estimate_ipw_capped(collection: PositionCollection, statistics: Sequence[str
     if collection.survey.rounds != 2:
         raise BadStatistic("ipw_capped reads two rounds; ask with rounds=2.")
     wanted = check_statistics(statistics, collection.view.n)
-    return {name: Estimate(name, _value(collection, name), math.nan, collection.survey.releases, unbiased=False)
-            for name in wanted}
+    return {
+        name: Estimate(name, _value(collection, name), math.nan, collection.survey.releases, unbiased=False)
+        for name in wanted
+    }
 
 
 def _value(collection: PositionCollection, statistic: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection, plane_of
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.kernels.bitset import row_sums
+from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs import cycles, degree_distribution, edges, pairs, stars, triangles
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
@@ -37,7 +38,7 @@ class _Estimator:
     def one(self, statistic: str) -> Estimate:
         k = star_size(statistic)
         if k is not None:
-            return self._normal(statistic, *stars.stars(self.scores, k))
+            return self._normal(statistic, k, *stars.stars(self.scores, k))
         special = {
             "degrees": self._degrees,
             "max_degree": self._max_degree,
@@ -46,12 +47,21 @@ class _Estimator:
         }
         if statistic in special:
             return special[statistic]()
-        plain = {
-            "edges": lambda: edges.edges(self.scores),
-            "triangles": lambda: triangles.triangles(self.pair_sums["triangles"]),
-            "four_cycles": lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"]),
+        plain: dict[str, tuple[int, Callable[[], tuple[float, float]]]] = {
+            "edges": (1, lambda: edges.edges(self.scores)),
+            "triangles": (3, lambda: triangles.triangles(self.pair_sums["triangles"])),
+            "four_cycles": (4, lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"])),
         }
-        return self._normal(statistic, *plain[statistic]())
+        sides, compute = plain[statistic]
+        return self._normal(statistic, sides, *compute())
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        return self.collection.survey.releases
+
+    @cached_property
+    def rate_variance(self) -> float:
+        return self.collection.rate_variance()
 
     @cached_property
     def scores(self) -> Scores:
@@ -70,13 +80,16 @@ class _Estimator:
             for name in names
         }
 
-    def _normal(self, statistic: str, value: float, variance: float) -> Estimate:
-        return Estimate(statistic, value, max(variance, 0.0), self.collection.survey.releases)
+    def _normal(self, statistic: str, sides: int, value: float, variance: float, unbiased: bool = True) -> Estimate:
+        """An estimate with a normal interval; ``sides`` is how many positions its subgraph has.  [AGGREGATE.5]"""
+        saved = (sides * value) ** 2 * self.rate_variance
+        # The saving is itself an estimate; it is never believed to be more than half.
+        return Estimate(statistic, value, max(variance - saved, variance / 2, 0.0), self.releases, unbiased=unbiased)
 
     def _degrees(self) -> Estimate:
         value, variance = edges.degrees(self.scores)
-        releases, names = self.collection.survey.releases, self.collection.view.names
-        return Estimate("degrees", value, np.maximum(variance, 0.0), releases, labels=names)
+        names = self.collection.view.names
+        return Estimate("degrees", value, np.maximum(variance, 0.0), self.releases, labels=names)
 
     @cached_property
     def degree_bounds(self) -> tuple[Floats, Floats]:
@@ -88,10 +101,8 @@ class _Estimator:
     def _max_degree(self) -> Estimate:
         noisy, variance = edges.degrees(self.scores)
         found = degree_distribution.max_degree(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
-        releases = self.collection.survey.releases
-        return Estimate(
-            "max_degree", found.value, found.standard_error**2, releases, unbiased=False, limits=found.interval
-        )
+        error = found.standard_error**2
+        return Estimate("max_degree", found.value, error, self.releases, unbiased=False, limits=found.interval)
 
     def _histogram(self) -> Estimate:
         noisy, variance = edges.degrees(self.scores)
@@ -101,7 +112,7 @@ class _Estimator:
             "degree_histogram",
             found.counts,
             found.standard_errors**2,
-            self.collection.survey.releases,
+            self.releases,
             labels=bins,
             unbiased=False,
             limits=found.interval,
@@ -111,13 +122,12 @@ class _Estimator:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
         wedge, wedge_variance = stars.stars(self.scores, 2)
-        shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
-        releases = self.collection.survey.releases
         if wedge <= 0:
-            return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
+            return Estimate("transitivity", 0.0, np.inf, self.releases, unbiased=False, limits=lambda level: (0.0, 1.0))
+        shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
         ratio = triangle / wedge
         variance = 9 * (triangle_variance - 2 * ratio * shared + ratio**2 * wedge_variance) / wedge**2
-        return Estimate("transitivity", 3 * ratio, max(variance, 0.0), releases, unbiased=False)
+        return self._normal("transitivity", 1, 3 * ratio, variance, unbiased=False)
 
 
 def public_positions(collection: PositionCollection) -> npt.NDArray[np.int64]:

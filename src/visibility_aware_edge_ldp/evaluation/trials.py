@@ -136,8 +136,8 @@ def target(truth: Any, estimate: Estimate) -> Truth:
     """The truth in the shape of the estimate: a histogram is added up over the estimate's bins."""
     if estimate.statistic != "degree_histogram":
         return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
-    bins = list(estimate.labels or ())
-    return np.array([truth[low : high + 1].sum() for low, high in bins], dtype=np.float64)  # type: ignore[misc]
+    bins: list[Any] = list(estimate.labels or ())
+    return np.array([truth[first : last + 1].sum() for first, last in bins], dtype=np.float64)
 
 
 def relative_error(value: Any, truth: Any) -> float:

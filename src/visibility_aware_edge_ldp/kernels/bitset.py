@@ -48,7 +48,8 @@ def symmetrise(upper: Words, n: int) -> Words:
 
 def row_sums(plane: Words) -> npt.NDArray[np.int64]:
     """How many ones each row has."""
-    return np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
+    sums: npt.NDArray[np.int64] = np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
+    return sums
 
 
 def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:

@@ -46,7 +46,8 @@ class Channel:
     def refined(self, outcome: int, second: Channel) -> Channel:
         """Ask again where the first answer was ``outcome``; other outcomes stay as they are.  [CHANNEL.3]"""
         return Channel(
-            _split(self.given_zero, outcome, second.given_zero), _split(self.given_one, outcome, second.given_one)
+            _split(self.given_zero, outcome, second.given_zero),
+            _split(self.given_one, outcome, second.given_one),
         )
 
 

@@ -24,7 +24,8 @@ class Release:
 class Bill(Mapping[Hashable, Guarantee[OneEdge]]):
     """Total guarantee per visibility class of a set of releases.
 
-    Keys are the classes or their names. Each distinct release is counted once, however many estimates were made from it.  [COMPOSITION.4]
+    Keys are the classes or their names. Each distinct release is counted once, however many
+    estimates were made from it.  [COMPOSITION.4]
     """
 
     def __init__(self, releases: Iterable[Release]) -> None:

@@ -85,18 +85,22 @@ class Attributes:
 
 def _holds(rule: AttributeRule, a: Ends, b: Ends, wanted: int) -> npt.NDArray[np.bool_]:
     if rule.kind == "same":
-        return (a == b) & (a >= 0)
-    if rule.kind == "differ":
-        return (a != b) & (a >= 0) & (b >= 0)
-    if rule.kind == "both":
-        return (a == wanted) & (b == wanted)
-    return (a == wanted) | (b == wanted)
+        held = (a == b) & (a >= 0)
+    elif rule.kind == "differ":
+        held = (a != b) & (a >= 0) & (b >= 0)
+    elif rule.kind == "both":
+        held = (a == wanted) & (b == wanted)
+    else:
+        held = (a == wanted) | (b == wanted)
+    return np.asarray(held, dtype=np.bool_)
 
 
 def parse_rules(lines: Sequence[AttributeRule | Mapping[str, Any]]) -> tuple[AttributeRule, ...]:
     """Rules from tables such as ``{"same": "department", "class": "public"}``."""
     if not lines:
-        raise BadPolicy("A policy over attributes needs at least one rule, such as {'same': 'school', 'class': 'public'}.")
+        raise BadPolicy(
+            "A policy over attributes needs at least one rule, such as {'same': 'school', 'class': 'public'}."
+        )
     return tuple(line if isinstance(line, AttributeRule) else _parse(line) for line in lines)
 
 

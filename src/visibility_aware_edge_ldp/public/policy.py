@@ -7,6 +7,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ class VisibilityPolicy:
         """Whether the choice used private data, which a real survey must not do."""
         return bool(self.assumptions)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of all that decides the classes: both sides can check that they mean the same policy."""
         text = json.dumps(self.rule.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)

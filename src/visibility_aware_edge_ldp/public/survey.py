@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.channel import Channel
@@ -47,7 +47,7 @@ class PositionSurvey:
 
     def mechanism(self, visibility: Visibility, round_number: int) -> RandomizedResponse:
         """What a position of this class answers with in this round (1 or 2)."""
-        return RandomizedResponse(self.round_price(visibility, round_number))
+        return _randomized_response(self.round_price(visibility, round_number))
 
     def round_price(self, visibility: Visibility, round_number: int) -> Fraction:
         """The loss of one round for one edge of this class."""
@@ -87,6 +87,12 @@ class PositionSurvey:
             )
             for number in range(1, self.rounds + 1)
         )
+
+
+@cache
+def _randomized_response(epsilon: Fraction) -> RandomizedResponse:
+    """One mechanism for each promise: its threshold takes eighty digits to compute."""
+    return RandomizedResponse(epsilon)
 
 
 def position_survey(

@@ -97,7 +97,10 @@ def certificate(collection: PositionCollection, simulated: bool) -> Certificate:
         policy=str(view.policy),
         classes={str(kind): size for kind, size in view.class_sizes.items() if size},
         response={str(kind): rate for kind, rate in collection.response_rates().items()},
-        assumptions=("which positions are public follows from public knowledge alone", *view.policy.assumptions),
+        assumptions=(
+            "which positions are public follows from public knowledge alone",
+            *view.policy.assumptions,
+        ),
         simulated=simulated,
     )
 

@@ -30,7 +30,11 @@ def cycle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum over pairs that 4-cycles need; names count the noisy sides."""
     upper = block.upper.astype(np.float64)
     paths, squares = block.form(score, score), block.form(square, square)
-    noisy, mixed, skew = block.form(spread, spread), block.form(square, spread), block.skew_form(square, spread)
+    noisy, mixed, skew = (
+        block.form(spread, spread),
+        block.form(square, spread),
+        block.skew_form(square, spread),
+    )
     both = block.form(_spread_square, _spread_square)
     pieces = {
         "count": paths * paths - squares,

@@ -87,15 +87,18 @@ class PairBlock:
         if a == b == full:
             return np.full(self.shape, self.scores.n - 2)
         if a == full:
-            counted: Counts = degrees[b][None, self.start :] - self._planes[b]
-            return counted
+            return np.asarray(degrees[b][None, self.start :] - self._planes[b])
         if b == full:
-            counted = degrees[a][self.start : self.stop, None] - self._planes[a]
-            return counted
-        return choice.shared_counts()(self.scores.planes[a, self.start : self.stop], self.scores.planes[b, self.start :])
+            return np.asarray(degrees[a][self.start : self.stop, None] - self._planes[a])
+        return choice.shared_counts()(
+            self.scores.planes[a, self.start : self.stop], self.scores.planes[b, self.start :]
+        )
 
 
-def _combined(terms: Iterator[tuple[float, npt.NDArray[np.generic]]] | zip[tuple[float, npt.NDArray[np.bool_]]], shape: tuple[int, int]) -> Floats:
+def _combined(
+    terms: Iterator[tuple[float, npt.NDArray[np.generic]]] | zip[tuple[float, npt.NDArray[np.bool_]]],
+    shape: tuple[int, int],
+) -> Floats:
     """Σ weight · array, without touching arrays of weight 0."""
     total, scratch = np.zeros(shape), np.empty(shape)
     for weight, array in terms:
@@ -114,6 +117,6 @@ def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
     choice.shared_counts()  # compiled once, before the threads start
     starts = range(0, scores.n, BLOCK)
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(starts))) as pool:
         parts = list(pool.map(lambda start: summand(PairBlock(scores, start)), starts))
     return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}

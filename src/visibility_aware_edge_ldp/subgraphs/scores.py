@@ -56,7 +56,8 @@ class Scores:
         """The planes' weights that give this function of the score."""
         if not len(self.values):
             return np.empty(0)
-        return np.linalg.solve(self.member.astype(np.float64), function(self.values))
+        weights: Floats = np.linalg.solve(self.member.astype(np.float64), function(self.values)).astype(np.float64)
+        return weights
 
     @cached_property
     def plane_degrees(self) -> npt.NDArray[np.int64]:

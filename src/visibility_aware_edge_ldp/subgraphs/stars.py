@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.kernels.bitset import TILE, unpack_rows
+from visibility_aware_edge_ldp.kernels.bitset import TILE, Words, unpack_rows
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, spread
 
 
@@ -30,10 +30,11 @@ def elementary(scores: Scores, order: int) -> Floats:
 
 def _centre_variance(symmetric: Floats, k: int) -> Floats:
     """e_k² minus the unbiased estimate of C(d, k)², node by node.  [COUNTS.3]"""
-    square = sum(
+    square: Floats = sum(
         symmetric[j] * (factorial(j) / (factorial(j - k) ** 2 * factorial(2 * k - j))) for j in range(k, 2 * k + 1)
     )
-    return symmetric[k] ** 2 - square
+    difference: Floats = symmetric[k] ** 2 - square
+    return difference
 
 
 def _shared_variance(scores: Scores, symmetric: Floats, k: int) -> float:
@@ -48,7 +49,7 @@ def _shared_variance(scores: Scores, symmetric: Floats, k: int) -> float:
 
 def _without(symmetric: Floats, value: float, order: int) -> Floats:
     """e_order of each node's scores with one score of this value taken away."""
-    result = np.ones_like(symmetric[0])
+    result: Floats = np.ones_like(symmetric[0])
     for j in range(1, order + 1):
         result = symmetric[j] - value * result
     return result
@@ -60,7 +61,7 @@ def _symbol_form(scores: Scores, symbol: int, vector: Floats) -> float:
     return float(sum(w * _form(plane, scores.n, vector) for w, plane in zip(weights, scores.planes, strict=True) if w))
 
 
-def _form(plane: np.ndarray, n: int, vector: Floats) -> float:  # type: ignore[type-arg]
+def _form(plane: Words, n: int, vector: Floats) -> float:
     total = 0.0
     for start in range(0, n, TILE):
         rows = unpack_rows(plane[start : start + TILE], n)

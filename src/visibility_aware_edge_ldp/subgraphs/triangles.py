@@ -14,7 +14,11 @@ def square(value: Floats) -> Floats:
 def triangle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum that triangles and transitivity need."""
     here, noise = block.at(score), block.at(spread)
-    paths, squares, noisy_paths = block.form(score, score), block.form(square, square), block.form(spread, spread)
+    paths, squares, noisy_paths = (
+        block.form(score, score),
+        block.form(square, square),
+        block.form(spread, spread),
+    )
     ends = block.scores.node_sums(score)
     others = ends[block.start : block.stop, None] + ends[None, block.start :] - 2 * here
     return {

@@ -1,0 +1,259 @@
+"""``va-edge-ldp``: the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from visibility_aware_edge_ldp.truth.graph import Graph
+
+app = typer.Typer(
+    help="Private statistics on graphs whose edges are not all equally secret.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+datasets = typer.Typer(help="Known graphs: where they are, and how to get them.", no_args_is_help=True)
+app.add_typer(datasets, name="datasets")
+
+GraphArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="A file of edges, a dataset's name, or facebook-like, powerlaw:N,M, random:N,M. Default: Facebook.",
+        show_default=False,
+    ),
+]
+PolicyOption = Annotated[
+    str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, hubs:F, or a policy.toml.")
+]
+StatisticsOption = Annotated[str, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
+TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
+DEFAULT_STATISTICS = "edges,max_degree,triangles,stars:2,stars:3,transitivity,four_cycles"
+
+
+@app.callback(invoke_without_command=True)
+def front(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Private statistics on graphs whose edges are not all equally secret."""
+    if version:
+        typer.echo(f"va-edge-ldp {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def estimate(
+    graph: GraphArgument = None,
+    trust: Annotated[str, typer.Option(help="The trust model: position.")] = "position",
+    epsilon: Annotated[str, typer.Option(help="Loss per private edge, for everything together.")] = "1",
+    delta: Annotated[str, typer.Option(help="Not spent by the position model.")] = "0",
+    rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
+    policy: PolicyOption = "nothing",
+    statistics: StatisticsOption = DEFAULT_STATISTICS,
+    estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
+    dropout: Annotated[str, typer.Option(help="The share of positions that never answer.")] = "0",
+    top: TopOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate all clients on a graph you hold; print estimates, intervals and the certificate."""
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.privacy.parameters import exact_share
+    from visibility_aware_edge_ldp.simulation.estimate import estimate as run
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    world = VisibilityAwareGraph(_open(graph, top, as_json), open_policy(policy))
+    _say_memory(world.graph.n, rounds)
+    answers = run(
+        world, trust, epsilon, statistics, rounds=rounds, delta=delta,
+        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, seed=seed,
+    )  # fmt: skip
+    if as_json:
+        _print_json({"graph": _about(world.graph), **answers.as_dict()})
+        return
+    _table(
+        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for all statistics together",
+        ("statistic", "estimate", "± s.e.", "95 % interval"),
+        answers.rows(),
+    )
+    typer.echo(str(answers.certificate))
+
+
+@app.command()
+def compare(
+    graph: GraphArgument = None,
+    epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
+    trials: Annotated[int, typer.Option(help="Independent collections for each cell.")] = 20,
+    trust: Annotated[str, typer.Option(help="The trust model: position, or all there are.")] = "all",
+    policy: PolicyOption = "document-003",
+    statistics: StatisticsOption = DEFAULT_STATISTICS,
+    rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
+    top: TopOption = None,
+    output: Annotated[Path | None, typer.Option(help="Write report.html, results.json and results.csv here.")] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare visibility-aware with uniform edge-LDP at equal loss per edge."""
+    from visibility_aware_edge_ldp.evaluation.comparison import compare as run
+    from visibility_aware_edge_ldp.simulation.estimate import check_trust
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    check_trust("position" if trust == "all" else trust)
+    chosen, losses = open_policy(policy), epsilons.split(",")
+    held = _open(graph, top, as_json)
+    _say_memory(held.n, rounds)
+    with _progress(2 * trials * len(losses), "collections") as progress:
+        comparison = run(held, chosen, losses, trials, statistics, seed=seed, rounds=rounds, progress=progress)
+    written = _write(comparison, output)
+    if as_json:
+        _print_json(comparison.as_dict())
+        return
+    _table(
+        f"{comparison.graph}: mean relative error over {trials} trials; policy: {comparison.policy}",
+        ("ε", "statistic", "uniform", "visibility-aware", "gain"),
+        comparison.table(),
+    )
+    typer.echo("ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection.")
+    for path in written:
+        typer.echo(f"Wrote {path}")
+
+
+@datasets.command("list")
+def list_datasets(as_json: JsonOption = False) -> None:
+    """The graphs that are known by name."""
+    from visibility_aware_edge_ldp.dataset import DATASETS, GENERATORS, find
+
+    rows = [
+        (d.name, f"{d.nodes:,}", f"{d.edges:,}", str(find(d.name) or "not here"), d.about) for d in DATASETS.values()
+    ]
+    if as_json:
+        keys = ("name", "nodes", "edges", "path", "about")
+        _print_json(
+            [
+                dict(zip(keys, (d.name, d.nodes, d.edges, _text(find(d.name)), d.about), strict=True))
+                for d in DATASETS.values()
+            ]
+        )
+        return
+    _table("Known graphs", ("name", "nodes", "edges", "where", "what"), rows)
+    typer.echo(f"Made when asked for: {', '.join(GENERATORS)}.")
+
+
+@datasets.command("fetch")
+def fetch_dataset(name: str, as_json: JsonOption = False) -> None:
+    """Download a graph, check its checksum, and keep it in the cache."""
+    from visibility_aware_edge_ldp.dataset import fetch
+
+    path = fetch(name)
+    if as_json:
+        _print_json({"name": name, "path": str(path)})
+    else:
+        typer.echo(f"{name} is at {path}; its checksum is right.")
+
+
+def _open(text: str | None, top: int | None, quiet: bool) -> Graph:
+    from visibility_aware_edge_ldp.dataset import default_graph, open_graph
+
+    graph, stand_in = default_graph() if text is None else (open_graph(text), False)
+    notes = list(graph.notes)
+    if stand_in:
+        notes.append(
+            "The real Facebook graph is not here; this is a synthetic one like it. "
+            "Get the real one with: va-edge-ldp datasets fetch facebook"
+        )
+    if top is not None:
+        if not 2 <= top <= graph.n:
+            raise BadInput(f"--top must be between 2 and the graph's {graph.n:,} nodes; got {top}.")
+        graph = graph.highest_degree(top)
+    if not quiet:
+        for note in notes:
+            typer.echo(f"Note: {note}", err=True)
+    return graph
+
+
+def _say_memory(n: int, rounds: int) -> None:
+    from visibility_aware_edge_ldp.simulation.estimate import needed_bytes, refuse_too_large
+
+    refuse_too_large(n, rounds)
+    if needed_bytes(n, rounds) > 1_000_000_000:
+        typer.echo(f"This needs up to {needed_bytes(n, rounds) / 1e9:.1f} GB of memory.", err=True)
+
+
+def _about(graph: Graph) -> dict[str, Any]:
+    return {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+
+
+def _write(comparison: Any, output: Path | None) -> list[Path]:
+    if output is None:
+        return []
+    from visibility_aware_edge_ldp.evaluation.report.files import write_results
+
+    return write_results(comparison, output, " ".join(["va-edge-ldp", *sys.argv[1:]]))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _print_json(content: Any) -> None:
+    typer.echo(json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """JSON has no NaN and no infinity: both become null."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and content - content != 0 else content
+
+
+def _table(title: str, head: tuple[str, ...], rows: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for index, name in enumerate(head):
+        table.add_column(name, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.update(task, advance=steps)
+
+
+def main() -> None:
+    """The entry point: our errors are sentences, not tracebacks."""
+    try:
+        app()
+    except VaEdgeLdpError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_code) from error
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

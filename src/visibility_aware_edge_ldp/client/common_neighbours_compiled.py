@@ -1,0 +1,68 @@
+"""The compiled twin of ``common_neighbours.plain_sweep``. Needs numba, the extra ``fast``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _first_rank(i: Any, degree: Any, floor: Any, by_degree: Any) -> Any:
+    """The first rank j > i whose position with i cannot be promising (``by_degree``: whatever they share)."""
+    low, high = i + 1, len(degree)
+    while low < high:
+        middle = (low + high) // 2
+        most = degree[middle] if by_degree else 0
+        if most >= floor[degree[i] + degree[middle]]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sweep(
+    first: Any, end: Any, degree: Any, start: Any, neighbour: Any, floor: Any, place: Any, marks: Any, out: Any
+) -> Any:
+    """As ``plain_sweep``; positions that share nobody are looked at only where the floor is zero."""
+    found, n = 0, len(degree)
+    shared, beside = marks[0], marks[1]
+    for i in range(first, end):
+        if degree[i] < floor[2 * degree[i]]:
+            return n, found
+        if found + n - i > out.shape[1]:
+            return i, found
+        stop = _first_rank(i, degree, floor, True)
+        dense = _first_rank(i, degree, floor, False)
+        walked = 0
+        for p in range(start[i], start[i + 1]):
+            v = neighbour[p]
+            beside[v] = 2
+            place[v] += 1
+            q = place[v]
+            while q < start[v + 1] and neighbour[q] < stop:
+                shared[neighbour[q]] += 1
+                q += 1
+            walked += q - place[v]
+        # What was touched is found by looking at all ranks, or by walking again, whichever is shorter.
+        looked = stop if stop - i <= walked else dense
+        for j in range(i + 1, looked):
+            if shared[j] >= floor[degree[i] + degree[j] - beside[j]]:
+                out[0, found], out[1, found], out[2, found] = i, j, shared[j]
+                found += 1
+            shared[j] = 0
+        for p in range(start[i], start[i + 1]):
+            v = neighbour[p]
+            q = place[v] if looked < stop else start[v + 1]
+            while q < start[v + 1] and neighbour[q] < stop:
+                j = neighbour[q]
+                q += 1
+                if shared[j] > 0:
+                    if shared[j] >= floor[degree[i] + degree[j] - beside[j]]:
+                        out[0, found], out[1, found], out[2, found] = i, j, shared[j]
+                        found += 1
+                    shared[j] = 0
+        for p in range(start[i], start[i + 1]):
+            beside[neighbour[p]] = 0
+    return end, found

@@ -1,0 +1,112 @@
+"""Discrete Laplace noise on integers: forward, likelihood, unbiased inverse and variance.  [DL.1-3]"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers
+
+Reported = TypeVar("Reported", int, Integers)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Add an integer k with probability proportional to α^|k|, where α = e^(-ε/Δ).  [DL.1]
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The loss for two inputs that differ by at most ``sensitivity``.
+    sensitivity : int
+        Δ: how far neighbouring worlds may move the number that is noised.
+    """
+
+    epsilon: Fraction
+    sensitivity: int = 1
+
+    def __post_init__(self) -> None:
+        if self.epsilon <= 0:
+            raise BadPrivacyParameter(f"epsilon must be above 0; got {self.epsilon}.")
+        if self.sensitivity < 1:
+            raise BadPrivacyParameter(
+                f"A sensitivity must be a whole number of at least 1; got {self.sensitivity}. "
+                "A number that no private bit can move needs no noise."
+            )
+
+    @cached_property
+    def rate(self) -> Fraction:
+        """ε/Δ: what one unit of shift costs."""
+        return Fraction(self.epsilon) / self.sensitivity
+
+    @property
+    def alpha(self) -> float:
+        """α = e^(-ε/Δ), for arithmetic after the draw."""
+        return math.exp(-self.rate)
+
+    def pmf(self, k: int, digits: int = 50) -> Decimal:
+        """The probability of exactly ``k``, wrong by at most ``10**-digits``."""
+        context = Context(prec=digits + 6)
+        one = self._power(1, context)
+        share = context.divide(context.subtract(1, one), context.add(1, one))
+        return context.multiply(share, self._power(abs(k), context))
+
+    def cdf(self, k: int, digits: int = 50) -> Decimal:
+        """The probability of at most ``k``, wrong by at most ``10**-digits``."""
+        context = Context(prec=digits + 6)
+        beyond = k + 1 if k >= 0 else -k
+        tail = context.divide(self._power(beyond, context), context.add(1, self._power(1, context)))
+        return context.subtract(1, tail) if k >= 0 else tail
+
+    def probability(self, k: int) -> float:
+        """The probability of exactly ``k`` as a float, accurate far into the tails."""
+        return math.tanh(self.rate / 2) * math.exp(-self.rate * abs(k))
+
+    def sample(self, coins: Coins) -> int:
+        """One draw of the noise, exactly.  [DL.3]"""
+        return self.law.sample(coins)
+
+    def sample_many(self, count: int, coins: Coins) -> Integers:
+        """``count`` independent draws of the noise, exactly.  [DL.3]"""
+        return self.law.sample_many(count, coins)
+
+    @cached_property
+    def law(self) -> IntegerLaw:
+        """The noise as a law on the integers."""
+        return IntegerLaw(self.cdf, max(1, round(1 / self.rate)))
+
+    @property
+    def variance(self) -> float:
+        """2α/(1 - α)²."""
+        return 2 * self.second_difference_constant
+
+    @property
+    def second_difference_constant(self) -> float:
+        """c = α/(1 - α)²: how much of the second difference is taken off.  [DL.2]"""
+        return self.alpha / math.expm1(-self.rate) ** 2
+
+    def unbiased(self, function: Callable[[Reported], npt.ArrayLike], report: Reported) -> npt.NDArray[np.float64]:
+        """An estimate of ``function`` of the true number from the noisy one, without bias.  [DL.2]"""
+        here = np.asarray(function(report), dtype=np.float64)
+        above = np.asarray(function(report + 1), dtype=np.float64)
+        below = np.asarray(function(report - 1), dtype=np.float64)
+        return here - self.second_difference_constant * (above - 2 * here + below)
+
+    def interval(self, level: Fraction | float) -> tuple[int, int]:
+        """The smallest interval from -m to m that holds the noise with probability ``level``."""
+        return self.law.symmetric_interval(level)
+
+    def _power(self, exponent: int, context: Context) -> Decimal:
+        """α^exponent, wrong by less than three units of the context's last digit after the point."""
+        minus_loss = context.divide(Decimal(-exponent * self.rate.numerator), Decimal(self.rate.denominator))
+        return context.exp(minus_loss)

@@ -1,0 +1,135 @@
+"""Exact draws of integers from any distribution function that can be computed.  [DL.3]
+
+A uniform number is drawn bit by bit, only as far as a question needs, and compared with values of
+the distribution function that are computed, digit by digit, only as far as the answer needs. Every
+comparison is certain, so what is drawn has exactly the distribution that the proof is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+
+Integers = npt.NDArray[np.int64]
+CumulativeDistribution = Callable[[int, int], Decimal]
+"""``F(k, digits)``: the probability of at most k, wrong by at most ``10**-digits``."""
+
+_WORD = 1 << 64
+_TABLE_HALF = 1 << 13
+_TABLE_PAYS = 500
+_TABLE_DIGITS = 30
+_OUTSIDE_TABLE = Fraction(1, 1 << 20)
+_FARTHEST = (1 << 63) - 1
+_ROOMY = Context(prec=10**6)
+
+
+@dataclass(frozen=True)
+class IntegerLaw:
+    """A distribution on the integers, known by its cumulative distribution function.
+
+    Parameters
+    ----------
+    cdf : (k, digits) -> Decimal
+        The probability of at most ``k``, wrong by at most ``10**-digits``.
+    stride : int
+        About the width of the distribution; the search starts with steps of this length.
+    """
+
+    cdf: CumulativeDistribution
+    stride: int = 1
+
+    def sample(self, coins: Coins) -> int:
+        """One integer with exactly this distribution.  [DL.3]"""
+        return self._locate(LazyUniform(int.from_bytes(coins(8)), coins))
+
+    def sample_many(self, count: int, coins: Coins) -> Integers:
+        """``count`` independent integers, from a table of 64-bit thresholds wherever it decides.
+
+        Values outside 64 bits are drawn as the nearest 64-bit integer, which reveals nothing more.
+        """
+        words = np.frombuffer(coins(8 * count), dtype=">u8").astype(np.uint64)
+        values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
+        if count >= _TABLE_PAYS:
+            values, doubtful = self._look_up(words)
+        for index in doubtful:
+            exact = self._locate(LazyUniform(int(words[index]), coins))
+            values[index] = max(-_FARTHEST, min(exact, _FARTHEST))
+        return values
+
+    def _look_up(self, words: npt.NDArray[np.uint64]) -> tuple[Integers, npt.NDArray[np.intp]]:
+        """The table's integer for each word, and the indices of the words that it cannot decide."""
+        first, thresholds = self._table
+        place = np.searchsorted(thresholds, words, side="right")
+        # A word at most one above the threshold that it has passed may be a tie.
+        tied = words - thresholds[np.maximum(place, 1) - 1] <= 1
+        outside = (place == 0) | (place == thresholds.size)
+        return place.astype(np.int64) + first, np.flatnonzero(tied | outside)
+
+    def symmetric_interval(self, level: Fraction | float) -> tuple[int, int]:
+        """The smallest interval from -m to m that holds a symmetric law's draw with chance ``level``."""
+        if not 0 < level < 1:
+            raise BadPrivacyParameter(f"An interval's level must be above 0 and below 1; got {level}.")
+        half = smallest(partial(self._reaches, (1 + Fraction(level)) / 2), self.stride)
+        return -max(half, 0), max(half, 0)
+
+    def _locate(self, uniform: LazyUniform) -> int:
+        return smallest(lambda k: uniform.below(partial(self.cdf, k)), self.stride)
+
+    def _reaches(self, chance: Fraction, k: int) -> bool:
+        return Fraction(self.cdf(k, _TABLE_DIGITS)) >= chance
+
+    @cached_property
+    def _table(self) -> tuple[int, npt.NDArray[np.uint64]]:
+        """Where the table starts, and for each of its k a t with t <= 2^64 F(k) < t + 1 + 1e-9."""
+        first = max(smallest(partial(self._reaches, _OUTSIDE_TABLE), self.stride), -_TABLE_HALF)
+        last = min(smallest(partial(self._reaches, 1 - _OUTSIDE_TABLE), self.stride), _TABLE_HALF)
+        unit = 10**_TABLE_DIGITS
+        below = (_scaled(self.cdf(k, _TABLE_DIGITS), _TABLE_DIGITS) - 2 for k in range(first, last + 1))
+        thresholds = np.array([max(0, low * _WORD // unit) for low in below], dtype=np.uint64)
+        return first, np.maximum.accumulate(thresholds)
+
+
+class LazyUniform:
+    """A uniform number in [0, 1), of which only as many bits are drawn as a question needs."""
+
+    def __init__(self, word: int, coins: Coins) -> None:
+        self._numerator, self._bits, self._coins = word, 64, coins
+
+    def below(self, value: Callable[[int], Decimal]) -> bool:
+        """Is the number below this value, given as ``digits -> Decimal``?  The answer is certain."""
+        while True:
+            digits = self._bits * 3 // 8  # 64 bits are 19.3 decimal digits: a word is rarely left in doubt
+            scaled, unit = _scaled(value(digits), digits), 10**digits
+            if (self._numerator + 1) * unit <= (scaled - 2) << self._bits:
+                return True
+            if self._numerator * unit >= (scaled + 2) << self._bits:
+                return False
+            self._numerator = self._numerator << 64 | int.from_bytes(self._coins(8))
+            self._bits += 64
+
+
+def smallest(holds: Callable[[int], bool], stride: int = 1) -> int:
+    """The smallest integer at which a condition holds that holds from some integer on."""
+    low, high = -stride, 0
+    while holds(low):
+        low, high = 2 * low, low
+    while not holds(high):
+        low, high = high, max(stride, 2 * high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _scaled(value: Decimal, digits: int) -> int:
+    """The whole part of 10^digits times the value: with the value's own error, off by at most 2."""
+    return int(value.scaleb(digits, _ROOMY))

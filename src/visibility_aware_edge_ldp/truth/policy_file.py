@@ -1,0 +1,120 @@
+"""Policies by name or from a file ``policy.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.errors import BadInput, BadPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.truth.attributes import NodeTable, read_attributes
+
+NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
+    "nothing": VisibilityPolicy.nothing,
+    "document-001": lambda: VisibilityPolicy("0.15", "0.35", "0.5"),
+    "document-003": lambda: VisibilityPolicy("0.331"),
+}
+
+
+def open_policy(text: str) -> VisibilityPolicy:
+    """What the command line calls a policy.
+
+    A name from ``NAMED``, ``fractions:PUBLIC,FRIEND_VISIBLE,PRIVATE``, ``hubs:FRACTION`` (an oracle, for
+    simulations), or the path of a ``.toml`` file.
+    """
+    kind, _, rest = text.partition(":")
+    if text in NAMED:
+        return NAMED[text]()
+    if kind == "fractions" and rest:
+        return VisibilityPolicy(*rest.split(",")[:3])
+    if kind == "hubs" and rest:
+        return VisibilityPolicy.public_hubs(rest)
+    if not Path(text).exists():
+        raise BadPolicy(
+            f"{text!r} is neither a file nor a policy's name; "
+            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, hubs:0.1, or a policy.toml."
+        )
+    return read_policy(text)
+
+
+def read_policy(path: str | Path) -> VisibilityPolicy:
+    """The policy that a TOML file describes; files it names are looked for beside it."""
+    file = Path(path)
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadPolicy(
+            f"The policy file {file.name} cannot be read: {error}. Write it as in docs/policies.md."
+        ) from error
+    makers = {
+        "nothing": lambda: VisibilityPolicy.nothing(),
+        "fractions": lambda: _fractions(content),
+        "profiles": lambda: _profiles(content, file.parent),
+        "attributes": lambda: _attributes(content, file.parent),
+        "positions": lambda: _positions(content, file.parent),
+        "hubs": lambda: VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=content.get("rule", "any")),
+    }
+    kind = _need(content, "kind")
+    if kind not in makers:
+        raise BadPolicy(f"A policy's kind is one of {', '.join(makers)}; {file.name} says {kind!r}.")
+    try:
+        return makers[kind]()
+    except BadPolicy:
+        raise
+    except BadInput as error:
+        raise BadPolicy(f"In {file.name}: {error}") from error
+
+
+def _need(content: Mapping[str, Any], key: str) -> Any:
+    if key not in content:
+        raise BadPolicy(f"The policy file has no {key!r}; add it as in docs/policies.md.")
+    return content[key]
+
+
+def _fractions(content: Mapping[str, Any]) -> VisibilityPolicy:
+    shares = (content.get("public", 0), content.get("friend_visible", 0), content.get("private"))
+    return VisibilityPolicy(*shares, **({"salt": content["salt"]} if "salt" in content else {}))
+
+
+def _profiles(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
+    if "profiles" in content:
+        profiles: Mapping[Hashable, str | bool] = _with_numbers(content["profiles"])
+    else:
+        profiles = dict(_table(content, folder).where(_need(content, "public_when")))
+    return VisibilityPolicy.from_profiles(profiles, content.get("rule", "both"))
+
+
+def _attributes(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
+    table = _table(content, folder)
+    missing = content.get("missing", "")
+    columns = {name: values.tolist() for name, values in table.columns.items()}
+    rows = {
+        name: {column: None if values[i] == missing else values[i] for column, values in columns.items()}
+        for i, name in enumerate(table.names)
+    }
+    return VisibilityPolicy.from_attributes(rows, _need(content, "rules"), content.get("otherwise", "private"))
+
+
+def _positions(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
+    from visibility_aware_edge_ldp.truth.readers import read_graph
+
+    def pairs(key: str) -> list[tuple[Hashable, Hashable]]:
+        if key not in content:
+            return []
+        listed = read_graph(folder / content[key])
+        return [(listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()]
+
+    return VisibilityPolicy.from_positions(
+        pairs("public"), pairs("friend_visible"), content.get("otherwise", "private")
+    )
+
+
+def _table(content: Mapping[str, Any], folder: Path) -> NodeTable:
+    return read_attributes(folder / _need(content, "file"), node=content.get("node", "id"))
+
+
+def _with_numbers(profiles: Mapping[str, str]) -> dict[Hashable, str | bool]:
+    """TOML keys are texts; whole numbers among them are node numbers."""
+    return {int(name) if name.isdecimal() else name: word for name, word in profiles.items()}
