@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,8 @@ GraphArgument = Annotated[
     ),
 ]
 PolicyOption = Annotated[
-    str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, hubs:F, or a policy.toml.")
+    str,
+    typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, hubs:F, or a policy.toml."),
 ]
 StatisticsOption = Annotated[str, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -97,7 +99,7 @@ def compare(
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trials: Annotated[int, typer.Option(help="Independent collections for each cell.")] = 20,
     trust: Annotated[str, typer.Option(help="The trust model: position, or all there are.")] = "all",
-    policy: PolicyOption = "document-003",
+    policy: PolicyOption = "profiles:0.5",
     statistics: StatisticsOption = DEFAULT_STATISTICS,
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
@@ -116,9 +118,9 @@ def compare(
     _say_memory(held.n, rounds)
     with _progress(2 * trials * len(losses), "collections") as progress:
         comparison = run(held, chosen, losses, trials, statistics, seed=seed, rounds=rounds, progress=progress)
-    written = _write(comparison, output)
     if as_json:
         _print_json(comparison.as_dict())
+        _write(comparison, output)
         return
     _table(
         f"{comparison.graph}: mean relative error over {trials} trials; policy: {comparison.policy}",
@@ -126,7 +128,7 @@ def compare(
         comparison.table(),
     )
     typer.echo("ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection.")
-    for path in written:
+    for path in _write(comparison, output):
         typer.echo(f"Wrote {path}")
 
 
@@ -200,7 +202,7 @@ def _write(comparison: Any, output: Path | None) -> list[Path]:
         return []
     from visibility_aware_edge_ldp.evaluation.report.files import write_results
 
-    return write_results(comparison, output, " ".join(["va-edge-ldp", *sys.argv[1:]]))
+    return write_results(comparison, output, shlex.join(["va-edge-ldp", *sys.argv[1:]]))
 
 
 def _text(path: Path | None) -> str | None:
@@ -208,16 +210,9 @@ def _text(path: Path | None) -> str | None:
 
 
 def _print_json(content: Any) -> None:
-    typer.echo(json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+    from visibility_aware_edge_ldp.evaluation.report.files import finite
 
-
-def _finite(content: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null."""
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and content - content != 0 else content
+    typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _table(title: str, head: tuple[str, ...], rows: Any) -> None:
@@ -237,8 +232,9 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps: bar.update(task, advance=steps)
 

@@ -28,7 +28,8 @@ class VisibilityPolicy(_Policy):
         """From a file ``policy.toml``; see docs/policies.md for what it may say."""
         from visibility_aware_edge_ldp.truth.policy_file import read_policy
 
-        return cls.of(read_policy(path).rule)  # type: ignore[return-value]
+        found = read_policy(path)
+        return cls.of(found.rule, found.assumptions)  # type: ignore[return-value]
 
 
 class VisibilityAwareGraph:

@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 
-DEMONSTRATION = VisibilityPolicy(public_fraction="0.331")
+DEMONSTRATION = VisibilityPolicy.public_profiles("0.5")
 
 
 def run(world: VisibilityAwareGraph, epsilon: Number = 1, **options: Any) -> Answers:
@@ -22,7 +22,7 @@ def run(world: VisibilityAwareGraph, epsilon: Number = 1, **options: Any) -> Ans
 
 
 def main() -> None:
-    """Estimate on the default graph with a third of all positions public."""
+    """Estimate on the default graph, half of whose users have public friend lists."""
     graph, _ = default_graph()
     print(f"{graph.source}: {graph.n:,} nodes, {graph.m:,} edges, ε = 1 for all statistics together\n")
     print(run(VisibilityAwareGraph(graph, DEMONSTRATION)))

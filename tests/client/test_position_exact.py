@@ -33,7 +33,7 @@ Transcripts = dict[tuple[object, ...], Fraction]
 Play = Callable[["ScriptedCoins"], tuple[tuple[object, ...], list[Fraction]]]
 
 
-class NeedMore(Exception):
+class NeedMore(Exception):  # noqa: N818
     """The script is too short by this many coins."""
 
 
@@ -191,7 +191,7 @@ def test_a_client_that_forgets_its_answer_is_caught() -> None:
         def play(coins: ScriptedCoins) -> tuple[tuple[object, ...], list[Fraction]]:
             sent = []
             for _ in range(2):
-                purse = Purse({kind: 2 * survey.epsilon for kind in NON_PUBLIC})
+                purse = Purse(dict.fromkeys(NON_PUBLIC, 2 * survey.epsilon))
                 held = PositionBits(0, np.array(bits, dtype=bool))
                 sent.append(Respondent(held, view, purse).answer(survey, 1, coins).ones)
             return tuple(sent), [survey.mechanism(Visibility.PRIVATE, 1).flip] * 6

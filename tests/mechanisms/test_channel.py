@@ -191,7 +191,6 @@ def test_chances_sum_to_one() -> None:
         Channel((half, third), (third, 2 * third))
 
 
-@pytest.mark.xfail(reason="known defect: a channel takes impossible and negative chances", strict=True)
 @pytest.mark.parametrize("zero", [(Fraction(3, 2), Fraction(-1, 2)), (Fraction(1), Fraction(0))])
 def test_chances_on_non_edges_are_positive(zero: Vector) -> None:
     with pytest.raises(BadPrivacyParameter):

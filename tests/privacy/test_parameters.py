@@ -54,7 +54,7 @@ def test_what_is_not_a_finite_number_is_refused(written: Any) -> None:
 
 @pytest.mark.parametrize("written", [True, False, None, [1], (1,), b"1", 1j, object()])
 def test_what_is_not_a_number_at_all_is_refused(written: Any) -> None:
-    with pytest.raises(BadPrivacyParameter, match="must be a number such as 1 or 0.5"):
+    with pytest.raises(BadPrivacyParameter, match=r"must be a number such as 1 or 0\.5"):
         exact(written, "epsilon")
 
 
@@ -84,13 +84,12 @@ def test_a_share_may_be_all_or_nothing() -> None:
 
 
 def test_the_refusal_names_the_parameter_and_the_value() -> None:
-    with pytest.raises(BadPrivacyParameter, match=r"the first share must be above 0; got -3\."):
+    with pytest.raises(BadPrivacyParameter, match=r"the first share must be above 0 and at most 1000; got -3\."):
         exact_epsilon(-3, "the first share")
     with pytest.raises(ValueError, match="got 'abc'"):
         exact_epsilon("abc")
 
 
-@pytest.mark.xfail(reason="known defect: Fraction keeps the integer types of NumPy", raises=AssertionError)
 @pytest.mark.parametrize("written", [np.int64(1), np.int32(1), np.uint8(1)])
 def test_integers_of_numpy_become_integers_of_python(written: Any) -> None:
     found = exact_epsilon(written)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.rules import KeyedHash, ListedPositions, MostOpen, NodeTypes, Rule, SameClass
+from visibility_aware_edge_ldp.public.rules import (
+    DrawnProfiles,
+    KeyedHash,
+    ListedPositions,
+    MostOpen,
+    NodeTypes,
+    Rule,
+    SameClass,
+)
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -27,6 +35,7 @@ def look_up(rule: Rule, names: tuple[object, ...] = NAMES) -> dict[frozenset[obj
 RULES: dict[str, Rule] = {
     "same": SameClass(FRIEND_VISIBLE),
     "hash": KeyedHash(Fraction(1, 3), Fraction(1, 3), "salt"),
+    "drawn profiles": DrawnProfiles(Fraction(1, 2), ((PRIVATE, FRIEND_VISIBLE), (FRIEND_VISIBLE, PUBLIC)), "salt"),
     "types": NodeTypes({"ann": 1, 5: 1}, TABLE, "two public"),
     "listed": ListedPositions({frozenset(("ann", "bob")): PUBLIC, frozenset((5, "dua")): FRIEND_VISIBLE}),
     "most open": MostOpen((SameClass(FRIEND_VISIBLE), NodeTypes({"ann": 1, 5: 1}, TABLE, ""))),
@@ -78,6 +87,23 @@ def test_a_larger_share_only_opens_positions() -> None:
     u, v = np.triu_indices(60, 1)
     assert (more(u, v) <= few(u, v)).all()
     assert (more(u, v) < few(u, v)).any()
+
+
+def test_drawn_profiles_are_decided_by_nodes() -> None:
+    """About the share asked for, and a position's class follows from its two ends by the table."""
+    n, drawn = 4000, DrawnProfiles(Fraction(3, 10), TABLE, "s").bind(range(4000))
+    others = np.arange(2, n)
+    from_zero, from_one = (drawn(np.full_like(others, end), others) for end in (0, 1))
+    is_open = from_zero < from_zero.max()
+    assert np.array_equal(is_open, from_one < from_one.max())
+    sigma = (len(others) * 0.3 * 0.7) ** 0.5
+    assert abs(is_open.sum() - 0.3 * len(others)) < 6.2 * sigma
+    assert abs(is_open.sum() - 0.4 * len(others)) > 6.2 * sigma
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0, PRIVATE), (1, PUBLIC)])
+def test_no_profile_or_every_profile(share: int, kind: Visibility) -> None:
+    assert set(look_up(DrawnProfiles(Fraction(share), TABLE, "s")).values()) == {kind}
 
 
 def test_types_by_table() -> None:
@@ -140,7 +166,7 @@ def test_the_most_open_class_wins() -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_a_description_says_its_kind_and_prints(rule: Rule) -> None:
-    assert rule.describe()["kind"] in {"same", "hash", "types", "listed", "most open"}
+    assert rule.describe()["kind"] in {"same", "hash", "drawn profiles", "types", "listed", "most open"}
     assert str(rule)
 
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from alarm import Z_LIMIT, z_of
 
+from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.position import estimate
@@ -58,7 +58,9 @@ def check_that_the_test_can_fail(found: list[dict[str, Estimate]]) -> None:
     """C(d̂, 2) of a noisy degree is biased, and intervals of half the length do not cover."""
     naive = [float((run["degrees"].value * (run["degrees"].value - 1) / 2).sum()) for run in found]
     assert abs(z_of(naive, TRUTH["stars:2"])) > Z_LIMIT
-    reach = [abs(run["triangles"].value - TRUTH["triangles"]) <= 0.98 * run["triangles"].standard_error for run in found]
+    reach = [
+        abs(run["triangles"].value - TRUTH["triangles"]) <= 0.98 * run["triangles"].standard_error for run in found
+    ]
     assert not 0.93 <= np.mean(reach) <= 0.97
 
 

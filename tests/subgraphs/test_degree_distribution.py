@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
 
 Graph = NDArray[np.bool_]
 Observation = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-TRIALS = 30
+TRIALS = 24
 SHARE = 0.331
 
 
@@ -160,8 +160,8 @@ def test_intervals_cover(name: str, epsilon: float) -> None:
         least, most = bins.interval(0.95)
         truth = np.histogram(degrees, bins.edges)[0]
         bins_hit.append(np.mean((least <= truth) & (truth <= most)))
-    # A procedure that covers 95 % hits fewer than 24 of 30 times with probability 4e-4.
-    assert np.mean(hits) >= 0.8
+    # A procedure that covers 95 % hits fewer than 19 of 24 times with probability 1e-3.
+    assert sum(hits) >= 19
     assert np.mean(bins_hit) >= 0.93
 
 

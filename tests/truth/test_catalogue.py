@@ -19,9 +19,7 @@ def test_nothing_is_found_on_a_fresh_machine() -> None:
     assert find("facebook") is None
 
 
-def test_the_named_folder_comes_before_the_cache(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_named_folder_comes_before_the_cache(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.mkdir(parents=True)
     (cache / FILE).write_bytes(gzip.compress(TEXT))
     assert find("facebook") == cache / FILE

@@ -32,9 +32,7 @@ def direct(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the three nodes of TEXT be the dataset called facebook."""
-    changed = replace(
-        catalogue.DATASETS["facebook"], nodes=3, edges=2, sha256=hashlib.sha256(TEXT).hexdigest()
-    )
+    changed = replace(catalogue.DATASETS["facebook"], nodes=3, edges=2, sha256=hashlib.sha256(TEXT).hexdigest())
     monkeypatch.setitem(catalogue.DATASETS, "facebook", changed)
 
 

@@ -151,9 +151,7 @@ def test_the_usual_words_are_a_header_above_names_too(tmp_path: Path) -> None:
     assert graph.notes == (HEADER,)
 
 
-@pytest.mark.parametrize(
-    "text", ["ann bob\nbob 3\n", "u v\nv w\n", "ann bob\n", "from to\nto via\n", "x 1\n2 3\n"]
-)
+@pytest.mark.parametrize("text", ["ann bob\nbob 3\n", "u v\nv w\n", "ann bob\n", "from to\nto via\n", "x 1\n2 3\n"])
 def test_other_first_lines_are_edges(tmp_path: Path, text: str) -> None:
     graph = read(tmp_path, text)
     assert graph.m == text.count("\n")
@@ -240,9 +238,7 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
         read_graph("a\0b")
 
 
-def test_a_file_larger_than_memory_is_refused_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_larger_than_memory_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_file, "_physical_memory", lambda: 10)
     with pytest.raises(TooLarge, match="of memory"):
         read(tmp_path, "0 1\n1 2\n")

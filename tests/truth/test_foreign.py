@@ -213,9 +213,7 @@ def test_an_empty_table_is_refused(library: str) -> None:
 
 def test_special_columns() -> None:
     pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    frame = pandas.DataFrame(
-        {"x": pandas.array([0, 1], dtype="Int64"), "y": pandas.array([1, 2], dtype="Int64")}
-    )
+    frame = pandas.DataFrame({"x": pandas.array([0, 1], dtype="Int64"), "y": pandas.array([1, 2], dtype="Int64")})
     assert read_graph(frame).names == range(3)
     category = pandas.DataFrame({"x": ["a", "b"], "y": ["b", "c"]}).astype("category")
     assert named(read_graph(category)) == [["a", "b"], ["b", "c"]]

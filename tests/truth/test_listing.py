@@ -54,9 +54,7 @@ def test_a_symmetric_matrix_needs_no_note_and_another_does() -> None:
     assert listing((0, 1), (1, 0), kind="matrix").graph("x").notes == ()
     assert listing((0, 1), (0, 2), kind="matrix").graph("x").notes == ()  # one triangle of it is usual too
     mixed = listing((0, 1), (1, 0), (2, 3), kind="matrix").graph("x")
-    assert mixed.notes == (
-        "the matrix is not symmetric: 1 edge stored in one direction only, read as undirected",
-    )
+    assert mixed.notes == ("the matrix is not symmetric: 1 edge stored in one direction only, read as undirected",)
 
 
 @given(st.lists(st.tuples(IDS, IDS), min_size=1))

@@ -95,9 +95,7 @@ def test_the_edges_are_pinned(text: str, expected: str) -> None:
 
 def test_the_hash_is_splitmix64() -> None:
     gamma = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
-    assert (
-        synthetic._mixed(gamma)[0] == 0xE220A8397B1DCDAF
-    )  # the first output of the reference code for seed 0
+    assert synthetic._mixed(gamma)[0] == 0xE220A8397B1DCDAF  # the first output of the reference code for seed 0
 
 
 @both

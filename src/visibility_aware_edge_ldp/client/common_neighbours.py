@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
-Sweep = Callable[..., tuple[int, int]]
 ROOM = 1 << 20
 
 
@@ -70,11 +69,8 @@ def ranked(n: int, edges: npt.NDArray[np.int32]) -> RankedGraph:
     node = np.argsort(-degree, kind="stable").astype(np.int64)
     rank = np.empty(n, np.int64)
     rank[node] = np.arange(n)
-    u, v = rank[edges[:, 0]], rank[edges[:, 1]]
-    codes = np.concatenate((u * n + v, v * n + u))
-    codes.sort()
     start = np.concatenate(([0], np.cumsum(degree[node])))
-    return RankedGraph(node, degree[node], start, (codes % max(n, 1)).astype(np.int32))
+    return RankedGraph(node, degree[node], start, loops().rank_lists(edges, node, rank, start))
 
 
 class Rows:
@@ -84,36 +80,52 @@ class Rows:
         self.graph, self._next, self._size = graph, 0, 1
         self._place = graph.start[:-1].copy()
         self._marks = np.zeros((2, graph.n), np.int32)
-        self._out = np.empty((3, max(ROOM, graph.n)), np.int32)
+        self._out = np.empty((4, max(ROOM, graph.n)), np.int32)
 
     @property
     def done(self) -> bool:
         """Whether no row is left."""
         return self._next >= self.graph.n - 1
 
-    def batch(self, floor: Ints) -> tuple[Ints, Ints, Ints]:
-        """Promising positions of the next rows: their two ranks and their common neighbours."""
+    def batch(self, floor: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Promising positions of the next rows: their two ranks, their common neighbours and their degree sums."""
         graph, end = self.graph, min(self._next + self._size, self.graph.n - 1)
-        self._next, found = sweep()(
+        self._next, found = loops().sweep(
             self._next, end, graph.degree, graph.start, graph.neighbour, floor, self._place, self._marks, self._out
         )
         # Few rows first: they raise the floor for all that follow.
-        self._size = min(2 * self._size, 4096)
-        i, j, a = self._out[:, :found].astype(np.int64)
-        return i, j, a
+        self._size = min(4 * self._size, 4096)
+        i, j, shared, sums = self._out[:, :found].astype(np.int64)
+        return i, j, shared, sums
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The two loops that are worth compiling."""
+
+    rank_lists: Callable[..., Int32s]
+    sweep: Callable[..., tuple[int, int]]
 
 
 @cache
-def sweep() -> Sweep:
-    """The fastest loop this machine has. ``VA_EDGE_LDP_KERNEL=plain`` asks for the plain one."""
+def loops() -> Loops:
+    """The fastest loops this machine has. ``VA_EDGE_LDP_KERNEL=plain`` asks for the plain ones."""
     if os.environ.get("VA_EDGE_LDP_KERNEL") != "plain":
         try:
-            from visibility_aware_edge_ldp.client import common_neighbours_compiled
+            from visibility_aware_edge_ldp.client import common_neighbours_compiled as compiled
         except ImportError:
-            return plain_sweep
-        compiled: Sweep = common_neighbours_compiled.sweep
-        return compiled
-    return plain_sweep
+            return PLAIN
+        return Loops(compiled.rank_lists, compiled.sweep)
+    return PLAIN
+
+
+def plain_rank_lists(edges: npt.NDArray[np.int32], node: Ints, rank: Ints, start: Ints) -> Int32s:
+    """The neighbour lists by rank, each sorted, end to end."""
+    n = len(node)
+    u, v = rank[edges[:, 0]], rank[edges[:, 1]]
+    codes = np.concatenate((u * n + v, v * n + u))
+    codes.sort()
+    return (codes % max(n, 1)).astype(np.int32)
 
 
 def plain_sweep(
@@ -127,7 +139,7 @@ def plain_sweep(
     marks: Int32s,
     out: Int32s,
 ) -> tuple[int, int]:
-    """Fill ``out`` with promising (i, j, a) of the rows first … end − 1; return the next row and how many.
+    """Fill ``out`` with promising (i, j, a, s) of the rows first … end − 1; return the next row and how many.
 
     ``place[v]`` is where the row stands in v's list: rows come in order, so each visit moves it by one.
     """
@@ -149,6 +161,7 @@ def plain_sweep(
         out[0, found : found + len(kept)] = i
         out[1, found : found + len(kept)] = kept + i + 1
         out[2, found : found + len(kept)] = a[kept]
+        out[3, found : found + len(kept)] = s[kept]
         found += len(kept)
     return end, found
 
@@ -160,3 +173,6 @@ def _ranks_between(i: int, width: int, near: Int32s, start: Ints, neighbour: Int
     steps = np.arange(lengths.sum()) - np.repeat(offsets - begins, lengths)
     ends = neighbour[steps] - (i + 1)
     return ends[ends < width]
+
+
+PLAIN = Loops(plain_rank_lists, plain_sweep)

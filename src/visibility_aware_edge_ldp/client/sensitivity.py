@@ -7,16 +7,18 @@ private facts: it stays with the centre, and only noise scaled by ``smooth`` lea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.star_frontier import StarPoint, star_frontier
+from visibility_aware_edge_ldp.client.common_neighbours import Ints
+from visibility_aware_edge_ldp.client.star_frontier import Exact, StarPoint, star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
@@ -36,8 +38,8 @@ class Point(Protocol):
     def divisor(self) -> int:
         """The position's own multiplier."""
 
-    def change(self, budget: int) -> int:
-        """The most it can change the count after changes of this total cost elsewhere."""
+    def changes(self, budgets: Ints) -> Ints | Exact:
+        """The most it can change the count after changes of these total costs elsewhere."""
 
 
 class Tail(Protocol):
@@ -80,7 +82,7 @@ class FreeStars:
 
     def local(self, distance: int) -> Fraction:
         """The bound at a distance beyond the horizon."""
-        return Fraction(max((point.change(distance) for point in self.points), default=0))
+        return _largest(self.points, np.array([distance]))[0]
 
     def peaks(self, beta: float) -> Iterable[int]:
         """All distances whose weighted bound is nearly the largest, found in floating point."""
@@ -90,13 +92,12 @@ class FreeStars:
         logs = self._logs(distances) - beta * distances
         return (np.flatnonzero(logs >= logs.max() - _slack(logs.max())) + self.horizon + 1).tolist()
 
-
     def _last(self, beta: float) -> int:
         """Beyond here even the largest bound of all weighs less than the first."""
         first, most = self._logs(np.array([self.horizon + 1, self.end], dtype=np.float64))
         if not (beta > 0 and np.isfinite(first)):
             return self.end
-        return min(self.end, self.horizon + 2 + math.ceil(min((most - first) / beta, self.end)))
+        return int(min(self.end, self.horizon + 2 + math.ceil(min((most - first) / beta, self.end))))
 
     def _logs(self, distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         logs = [_log_free(point, distances) for point in self.points]
@@ -112,15 +113,20 @@ class Profile:
     ``is_exact(beta)``.  [SENS.1-2]
     """
 
-    points: tuple[Point, ...]
+    points: tuple[Point, ...] = field(repr=False)
     horizon: int
-    tail: Tail
+    tail: Tail = field(repr=False)
 
     def local(self, distance: int) -> Fraction:
         """The largest local sensitivity among graphs within this distance."""
         if distance < 0:
             raise BadStatistic(f"A distance cannot be negative; this one is {distance}.")
-        return self._within(distance) if distance <= self.horizon else self.tail.local(distance)
+        return self.within[distance] if distance <= self.horizon else self.tail.local(distance)
+
+    @cached_property
+    def within(self) -> tuple[Fraction, ...]:
+        """The exact values up to the horizon."""
+        return _largest(self.points, np.arange(self.horizon + 1))
 
     def smooth(self, beta: Decimal) -> Decimal:
         """max over t of e^{−βt}·local(t), rounded up in the last of 50 digits.  [SENS.1]"""
@@ -131,9 +137,6 @@ class Profile:
         """Whether ``smooth(beta)`` is S* itself: the horizon holds its maximum.  [SENS.2]"""
         _check(beta)
         return self._best(beta, range(self.horizon + 1)) >= self._best(beta, self.tail.peaks(float(beta)))
-
-    def _within(self, distance: int) -> Fraction:
-        return max((Fraction(point.change(distance), point.divisor) for point in self.points), default=Fraction(0))
 
     def _best(self, beta: Decimal, distances: Iterable[int]) -> Decimal:
         values = {t: value for t in distances if (value := self.local(t)) > 0}
@@ -160,14 +163,12 @@ def triangle_profile(n: int, edges: Edges, classes: BoundPolicy, w: int = 2, hor
     end = _end(n, w)
     horizon = _check_range(w, horizon, end)
     found = triangle_frontier(n, edges, classes, w, horizon)
-    level = Profile(found.points, horizon, Ramp(horizon, Fraction(0), Fraction(0))).local(horizon)
+    level = _largest(found.points, np.array([horizon]))[0]
     cap = level if found.all_public or horizon == end else Fraction(n - 2)
     return Profile(found.points, horizon, Ramp(horizon, level, cap))
 
 
-def star_profile(
-    n: int, edges: Edges, classes: BoundPolicy, k: int, w: int = 2, horizon: int = HORIZON
-) -> Profile:
+def star_profile(n: int, edges: Edges, classes: BoundPolicy, k: int, w: int = 2, horizon: int = HORIZON) -> Profile:
     """The profile of the number of k-stars; parameters as for triangles.  [SENS.7-9]"""
     if k < 2:
         raise BadStatistic(f"A k-star has at least two edges; k = {k} was asked for.")
@@ -185,6 +186,15 @@ def constant_sensitivity(present: Iterable[Visibility], w: int = 2) -> Fraction:
     """
     costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
     return max((Fraction(1, costs[kind]) for kind in set(present) if kind in costs), default=Fraction(0))
+
+
+def _largest(points: Sequence[Point], budgets: Ints) -> tuple[Fraction, ...]:
+    """The largest change per unit of its own position's cost, for each budget."""
+    # Halves are counted as whole numbers: divisors are 1 or 2.
+    twice = np.zeros(len(budgets), dtype=np.object_)
+    for point in points:
+        twice = np.maximum(twice, point.changes(budgets).astype(np.object_) * (2 // point.divisor))
+    return tuple(Fraction(int(value), 2) for value in twice)
 
 
 def _end(n: int, w: int) -> int:
@@ -214,9 +224,10 @@ def _log(value: Fraction) -> float:
 
 
 def _weighted(value: Fraction, beta: Decimal, distance: int) -> Decimal:
-    """e^{−βt}·value, rounded up: ten digits more than are kept, one unit added, then cut upwards."""
+    """e^{−βt}·value, rounded up, with ten digits more than are kept until the end."""
     fine = Context(prec=DIGITS + 10, rounding=ROUND_CEILING, Emin=-(10**15), Emax=10**15)
-    shrunk = fine.next_plus(fine.exp(fine.multiply(beta, Decimal(-distance))))
+    # Decimal's exp rounds to nearest whatever the context says.
+    shrunk = fine.next_plus(fine.exp(fine.multiply(beta, Decimal(-distance)))) if distance else Decimal(1)
     exact = fine.divide(fine.multiply(shrunk, Decimal(value.numerator)), Decimal(value.denominator))
     return Context(prec=DIGITS, rounding=ROUND_CEILING, Emin=-(10**15), Emax=10**15).plus(exact)
 

@@ -18,6 +18,8 @@ from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Bits = npt.NDArray[np.bool_]
+# Python's integers: stars of many edges do not fit into 64 bits.
+Exact = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,10 @@ class StarEnd:
     at_one: int
     at_two: int = 0
 
-    def grown(self, budget: int) -> int:
-        """The highest degree that this budget buys."""
-        cheap = min(budget, self.at_one)
-        return self.degree + cheap + min((budget - cheap) // 2, self.at_two)
+    def grown(self, budgets: Ints) -> Ints:
+        """The highest degrees that these budgets buy."""
+        cheap = np.minimum(budgets, self.at_one)
+        return self.degree + cheap + np.minimum((budgets - cheap) // 2, self.at_two)
 
     @property
     def steps(self) -> tuple[int, int, int]:
@@ -51,18 +53,20 @@ class StarPoint:
     second: StarEnd
     divisor: int
 
-    def change(self, budget: int) -> int:
-        """The most k-stars that can stand on the position when changes of this total cost are made.  [SENS.8]"""
-        return max(self._split(part, budget - part) for part in self._parts(budget))
+    def changes(self, budgets: Ints) -> Exact:
+        """The most k-stars that can stand on the position when changes of these total costs are made.  [SENS.8]"""
+        parts = self._parts(budgets)
+        stars = _stars(self.first.grown(parts), self.k) + _stars(self.second.grown(budgets - parts), self.k)
+        most: Exact = stars.max(axis=0)
+        return most
 
-    def _split(self, first: int, second: int) -> int:
-        ends = self.first.grown(first), self.second.grown(second)
-        return sum(comb(degree, self.k - 1) for degree in ends)
-
-    def _parts(self, budget: int) -> set[int]:
+    def _parts(self, budgets: Ints) -> Ints:
         """Where an end's price changes, or one beside it: an odd unit buys nothing at cost 2."""
-        turns = {*self.first.steps, *(budget - step for step in self.second.steps)}
-        return {min(max(turn + beside, 0), budget) for turn in turns for beside in (-1, 0, 1)}
+        here = [np.full_like(budgets, step) for step in self.first.steps]
+        there = [budgets - step for step in self.second.steps]
+        turns = np.array([turn + beside for turn in (*here, *there) for beside in (-1, 0, 1)])
+        parts: Ints = np.minimum(np.maximum(turns, 0), budgets)
+        return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +140,8 @@ class _StarSearch:
 
     def __init__(self, graph: RankedGraph, room: _Room, k: int, w: int, horizon: int, prune: bool) -> None:
         self.graph, self.room, self.k, self.w, self.prune = graph, room, k, w, prune
-        self.best = [0] * (horizon + 1)
+        self.budgets = np.arange(horizon + 1, dtype=np.int64)
+        self.best: Exact = np.zeros(horizon + 1, dtype=np.object_)
         self.points: list[StarPoint] = []
         self.seen = False
 
@@ -173,15 +178,17 @@ class _StarSearch:
         return StarEnd(degree, self.graph.n - 2 - degree if degree < self.graph.n - 2 else 0)
 
     def _promising(self, point: StarPoint) -> bool:
-        scale = self.w // point.divisor
-        return not self.prune or any(scale * point.change(t) > best for t, best in enumerate(self.best))
+        return not self.prune or bool((self._values(point) > self.best).any())
 
     def _keep(self, point: StarPoint) -> None:
-        scale = self.w // point.divisor
-        values = [scale * point.change(t) for t in range(len(self.best))]
-        if any(value > best for value, best in zip(values, self.best, strict=True)):
-            self.best = [max(pair) for pair in zip(values, self.best, strict=True)]
+        values = self._values(point)
+        if (values > self.best).any():
+            self.best = np.maximum(self.best, values)
             self.points.append(point)
+
+    def _values(self, point: StarPoint) -> Exact:
+        values: Exact = point.changes(self.budgets) * (self.w // point.divisor)
+        return values
 
 
 def _free_points(graph: RankedGraph, k: int) -> Iterator[StarPoint]:
@@ -203,3 +210,12 @@ def _free_points(graph: RankedGraph, k: int) -> Iterator[StarPoint]:
             first, second = (StarEnd(degree, graph.n - 2 - degree) for degree in ends)
             yield StarPoint(k, first, second, divisor=1)
 
+
+def _stars(degrees: Ints, k: int) -> Exact:
+    """C(d, k − 1), exactly."""
+    low, high = int(degrees.min()), int(degrees.max())
+    if high - low > degrees.size:
+        exact: Exact = np.frompyfunc(lambda degree: comb(int(degree), k - 1), 1, 1)(degrees)
+        return exact
+    table = np.array([comb(degree, k - 1) for degree in range(low, high + 1)], dtype=np.object_)
+    return table[degrees - low]

@@ -20,6 +20,7 @@ PLENTY = 1 << 40
 LOOKUPS = 1 << 21
 STRIDE = 1 << 13
 SEEDS = 16
+LARGE = 1 << 11
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,13 @@ class TrianglePoint:
     by_cost: tuple[int, int, int, int]
     divisor: int
 
-    def change(self, budget: int) -> int:
-        """The most triangles that can stand on the position when changes of this total cost are made.  [SENS.3]"""
-        total = self.shared
+    def changes(self, budgets: Ints) -> Ints:
+        """The most triangles that can stand on the position when changes of these total costs are made.  [SENS.3]"""
+        total, left = np.full(len(budgets), self.shared, dtype=np.int64), budgets.copy()
         for cost, count in enumerate(self.by_cost, start=1):
-            taken = min(count, budget // cost)
-            total, budget = total + taken, budget - taken * cost
+            taken = np.minimum(count, left // cost)
+            total += taken
+            left -= taken * cost
         return total
 
 
@@ -126,7 +128,7 @@ class _Search:
 
     def run(self) -> Found:
         """Visit all rows that can still matter."""
-        if self.sides.constant is None:
+        if self.sides.constant is None and self.prune and self.graph.n > LARGE:
             self._seed()
         rows = Rows(self.graph)
         while not rows.done:
@@ -153,14 +155,13 @@ class _Search:
             for kind in NON_PUBLIC
         }
 
-    def _absorb(self, i: Ints, j: Ints, shared: Ints) -> None:
+    def _absorb(self, i: Ints, j: Ints, shared: Ints, sums: Ints) -> None:
         kinds = self.sides.kinds(i, j)
         kept = np.flatnonzero(kinds != Visibility.PUBLIC)
         self.seen |= bool(len(kept))
-        i, j, shared, kinds = i[kept], j[kept], shared[kept], kinds[kept]
-        sums = self._sums(i, j)
+        i, j, shared, sums, kinds = i[kept], j[kept], shared[kept], sums[kept], kinds[kept]
         order = np.lexsort((j, i, -sums, -shared))
-        size = 1
+        size = 16
         while len(order := order[self._promising(shared[order], sums[order], kinds[order])]):
             now = order[: _affordable(sums[order[:size]])]
             self._weigh(i[now], j[now], shared[now], sums[now], kinds[now])
@@ -176,7 +177,7 @@ class _Search:
 
     def _promising(self, shared: Ints, sums: Ints, kinds: Ints) -> npt.NDArray[np.bool_]:
         floors = np.stack([self.floors[kind] for kind in NON_PUBLIC])
-        return shared >= floors[kinds - Visibility.FRIEND_VISIBLE, sums]  # type: ignore[no-any-return]
+        return shared >= floors[kinds - Visibility.FRIEND_VISIBLE, sums]
 
     def _weigh(self, i: Ints, j: Ints, shared: Ints, sums: Ints, kinds: Ints) -> None:
         """Count the sides of these positions by cost, and look closer at those that can still improve something."""
@@ -189,7 +190,7 @@ class _Search:
                 self._keep(point)
 
     def _keep(self, point: TrianglePoint) -> None:
-        values = np.array([point.change(int(t)) for t in self.budgets], dtype=np.int64) * (self.w // point.divisor)
+        values = point.changes(self.budgets) * (self.w // point.divisor)
         if (values > self.best).any():
             self.best = np.maximum(self.best, values)
             self.points.append((values, point))
@@ -197,7 +198,7 @@ class _Search:
 
 
 def _floor(best: Ints, budgets: Ints, top: int, cap: int, prune: bool) -> Ints:
-    """For each degree sum s, the fewest common neighbours with which a position may beat ``best`` somewhere.  [SENS.5]"""
+    """For each degree sum s, the fewest common neighbours that may beat ``best`` at some distance.  [SENS.5]"""
     if not prune:
         return np.full(top + 1, -PLENTY, dtype=np.int64)
     beatable = best < cap
@@ -206,7 +207,8 @@ def _floor(best: Ints, budgets: Ints, top: int, cap: int, prune: bool) -> Ints:
     floor = np.full(top + 1, PLENTY, dtype=np.int64)
     within = sums <= top
     np.minimum.at(floor, sums[within], (best + 1 - budgets)[within])
-    return np.minimum.accumulate(floor)
+    lowest: Ints = np.minimum.accumulate(floor)
+    return lowest
 
 
 def _affordable(sums: Ints) -> int:
@@ -217,7 +219,8 @@ def _affordable(sums: Ints) -> int:
 def _most(budgets: Ints, shared: Ints, cheap: Ints, cap: int) -> Ints:
     """No position with these common neighbours and nodes at cost 1 can do better.  [SENS.5]"""
     at_one = np.minimum(budgets, cheap)
-    return np.minimum(shared + at_one + (budgets - at_one) // 2, cap)
+    most: Ints = np.minimum(shared + at_one + (budgets - at_one) // 2, cap)
+    return most
 
 
 def _lists(graph: RankedGraph, nodes: Ints) -> tuple[Ints, Ints]:

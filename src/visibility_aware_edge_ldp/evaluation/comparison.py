@@ -46,6 +46,7 @@ class Comparison:
     edges: int
     policy: str
     positions: Mapping[str, int]
+    assumptions: tuple[str, ...]
     rounds: int
     trials: int
     aware: Evaluation
@@ -64,6 +65,7 @@ class Comparison:
             "trust": "position",
             "loss": "epsilon per PRIVATE edge against all reports together, for all statistics together",
             "positions": dict(self.positions),
+            "assumptions": list(self.assumptions),
             AWARE: [row.as_dict() for row in self.aware],
             UNIFORM: [row.as_dict() for row in self.uniform],
         }
@@ -76,7 +78,7 @@ class Comparison:
                 gain.aware.statistic,
                 f"{gain.uniform.mean_relative_error:.2%}",
                 f"{gain.aware.mean_relative_error:.2%}",
-                f"{gain.factor:.1f}×",
+                "exact" if math.isinf(gain.factor) else f"{gain.factor:.1f}×",
             )
             for gain in self.gains
         ]
@@ -123,6 +125,7 @@ def compare(
         aware.graph.m,
         str(aware.policy),
         {str(kind): size for kind, size in aware.public.class_sizes.items()},
+        aware.policy.assumptions,
         rounds,
         trials,
         evaluations[AWARE],

@@ -20,6 +20,8 @@ class Channel:
     def __post_init__(self) -> None:
         if len(self.given_zero) != len(self.given_one) or not sum(self.given_zero) == sum(self.given_one) == 1:
             raise BadPrivacyParameter("A channel needs two probability vectors of the same length.")
+        if min(self.given_zero) <= 0 or min(self.given_one) < 0:
+            raise BadPrivacyParameter("Every outcome of a channel must be possible without an edge.")
         if self.given_zero == self.given_one:
             raise BadPrivacyParameter(
                 "This channel tells nothing about the bit, so nothing can be estimated; use a larger epsilon."

@@ -32,7 +32,7 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         if 2 * self.threshold >= RESOLUTION:
             raise BadPrivacyParameter(
-                f"epsilon = {float(self.epsilon):g} is too small to be sampled with 64-bit coins: "
+                f"A loss of {float(self.epsilon):g} is too small to be sampled with 64-bit coins: "
                 "an answer would carry no information. Use an epsilon of at least 1e-18."
             )
 

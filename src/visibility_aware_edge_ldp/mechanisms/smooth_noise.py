@@ -23,8 +23,7 @@ Bound = int | Fraction | Decimal
 
 _SLACK = Fraction(1, 1 << 60)
 _LEAST_BETA = Decimal("1e-9")
-_DOWN = Context(prec=60, rounding=ROUND_FLOOR)
-_UP = Context(prec=60, rounding=ROUND_CEILING)
+_DOWN, _UP = Context(prec=60, rounding=ROUND_FLOOR), Context(prec=60, rounding=ROUND_CEILING)
 _WORK = Context(prec=80)
 
 
@@ -39,8 +38,7 @@ class SmoothNoise(ABC):
             raise BadPrivacyParameter(f"epsilon must be above 0 and share between 0 and 1; got {self}.")
         if self.beta < _LEAST_BETA:
             raise BadPrivacyParameter(
-                f"{self} would need a bound of smoothness {self.beta:.1e}, too fine to be computed safely. "
-                "Use a larger epsilon or a larger share."
+                f"{self} needs a smoothness of {self.beta:.1e}, too fine to compute; use a larger epsilon or share."
             )
 
     @property
@@ -114,6 +112,7 @@ class SmoothNoise(ABC):
         """The ideal noise's distribution function at scale 1, wrong by at most ``10**-digits``."""
 
     def _rounded(self, scale: Decimal, k: int, digits: int) -> Decimal:
+        """At most k after rounding is at most k + 1/2 before it."""
         context = Context(prec=digits + 8)
         return self._ideal(context.divide(Decimal(2 * k + 1), context.multiply(2, scale)), digits + 1)
 
@@ -140,7 +139,7 @@ class SmoothLaplace(SmoothNoise):
     @cached_property
     def beta(self) -> Decimal:
         """The largest β with D(ε, s, β) <= δ and β + e^(-β) s <= ε."""
-        epsilon, delta = _decimal(self._promised, _DOWN), _decimal(self.delta * (1 - _SLACK), _DOWN)
+        epsilon, delta = (_decimal(Fraction(x) * (1 - _SLACK), _DOWN) for x in (self.epsilon, self.delta))
         low, high = Decimal(0), epsilon
         with localcontext(_WORK):
             for _ in range(150):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 
 Number = Fraction | float | int | str
+# Far beyond anything that protects; it keeps arithmetic on promises finite.
+LARGEST_EPSILON = 1000
 
 
 def exact(value: Number, what: str) -> Fraction:
@@ -16,16 +19,24 @@ def exact(value: Number, what: str) -> Fraction:
         raise BadPrivacyParameter(f"{what} must be a number such as 1 or 0.5; got {value!r}.")
     try:
         # repr of a float is the shortest decimal that names it, which is what the user wrote.
-        return Fraction(value) if isinstance(value, Rational) else Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        if isinstance(value, Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        text = str(value).strip()
+        # Fraction("1e999999999") would write out a billion digits.
+        if abs(Decimal(text).adjusted() if "/" not in text else 0) > 400:
+            raise ValueError(text)  # noqa: TRY301
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError, ArithmeticError) as error:
         raise BadPrivacyParameter(f"{what} must be a finite number such as 1 or 0.5; got {value!r}.") from error
 
 
 def exact_epsilon(value: Number, what: str = "epsilon") -> Fraction:
     """A positive, finite epsilon."""
     epsilon = exact(value, what)
-    if epsilon <= 0:
-        raise BadPrivacyParameter(f"{what} must be above 0; got {value}. Values from 0.1 to 4 are usual.")
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        raise BadPrivacyParameter(
+            f"{what} must be above 0 and at most {LARGEST_EPSILON}; got {value}. Values from 0.1 to 4 are usual."
+        )
     return epsilon
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Ends, Names, _refuse_strangers
+from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Ends, Names, canonical, refuse_strangers
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 KINDS = {
@@ -33,6 +33,8 @@ class AttributeRule:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise BadPolicy(f"{self.kind!r} is not a kind of rule; use one of {', '.join(KINDS)}.")
+        if isinstance(self.value, (list, dict)):
+            raise BadPolicy(f"A rule compares with one number or text; got {self.value!r}.")
 
     def __str__(self) -> str:
         tail = f" = {self.value}" if self.kind in ("both", "any") else ""
@@ -48,7 +50,7 @@ class Attributes:
     otherwise: Visibility = Visibility.PRIVATE
 
     def bind(self, names: Names) -> BoundRule:
-        _refuse_strangers(self.table, names)
+        refuse_strangers(self.table, names)
         codes = {rule.column: self._codes(rule.column, names) for rule in self.rules}
 
         def classes(u: Ends, v: Ends) -> Classes:
@@ -70,12 +72,12 @@ class Attributes:
 
     def describe(self) -> dict[str, Any]:
         columns = sorted({rule.column for rule in self.rules})
-        rows = {str(name): [str(row.get(column)) for column in columns] for name, row in self.table.items()}
+        rows = {canonical(name): [canonical(row.get(column)) for column in columns] for name, row in self.table.items()}
         return {
             "kind": "attributes",
             "columns": columns,
             "rows": dict(sorted(rows.items())),
-            "rules": [[rule.kind, rule.column, str(rule.value), str(rule.visibility)] for rule in self.rules],
+            "rules": [[rule.kind, rule.column, canonical(rule.value), str(rule.visibility)] for rule in self.rules],
             "otherwise": str(self.otherwise),
         }
 

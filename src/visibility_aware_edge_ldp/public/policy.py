@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.rules import (
     BoundRule,
     Classes,
+    DrawnProfiles,
     KeyedHash,
     ListedPositions,
     MostOpen,
@@ -82,6 +83,8 @@ class VisibilityPolicy:
         *,
         salt: str = DEFAULT_SALT,
     ) -> None:
+        if not isinstance(salt, str):
+            raise BadPolicy(f"A salt is a text; got {salt!r}. Put it between quotes.")
         public = _share(public_fraction, "public_fraction")
         friends = _share(friend_visible_fraction, "friend_visible_fraction")
         private = 1 - public - friends if private_fraction is None else _share(private_fraction, "private_fraction")
@@ -125,6 +128,16 @@ class VisibilityPolicy:
         types = {name: _is_public(name, word) for name, word in profiles.items()}
         words = f"{sum(types.values()):,} public profiles (rule {rule!r})"
         return cls.of(NodeTypes(types, TABLES[rule], words), tuple(assumptions))
+
+    @classmethod
+    def public_profiles(cls, fraction: Number, rule: str = "any", *, salt: str = DEFAULT_SALT) -> VisibilityPolicy:
+        """A fraction of the users, drawn by a hash under a public salt whatever their degree, is public.
+
+        ``rule`` is as in :meth:`from_profiles`.
+        """
+        if rule not in TABLES:
+            raise BadPolicy(f"{rule!r} is not a rule for profiles; use 'both' or 'any'.")
+        return cls.of(DrawnProfiles(_share(fraction, "fraction"), TABLES[rule], salt))
 
     @classmethod
     def from_types(
@@ -171,11 +184,7 @@ class VisibilityPolicy:
 
     def resolved(self, names: Names, degrees: npt.NDArray[np.int64]) -> VisibilityPolicy:
         """The policy with an oracle's choice made; other policies stay as they are."""
-        if not isinstance(self.rule, OracleHubs):
-            return self
-        order = np.argsort(-degrees, kind="stable")[: round(self.rule.fraction * len(names))]
-        hubs = {names[i]: "public" for i in order}
-        return type(self).from_profiles(hubs, self.rule.rule, assumptions=self.assumptions)
+        return type(self).of(_resolved(self.rule, names, degrees), self.assumptions)
 
     @property
     def is_oracle(self) -> bool:
@@ -218,13 +227,22 @@ class BoundPolicy:
 
     def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> Classes:
         """The classes of the positions (u, v)."""
-        return self.rule(np.asarray(u, dtype=np.int64), np.asarray(v, dtype=np.int64))
+        return self.rule(np.atleast_1d(np.asarray(u, dtype=np.int64)), np.atleast_1d(np.asarray(v, dtype=np.int64)))
 
     def range(self, start: int, count: int) -> Classes:
         """The classes of the positions numbered start … start + count − 1."""
         if self.is_constant and self.n > 1:
             return np.full(count, self.of([0], [1])[0], dtype=np.uint8)
         return self.rule(*endpoints(self.n, start, count))
+
+
+def _resolved(rule: Rule, names: Names, degrees: npt.NDArray[np.int64]) -> Rule:
+    if isinstance(rule, MostOpen):
+        return MostOpen(tuple(_resolved(part, names, degrees) for part in rule.rules))
+    if not isinstance(rule, OracleHubs):
+        return rule
+    order = np.argsort(-degrees, kind="stable")[: round(rule.fraction * len(names))]
+    return VisibilityPolicy.from_profiles({names[i]: "public" for i in order}, rule.rule).rule
 
 
 def _share(value: Number, what: str) -> Fraction:

@@ -11,6 +11,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+
 Ints = npt.NDArray[np.int64]
 # Positions are worked on in runs of this many, a multiple of 8 so that packed runs join.
 TILE = 1 << 19
@@ -34,6 +36,8 @@ def row_start(n: int, u: int) -> int:
 
 def row_of(n: int, number: int) -> int:
     """The row u that holds a position's number."""
+    if not 0 <= number < position_count(n):
+        raise ProtocolViolation(f"{n} nodes have positions 0 to {position_count(n) - 1}; there is no {number}.")
     # Invert the quadratic in exact integers: float square roots go wrong for large n.
     root = math.isqrt((2 * n - 1) ** 2 - 8 * number)
     u = (2 * n - 1 - root) // 2

@@ -29,6 +29,8 @@ class PositionReport:
     ones: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
+        if self.count < 0 or self.start < 0:
+            raise ProtocolViolation("A report's range of positions starts and counts from 0.")
         size = (self.count + 7) // 8
         if len(self.answered) != size or len(self.ones) != size:
             raise ProtocolViolation(f"A report of {self.count} positions must carry {size} bytes twice.")

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -88,6 +89,35 @@ class KeyedHash:
 
 
 @dataclass(frozen=True)
+class DrawnProfiles:
+    """A fraction of all nodes, drawn by a hash under a public salt, has public profiles."""
+
+    fraction: Fraction
+    table: tuple[tuple[Visibility, Visibility], tuple[Visibility, Visibility]]
+    salt: str
+
+    def bind(self, names: Names) -> BoundRule:
+        kinds = (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
+        table = np.array(self.table, dtype=np.uint8)
+        return lambda u, v: table[kinds[u], kinds[v]]
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": "drawn profiles",
+            "fraction": str(self.fraction),
+            "table": [[str(cell) for cell in row] for row in self.table],
+            "salt": self.salt,
+        }
+
+    def __str__(self) -> str:
+        (_, one), (_, both) = self.table
+        return (
+            f"{float(self.fraction):.1%} of the users have public profiles (one end makes a position {one}, "
+            f"both make it {both}), drawn by a hash under the public salt {self.salt!r}"
+        )
+
+
+@dataclass(frozen=True)
 class NodeTypes:
     """A type for each node and a class for each pair of types: two numbers a node, one table."""
 
@@ -106,7 +136,7 @@ class NodeTypes:
             raise BadPolicy(f"Node types must be 0..{len(rows) - 1}, the rows of the table of classes.")
 
     def bind(self, names: Names) -> BoundRule:
-        _refuse_strangers(self.types, names)
+        refuse_strangers(self.types, names)
         kinds = np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
         table = np.array(self.table, dtype=np.uint8)
         return lambda u, v: table[kinds[u], kinds[v]]
@@ -114,7 +144,7 @@ class NodeTypes:
     def describe(self) -> dict[str, Any]:
         return {
             "kind": "types",
-            "types": {str(name): kind for name, kind in sorted(self.types.items(), key=lambda item: str(item[0]))},
+            "types": dict(sorted((canonical(name), kind) for name, kind in self.types.items())),
             "table": [[str(cell) for cell in row] for row in self.table],
             "otherwise": self.otherwise,
         }
@@ -131,7 +161,7 @@ class ListedPositions:
     otherwise: Visibility = Visibility.PRIVATE
 
     def bind(self, names: Names) -> BoundRule:
-        _refuse_strangers({end: 0 for pair in self.listed for end in pair}, names)
+        refuse_strangers({end: 0 for pair in self.listed for end in pair}, names)
         place, n = {name: i for i, name in enumerate(names)}, len(names)
         codes = np.array([_pair_code(pair, place, n) for pair in self.listed], dtype=np.int64)
         classes = np.array(list(self.listed.values()), dtype=np.uint8)
@@ -150,7 +180,7 @@ class ListedPositions:
         return look_up
 
     def describe(self) -> dict[str, Any]:
-        rows = sorted([*sorted(map(str, pair)), str(kind)] for pair, kind in self.listed.items())
+        rows = sorted([*sorted(map(canonical, pair)), str(kind)] for pair, kind in self.listed.items())
         return {"kind": "listed", "positions": rows, "otherwise": str(self.otherwise)}
 
     def __str__(self) -> str:
@@ -188,7 +218,14 @@ def _pair_code(pair: frozenset[Hashable], place: Mapping[Hashable, int], n: int)
     return low * n + high
 
 
-def _refuse_strangers(named: Mapping[Hashable, Any], names: Names) -> None:
+def canonical(value: Hashable) -> str:
+    """A name or value as text that tells 1 from "1" and nothing from "None", whatever library the number is from."""
+    if isinstance(value, Integral):
+        return f"number {int(value)}"
+    return f"text {value}" if isinstance(value, str) else repr(value)
+
+
+def refuse_strangers(named: Mapping[Hashable, Any], names: Names) -> None:
     strangers = named.keys() - set(names)
     if strangers:
         shown = ", ".join(sorted(map(repr, strangers))[:3])

@@ -71,6 +71,8 @@ class PositionSurvey:
             "roster": self.roster,
             "nodes": self.nodes,
             "policy": self.policy,
+            "epsilon": str(self.epsilon),
+            "shares": [str(share) for share in self.shares],
             "flip thresholds out of 2^64, per round": thresholds,
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

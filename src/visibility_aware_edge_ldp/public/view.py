@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -70,5 +71,5 @@ class PublicView:
     @cached_property
     def roster_digest(self) -> str:
         """SHA-256 of the node names in order."""
-        text = "\x1f".join(map(str, self.names))
+        text = json.dumps([str(name) for name in self.names], ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -23,10 +23,10 @@ class Visibility(IntEnum):
         return self.name
 
     @classmethod
-    def of(cls, word: Visibility | str | int) -> Visibility:
+    def of(cls, word: Visibility | str) -> Visibility:
         """From a word such as "public" or "friend-visible"."""
-        if isinstance(word, int):
-            return cls(word)
+        if isinstance(word, Visibility):
+            return word
         key = str(word).strip().upper().replace("-", "_").replace(" ", "_")
         if key not in cls.__members__:
             raise BadPolicy(f"{word!r} is not a visibility class; use public, friend_visible or private.")

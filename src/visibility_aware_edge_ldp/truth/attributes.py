@@ -102,14 +102,10 @@ def read_attributes(path: str | Path, *, node: str = "id") -> NodeTable:
     header, rows = _rows(file)
     if node not in header:
         raise BadInput(f"{file.name} has no column {node!r} to name the nodes. It has: {', '.join(header)}.")
-    columns = {
-        name: _typed(list(values)) for name, values in zip(header, zip(*rows, strict=True), strict=True)
-    }
+    columns = {name: _typed(list(values)) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
     names = columns.pop(node).tolist()
     if any(name == "" or name != name for name in names):
-        raise BadInput(
-            f"{file.name} has a row without a name in column {node!r}. Fill it in or remove the row."
-        )
+        raise BadInput(f"{file.name} has a row without a name in column {node!r}. Fill it in or remove the row.")
     return NodeTable(names, columns)
 
 
@@ -135,9 +131,7 @@ def _check_shape(header: list[str], rows: list[list[str]], name: str) -> None:
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != len(header)), None)
     if wrong is not None:
         count = len(rows[wrong - 1])
-        raise BadInput(
-            f"Row {wrong} of {name} has {count} values for {len(header)} columns. Complete the row."
-        )
+        raise BadInput(f"Row {wrong} of {name} has {count} values for {len(header)} columns. Complete the row.")
 
 
 def _typed(values: list[str]) -> Column:

@@ -132,9 +132,7 @@ def _loadtxt(text: _Text, comments: str, width: int) -> Integers | None:
     separator = text.separator.decode() if text.separator else None
     columns = text.columns if width > 2 else None  # without a choice of columns ragged lines are refused
     skip = text.skip + text.looks_like_header
-    stream = (
-        os.fspath(text.path.absolute()) if text.path else io.TextIOWrapper(io.BytesIO(text.data), "latin-1")
-    )
+    stream = os.fspath(text.path.absolute()) if text.path else io.TextIOWrapper(io.BytesIO(text.data), "latin-1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # NumPy only warns about decimals and about empty input
         try:
@@ -236,6 +234,4 @@ def _shown(line: bytes) -> str:
 
 def _refuse_binary(text: _Text) -> None:
     if len(text.data.translate(None, _CONTROL)) != len(text.data):
-        raise BadGraph(
-            f"{text.source} is not a text file. Give an edge list as UTF-8 text, plain or gzipped."
-        )
+        raise BadGraph(f"{text.source} is not a text file. Give an edge list as UTF-8 text, plain or gzipped.")

@@ -60,17 +60,13 @@ def _igraph_names(graph: Any, n: int) -> tuple[Sequence[Hashable], tuple[str, ..
     names = graph.vs["name"]
     if len(set(names)) == n and not any(map(_is_missing, names)):
         return names, ()
-    return range(n), (
-        'the vertex attribute "name" does not tell all vertices apart; their numbers are the names',
-    )
+    return range(n), ('the vertex attribute "name" does not tell all vertices apart; their numbers are the names',)
 
 
 def from_sparse(matrix: Any) -> Listing:
     """A square SciPy sparse matrix or array: an edge wherever an entry is not zero."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise BadGraph(
-            f"An adjacency matrix must be square; this one has shape {matrix.shape}. Pass an n × n matrix."
-        )
+        raise BadGraph(f"An adjacency matrix must be square; this one has shape {matrix.shape}. Pass an n × n matrix.")
     n = check_size(matrix.shape[0], "the matrix")
     entries = matrix.tocoo(copy=True)
     entries.sum_duplicates()
@@ -93,14 +89,10 @@ def from_array(array: npt.NDArray[Any]) -> Listing:
 
 def from_pairs(pairs: Iterable[Any]) -> Listing:
     """Any iterable of pairs of names."""
-    rows = [
-        tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else (pair,) for pair in pairs
-    ]
+    rows = [tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else (pair,) for pair in pairs]
     wrong = next((i for i, row in enumerate(rows) if len(row) != 2), None)
     if wrong is not None:
-        raise BadGraph(
-            f"Item {wrong} of the list is not a pair of nodes: {rows[wrong]!r}. Give pairs (u, v)."
-        )
+        raise BadGraph(f"Item {wrong} of the list is not a pair of nodes: {rows[wrong]!r}. Give pairs (u, v).")
     return from_columns([row[0] for row in rows], [row[1] for row in rows])
 
 
@@ -167,9 +159,7 @@ def _integers(column: Column) -> Integers | None:
         return None
     if values.dtype.kind == "f":
         return _whole(values)
-    fits = values.dtype.kind in "iu" and (
-        values.dtype != np.uint64 or not len(values) or values.max() < 2**63
-    )
+    fits = values.dtype.kind in "iu" and (values.dtype != np.uint64 or not len(values) or values.max() < 2**63)
     return values.astype(np.int64) if fits else None
 
 

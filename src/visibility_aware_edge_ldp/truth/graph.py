@@ -85,9 +85,7 @@ class Graph:
         rows = place[self.edges]
         rows = np.sort(rows[(rows >= 0).all(axis=1)], axis=1)
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-        return Graph(
-            [self.names[i] for i in chosen], rows, source=source or f"{len(chosen)} nodes of {self.source}"
-        )
+        return Graph([self.names[i] for i in chosen], rows, source=source or f"{len(chosen)} nodes of {self.source}")
 
     def highest_degree(self, count: int) -> Graph:
         """The subgraph on the ``count`` nodes of highest degree; ties by position."""

@@ -17,24 +17,41 @@ NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
     "document-003": lambda: VisibilityPolicy("0.331"),
 }
 
+# What a policy file of each kind may say.
+KEYS = {
+    "nothing": set(),
+    "fractions": {"public", "friend_visible", "private", "salt"},
+    "profiles": {"profiles", "file", "node", "public_when", "rule"},
+    "attributes": {"file", "node", "missing", "rules", "otherwise"},
+    "positions": {"public", "friend_visible", "otherwise"},
+    "hubs": {"fraction", "rule"},
+}
+
 
 def open_policy(text: str) -> VisibilityPolicy:
     """What the command line calls a policy.
 
-    A name from ``NAMED``, ``fractions:PUBLIC,FRIEND_VISIBLE,PRIVATE``, ``hubs:FRACTION`` (an oracle, for
-    simulations), or the path of a ``.toml`` file.
+    A name from ``NAMED``, ``fractions:PUBLIC,FRIEND_VISIBLE,PRIVATE``, ``profiles:FRACTION[,RULE]``,
+    ``hubs:FRACTION`` (an oracle, for simulations), or the path of a ``.toml`` file.
     """
     kind, _, rest = text.partition(":")
     if text in NAMED:
         return NAMED[text]()
-    if kind == "fractions" and rest:
-        return VisibilityPolicy(*rest.split(",")[:3])
-    if kind == "hubs" and rest:
-        return VisibilityPolicy.public_hubs(rest)
-    if not Path(text).exists():
+    makers: dict[str, tuple[int, Callable[..., VisibilityPolicy]]] = {
+        "fractions": (3, VisibilityPolicy),
+        "profiles": (2, VisibilityPolicy.public_profiles),
+        "hubs": (1, VisibilityPolicy.public_hubs),
+    }
+    if kind in makers and rest:
+        most, make = makers[kind]
+        values = rest.split(",")
+        if len(values) > most:
+            raise BadPolicy(f"{kind}: takes at most {most} values; got {len(values)}.")
+        return make(*values)
+    if not _exists(text):
         raise BadPolicy(
             f"{text!r} is neither a file nor a policy's name; "
-            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, hubs:0.1, or a policy.toml."
+            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, profiles:0.5, hubs:0.1, or a policy.toml."
         )
     return read_policy(text)
 
@@ -57,14 +74,30 @@ def read_policy(path: str | Path) -> VisibilityPolicy:
         "hubs": lambda: VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=content.get("rule", "any")),
     }
     kind = _need(content, "kind")
-    if kind not in makers:
+    if not isinstance(kind, str) or kind not in makers:
         raise BadPolicy(f"A policy's kind is one of {', '.join(makers)}; {file.name} says {kind!r}.")
+    unknown = content.keys() - KEYS[kind] - {"kind"}
+    if unknown:
+        raise BadPolicy(
+            f"{file.name} has {sorted(unknown)[0]!r}, which a {kind} policy does not know; check its spelling."
+        )
     try:
         return makers[kind]()
     except BadPolicy:
         raise
     except BadInput as error:
         raise BadPolicy(f"In {file.name}: {error}") from error
+    except (TypeError, AttributeError, ValueError, KeyError) as error:
+        raise BadPolicy(
+            f"In {file.name} a value has the wrong type: {error}. Write it as in docs/policies.md."
+        ) from error
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _need(content: Mapping[str, Any], key: str) -> Any:
@@ -91,7 +124,11 @@ def _attributes(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
     missing = content.get("missing", "")
     columns = {name: values.tolist() for name, values in table.columns.items()}
     rows = {
-        name: {column: None if values[i] == missing else values[i] for column, values in columns.items()}
+        # A gap in a column of numbers is NaN, which is no value and not equal to itself.
+        name: {
+            column: None if values[i] == missing or values[i] != values[i] else values[i]
+            for column, values in columns.items()
+        }
         for i, name in enumerate(table.names)
     }
     return VisibilityPolicy.from_attributes(rows, _need(content, "rules"), content.get("otherwise", "private"))

@@ -123,9 +123,7 @@ def exact(graph: Graph, statistic: str) -> Any:
     if name == "stars" and size:
         return stars(graph, _leaves(size, graph.n))
     if statistic not in _BY_NAME:
-        raise BadStatistic(
-            f"{statistic!r} is not a statistic known here. Use one of: {', '.join(_BY_NAME)}, stars:K."
-        )
+        raise BadStatistic(f"{statistic!r} is not a statistic known here. Use one of: {', '.join(_BY_NAME)}, stars:K.")
     return _BY_NAME[statistic](graph)
 
 
@@ -142,14 +140,10 @@ _BY_NAME: dict[str, Callable[[Graph], Any]] = {
 
 def _leaves(size: str, n: int) -> int:
     if not (size.isascii() and size.isdigit()):
-        raise BadStatistic(
-            f"stars:{size} does not name a number of leaves. Write stars:2, stars:3 and so on."
-        )
+        raise BadStatistic(f"stars:{size} does not name a number of leaves. Write stars:2, stars:3 and so on.")
     k = int(size)
     if k >= n:
-        raise BadStatistic(
-            f"A star with {k} leaves needs {k + 1} nodes; this graph has {n}. Ask for fewer leaves."
-        )
+        raise BadStatistic(f"A star with {k} leaves needs {k + 1} nodes; this graph has {n}. Ask for fewer leaves.")
     return k
 
 

@@ -55,16 +55,12 @@ def interpret(names: list[bytes], pairs: Integers, notes: list[str], source: str
         notes = [*notes, HEADER]
     odd = [name for name in names if not is_whole(name)]
     if odd and len(odd) < len(names) and {name.lower() for name in odd} <= _MISSING:
-        raise BadGraph(
-            f"{source} has a missing node name ({odd[0].decode()}) among numbers. Remove the lines with it."
-        )
+        raise BadGraph(f"{source} has a missing node name ({odd[0].decode()}) among numbers. Remove the lines with it.")
     if not odd:
         return _from_values([int(name) for name in names], pairs, notes)
     decimals = _decimals(names)
     if decimals is not None:
-        return _from_values(
-            decimals, pairs, [*notes, "node ids written as decimals were read as whole numbers"]
-        )
+        return _from_values(decimals, pairs, [*notes, "node ids written as decimals were read as whole numbers"])
     return sort_nodes(Listing(_decoded(names, source), pairs, tuple(notes)))
 
 

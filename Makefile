@@ -1,0 +1,48 @@
+# make demo   the comparison on the default graph: a table, and out/report.html
+# make test   the whole test suite
+# make check  format, lint, types, import contracts, tests: what CI runs
+# make bench  speed, side by side with other ways, in one run
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := $(VENV)/.demo
+DEV := $(VENV)/.dev
+
+.PHONY: demo test check format bench clean
+
+demo: $(DEMO)
+	$(BIN)/va-edge-ldp compare --trials 5 --epsilons 0.5,1,2,4 --output out
+
+test: $(DEV)
+	$(BIN)/python -m pytest -q -n auto
+
+check: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -n auto
+
+format: $(DEV)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(DEV)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) out build dist
+
+$(BIN)/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 …')"
+	$(PYTHON) -m venv $(VENV)
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,fast]'
+	touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,fast,graph]' --group dev
+	touch $@ $(DEMO)

@@ -1,0 +1,116 @@
+"""The client: refuses, pays, randomizes once, repeats.  [POSITION.2-3]"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.public.codec import encode
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.report import unpack
+from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+N = 30
+SIZE = N * (N - 1) // 2
+VIEW = PublicView(range(N), VisibilityPolicy("0.3", "0.3", "0.4"), np.empty((0, 2), np.int32))
+
+
+def respondent(epsilon: str = "1", bits: np.ndarray | None = None) -> Respondent:
+    held = np.zeros(SIZE, bool) if bits is None else bits
+    return Respondent(PositionBits(0, held), VIEW, Purse({k: k.multiplier * Fraction(epsilon) for k in NON_PUBLIC}))
+
+
+def no_coins(count: int) -> bytes:
+    raise AssertionError("a coin was drawn")
+
+
+def test_asked_again_it_repeats_itself_whatever_the_coins() -> None:
+    survey, client = position_survey(VIEW, 1, 2), respondent()
+    first = client.answer(survey, 1, secure_coins())
+    assert client.answer(survey, 1, no_coins) is first
+    second = client.answer(survey, 2, secure_coins())
+    assert client.answer(survey, 2, no_coins) is second
+    assert client.answer(survey, 1, no_coins) is first
+
+
+def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:
+    client = respondent("1")
+    client.answer(position_survey(VIEW, "0.75"), 1, secure_coins())
+    with pytest.raises(Refused, match=r"0\.5 is left"):
+        client.answer(position_survey(VIEW, "0.5"), 1, no_coins)
+    client.answer(position_survey(VIEW, "0.25"), 1, secure_coins())
+    with pytest.raises(Refused):
+        client.answer(position_survey(VIEW, "0.01"), 1, no_coins)
+
+
+def test_a_refused_payment_costs_nothing() -> None:
+    purse = Purse({Visibility.PRIVATE: Fraction(1), Visibility.FRIEND_VISIBLE: Fraction(1)})
+    with pytest.raises(Refused):
+        purse.pay({Visibility.PRIVATE: Fraction(1), Visibility.FRIEND_VISIBLE: Fraction(2)})
+    purse.pay({Visibility.PRIVATE: Fraction(1), Visibility.FRIEND_VISIBLE: Fraction(1)})
+
+
+def test_rounds_come_in_order_and_only_the_survey_s_own() -> None:
+    survey = position_survey(VIEW, 1, 2)
+    with pytest.raises(ProtocolViolation, match="before round 1"):
+        respondent().answer(survey, 2, no_coins)
+    with pytest.raises(ProtocolViolation, match="round 3"):
+        respondent().answer(survey, 3, no_coins)
+
+
+def test_a_survey_about_another_policy_or_roster_is_refused() -> None:
+    other = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    renamed = PublicView(range(1, N + 1), VIEW.policy, np.empty((0, 2), np.int32))
+    for view in (other, renamed):
+        with pytest.raises(ProtocolViolation, match="another"):
+            respondent().answer(position_survey(view, 1), 1, no_coins)
+
+
+def test_public_positions_are_not_asked_and_round_two_only_where_round_one_said_one() -> None:
+    survey, client = position_survey(VIEW, 1, 2), respondent()
+    first, second = (client.answer(survey, number, secure_coins()) for number in (1, 2))
+    public = VIEW.classes.range(0, SIZE) == Visibility.PUBLIC
+    for report in (first, second):
+        assert (unpack(report.answered, SIZE) == ~public).all()
+    assert not (unpack(second.ones, SIZE) & ~unpack(first.ones, SIZE)).any()
+    assert unpack(second.ones, SIZE).any()
+
+
+def test_those_who_are_absent_say_nothing() -> None:
+    present = np.arange(SIZE) % 3 > 0
+    report = respondent().answer(position_survey(VIEW, 1), 1, secure_coins(), present)
+    assert not (unpack(report.answered, SIZE) & ~present).any()
+
+
+def test_flips_are_the_same_whatever_the_bits() -> None:
+    """With the same coins, complementary bits give complementary answers: what is drawn never looks at a bit."""
+    survey = position_survey(VIEW, 1)
+    bits = np.random.default_rng(0).random(SIZE) < 0.5
+    answers = [
+        unpack(respondent(bits=b).answer(survey, 1, keyed_coins(seeded_key(3))).ones, SIZE) for b in (bits, ~bits)
+    ]
+    asked = VIEW.classes.range(0, SIZE) != Visibility.PUBLIC
+    assert ((answers[0] ^ answers[1]) == asked).all()
+
+
+def test_length_does_not_depend_on_the_bits() -> None:
+    survey = position_survey(VIEW, 1)
+    lengths = {
+        len(encode(respondent(bits=np.full(SIZE, bit)).answer(survey, 1, secure_coins()))) for bit in (False, True)
+    }
+    assert len(lengths) == 1
+
+
+def test_private_bits_do_not_print_themselves() -> None:
+    view = PositionBits(0, np.array([True, False, True]))
+    assert "True" not in repr(view)
+    assert "bits" not in repr(view)
