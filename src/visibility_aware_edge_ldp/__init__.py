@@ -23,6 +23,7 @@ _HOMES = {
     "VisibilityPolicy": "model",
     "Visibility": "model",
     "FacebookDataset": "dataset",
+    "VAEdgeLDPSystem": "guaranteed_dp",
     "estimate": "simulation.estimate",
     "Answers": "aggregator.answers",
     "Estimate": "aggregator.estimate",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.errors import VaEdgeLdpError as VaEdgeLdpError
     from visibility_aware_edge_ldp.evaluation.comparison import compare as compare
     from visibility_aware_edge_ldp.evaluation.trials import evaluate as evaluate
+    from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem as VAEdgeLDPSystem
     from visibility_aware_edge_ldp.model import Visibility as Visibility
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph as VisibilityAwareGraph
     from visibility_aware_edge_ldp.model import VisibilityPolicy as VisibilityPolicy

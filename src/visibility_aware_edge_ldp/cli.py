@@ -58,12 +58,18 @@ def front(version: Annotated[bool, typer.Option("--version", help="Print the ver
 @app.command()
 def estimate(
     graph: GraphArgument = None,
-    trust: Annotated[str, typer.Option(help="The trust model: position.")] = "position",
-    epsilon: Annotated[str, typer.Option(help="Loss per private edge, for everything together.")] = "1",
-    delta: Annotated[str, typer.Option(help="Not spent by the position model.")] = "0",
+    trust: Annotated[
+        str, typer.Option(help="position (nobody is trusted) or curator (a trusted centre).")
+    ] = "position",
+    epsilon: Annotated[
+        str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
+    ] = "1",
+    delta: Annotated[str, typer.Option(help="Curator: above 0 for Laplace noise, 0 for pure noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
-    statistics: StatisticsOption = DEFAULT_STATISTICS,
+    statistics: Annotated[
+        str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")
+    ] = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions that never answer.")] = "0",
     top: TopOption = None,
@@ -77,7 +83,8 @@ def estimate(
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     world = VisibilityAwareGraph(_open(graph, top, as_json), open_policy(policy))
-    _say_memory(world.graph.n, rounds)
+    if trust != "curator":
+        _say_memory(world.graph.n, rounds)
     answers = run(
         world, trust, epsilon, statistics, rounds=rounds, delta=delta,
         dropout=float(exact_share(dropout, "dropout")), estimator=estimator, seed=seed,
@@ -86,7 +93,8 @@ def estimate(
         _print_json({"graph": _about(world.graph), **answers.as_dict()})
         return
     _table(
-        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for all statistics together",
+        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "
+        + ("each statistic" if trust == "curator" else "all statistics together"),
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         answers.rows(),
     )
@@ -186,7 +194,7 @@ def _open(text: str | None, top: int | None, quiet: bool) -> Graph:
 
 
 def _say_memory(n: int, rounds: int) -> None:
-    from visibility_aware_edge_ldp.simulation.estimate import needed_bytes, refuse_too_large
+    from visibility_aware_edge_ldp.simulation.memory import needed_bytes, refuse_too_large
 
     refuse_too_large(n, rounds)
     if needed_bytes(n, rounds) > 1_000_000_000:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from visibility_aware_edge_ldp.client import common_neighbours
+from visibility_aware_edge_ldp.client import triangle_frontier as triangle_frontier_module
 from visibility_aware_edge_ldp.client.sensitivity import (
     Profile,
     Ramp,
@@ -25,6 +26,7 @@ from visibility_aware_edge_ldp.client.star_frontier import star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -325,11 +327,26 @@ def test_the_plain_loop_gives_the_same_points_as_the_compiled_one(monkeypatch: p
 
 def test_a_large_graph_is_seeded_by_its_edges_and_keeps_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, n = np.random.default_rng(4), 80
-    edges = random_graph(rng, n)
-    classes = VisibilityPolicy.from_profiles(dict.fromkeys(range(0, n, 3), "public"), "any").bind(range(n))
-    expected = triangle_profile(n, edges, classes).within
-    monkeypatch.setattr("visibility_aware_edge_ldp.client.triangle_frontier.LARGE", 10)
-    assert triangle_profile(n, edges, classes).within == expected
+    for policy in every_kind_of_policy(rng, n).values():
+        edges, classes = random_graph(rng, n), policy.bind(range(n))
+        for horizon in (0, 3, 40):
+            monkeypatch.setattr(triangle_frontier_module, "LARGE", 1 << 11)
+            expected = triangle_profile(n, edges, classes, horizon=horizon)
+            monkeypatch.setattr(triangle_frontier_module, "LARGE", 10)
+            seeded = triangle_profile(n, edges, classes, horizon=horizon)
+            assert seeded.within == expected.within
+            assert seeded.tail == expected.tail
+
+
+def test_a_seed_that_no_row_can_beat_does_not_look_like_a_public_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clique of edges: the seeds are already the best, and yet the bound must go on rising beyond the horizon."""
+    monkeypatch.setattr(triangle_frontier_module, "LARGE", 10)
+    n = 60
+    edges = np.array(list(combinations(range(12), 2)), dtype=np.int32)
+    classes = BoundPolicy(n, lambda u, v: np.full(u.shape, PRIVATE, dtype=np.uint8))
+    profile = triangle_profile(n, edges, classes, horizon=2)
+    assert profile.local(0) == 10
+    assert profile.tail == Ramp(2, Fraction(11), Fraction(n - 2))
 
 
 def test_rows_are_cut_where_the_room_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,16 +361,17 @@ def test_rows_are_cut_where_the_room_ends(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("horizon", [0, 2, 256])
-@pytest.mark.parametrize("public", [VisibilityPolicy.from_positions(otherwise="public"), VisibilityPolicy(1)])
+@pytest.mark.parametrize(
+    "public", [VisibilityPolicy.of(SameClass(PUBLIC)), VisibilityPolicy.from_positions(otherwise="public")]
+)
 def test_nothing_can_change_when_everything_is_public(public: VisibilityPolicy, horizon: int) -> None:
-    n = 8
+    n, classes = 8, public.bind(range(8))
     edges = np.array(list(combinations(range(n), 2)), dtype=np.int32)
-    for profile in (
-        triangle_profile(n, edges, public.bind(range(n))),
-        star_profile(n, edges, public.bind(range(n)), 2),
-    ):
-        assert profile.smooth(Decimal("0.1")) == 0
-        assert profile.local(0) == profile.local(10**6) == 0
+    for profile in (triangle_profile(n, edges, classes, 2, horizon), star_profile(n, edges, classes, 2, 2, horizon)):
+        assert profile.local(0) == 0
+        # A horizon below 2 does not look at every position of a policy that is not constant.
+        if classes.is_constant or horizon >= 2:
+            assert profile.smooth(Decimal("0.1")) == profile.local(10**6) == 0
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])

@@ -26,6 +26,7 @@ class Certificate:
     response: Mapping[str, float]
     assumptions: tuple[str, ...]
     simulated: bool
+    not_for_release: tuple[str, ...] = ()
     relation: type[Relation] = OneEdge
 
     def lines(self) -> list[str]:
@@ -45,11 +46,20 @@ class Certificate:
                 else []
             ),
             *(f"Assumes that {text}." for text in self.assumptions),
+            *self._kept_back(),
             *(
                 ["Simulation, not private: the coins came from a seed that can be typed again."]
                 if self.simulated
                 else []
             ),
+        ]
+
+    def _kept_back(self) -> list[str]:
+        if not self.not_for_release:
+            return []
+        names = ", ".join(self.not_for_release)
+        return [
+            f"Not for release: the standard errors and intervals of {names}; their noise scale follows from the graph."
         ]
 
     def __str__(self) -> str:
@@ -69,6 +79,7 @@ class Certificate:
             "response": dict(self.response),
             "assumptions": list(self.assumptions),
             "simulation_not_private": self.simulated,
+            "errors_not_for_release": list(self.not_for_release),
         }
 
 

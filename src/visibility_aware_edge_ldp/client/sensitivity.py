@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
-HORIZON = 256
+HORIZON = 64
 DIGITS = 50
 # Floats only choose which distances are worth the exact arithmetic; their errors are far below this.
 NEARLY = 1e-9

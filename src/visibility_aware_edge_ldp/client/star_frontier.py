@@ -157,7 +157,10 @@ class _StarSearch:
 
     def _groups(self, u: int) -> Iterator[tuple[Visibility, bool, Ints]]:
         """The other ends of u's positions by class and bit, by falling degree."""
-        kinds, edges = self.room.kinds(u)[u + 1 :], self.room.edges(u)[u + 1 :]
+        kinds = self.room.kinds(u)[u + 1 :]
+        if not kinds.any():  # all of them are PUBLIC, as a public hub's are
+            return
+        edges = self.room.edges(u)[u + 1 :]
         for kind in reversed(NON_PUBLIC):
             for joined in (False, True):
                 others = np.flatnonzero((kinds == kind) & (edges == joined)) + u + 1

@@ -145,6 +145,7 @@ class _Search:
             if len(some) > SEEDS:
                 # The later rank is the lower degree, which bounds what the ends share.
                 some = some[np.argpartition(v[some], SEEDS)[:SEEDS]]
+            self.seen |= bool(len(some))
             self._weigh(u[some], v[some], self._shared(u[some], v[some]), self._sums(u[some], v[some]), kinds[some])
 
     def _set_floors(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +18,16 @@ class PositionBits:
 
     start: int
     bits: npt.NDArray[np.bool_] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeGraph:
+    """CURATOR: all edges, held by a trusted centre; an (m, 2) array, u < v in each row, rows sorted."""
+
+    n: int
+    edges: npt.NDArray[np.int32] = field(repr=False)
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """Degree of each node."""
+        return np.bincount(self.edges.ravel(), minlength=self.n)

@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.public.curator_survey import QUERIES
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics
 from visibility_aware_edge_ldp.truth.statistics import exact
@@ -81,7 +82,7 @@ def evaluate(
     trust: str = "position",
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     trials: int = 20,
-    statistics: str | Sequence[str] = DEFAULT,
+    statistics: str | Sequence[str] | None = None,
     *,
     seed: int | str | None = None,
     progress: Progress | None = None,
@@ -93,7 +94,8 @@ def evaluate(
     """
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
-    wanted = check_statistics(statistics, world.graph.n)
+    default = QUERIES if trust == "curator" else DEFAULT
+    wanted = check_statistics(default if statistics is None else statistics, world.graph.n)
     checked = [exact_epsilon(epsilon) for epsilon in epsilons]
     truths = {statistic: exact(world.graph, statistic) for statistic in wanted}
     rows: list[TrialRow] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
@@ -10,17 +9,24 @@ from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
-from visibility_aware_edge_ldp.errors import BadInput, TooLarge
+from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_share
+from visibility_aware_edge_ldp.public.curator_survey import QUERIES
 from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.simulation.centre import Centre, survey_for
+from visibility_aware_edge_ldp.simulation.memory import refuse_too_large
 from visibility_aware_edge_ldp.simulation.population import collect
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics
 
 TRUST_WORDS = {
     "position": "one reporter holds one bit and randomizes it before it is sent; the aggregator is not trusted.",
+    "curator": (
+        "central, not local: a trusted centre holds the whole graph; the promise is against those who see its answers."
+    ),
 }
+POLICY_ASSUMPTION = "which positions are public follows from public knowledge alone"
 ESTIMATORS: dict[str, Callable[[PositionCollection, Sequence[str]], dict[str, Estimate]]] = {
     "unbiased": estimate_position,
     "ipw_capped": estimate_ipw_capped,
@@ -31,7 +37,7 @@ def estimate(
     world: VisibilityAwareGraph,
     trust: str = "position",
     epsilon: Number = 1,
-    statistics: str | Sequence[str] = DEFAULT,
+    statistics: str | Sequence[str] | None = None,
     *,
     rounds: int = 1,
     delta: Number = 0,
@@ -39,27 +45,28 @@ def estimate(
     estimator: str = "unbiased",
     seed: int | str | None = None,
 ) -> Answers:
-    """Let everybody answer once, and estimate all statistics from the same answers.
+    """Let everybody answer once, and estimate all statistics from the answers.
 
     Parameters
     ----------
     world
         The graph and its visibility policy.
     trust
-        The trust model: "position".
+        The trust model: "position" (nobody is trusted) or "curator" (a trusted centre).
     epsilon
-        The loss per PRIVATE edge against all reports together, for all statistics; twice that per
-        FRIEND_VISIBLE edge.
+        The loss per PRIVATE edge, twice that per FRIEND_VISIBLE edge. In the position model once for
+        all statistics together; a curator pays it for each statistic, and the bill says what they sum to.
     statistics
-        Names such as "edges", "triangles", "stars:3"; "all" for every one.
+        Names such as "edges", "triangles", "stars:3"; "all" for every one. Default: those of the trust model.
     rounds
-        1, or 2 as in the source documents (one is better).
+        Position model: 1, or 2 as in the source documents (one is better).
     delta
-        Accepted for symmetry between trust models; randomized response is pure, so it stays unspent.
+        Curator: 0 for pure noise (Student-t), above 0 for Laplace noise on smooth bounds. Randomized response
+        is pure, so the position model leaves it unspent.
     dropout
-        The share of positions that never take part.
+        Position model: the share of positions that never take part.
     estimator
-        "unbiased", or "ipw_capped" for the source documents' own.
+        Position model: "unbiased", or "ipw_capped" for the source documents' own.
     seed
         Makes the run repeatable, and therefore not private.
 
@@ -70,15 +77,19 @@ def estimate(
     """
     check_trust(trust)
     exact_delta(delta)
+    if trust == "curator":
+        if rounds != 1 or dropout or estimator != "unbiased":
+            raise BadInput("Rounds, dropout and estimator belong to the position model; a curator answers at once.")
+        return _by_curator(world, epsilon, delta, QUERIES if statistics is None else statistics, seed)
     if estimator not in ESTIMATORS:
         raise BadInput(f"{estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
     if exact_share(dropout, "dropout") == 1:
         raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
-    wanted = check_statistics(statistics, world.graph.n)
+    wanted = check_statistics(DEFAULT if statistics is None else statistics, world.graph.n)
     survey = position_survey(world.public, epsilon, rounds)
     refuse_too_large(world.graph.n, rounds)
     collection = collect(world, survey, seed, dropout)
-    return Answers(ESTIMATORS[estimator](collection, wanted), certificate(collection, seed is not None))
+    return Answers(ESTIMATORS[estimator](collection, wanted), _position_certificate(collection, seed is not None))
 
 
 def check_trust(trust: str) -> None:
@@ -87,8 +98,33 @@ def check_trust(trust: str) -> None:
         raise BadInput(f"{trust!r} is not a trust model of this version; use {' or '.join(TRUST_WORDS)}.")
 
 
-def certificate(collection: PositionCollection, simulated: bool) -> Certificate:
-    """What this collection promises."""
+def _by_curator(
+    world: VisibilityAwareGraph, epsilon: Number, delta: Number, statistics: str | Sequence[str], seed: int | str | None
+) -> Answers:
+    survey = survey_for(world, epsilon, delta, statistics)
+    answers = Centre(world).ask(survey, seed)
+    kept_back = [name for name, answer in answers.items() if not answer.evidence.releasable]
+    return Answers(
+        {name: answer.estimate for name, answer in answers.items()},
+        Certificate(
+            trust="CURATOR",
+            trust_words=TRUST_WORDS["curator"],
+            bill=Bill(survey.releases),
+            policy=str(world.policy),
+            classes=_classes(world),
+            response={},
+            assumptions=(POLICY_ASSUMPTION, "nobody but the centre sees the graph", *world.policy.assumptions),
+            simulated=seed is not None,
+            not_for_release=tuple(kept_back),
+        ),
+    )
+
+
+def _classes(world: VisibilityAwareGraph) -> dict[str, int]:
+    return {str(kind): size for kind, size in world.public.class_sizes.items() if size}
+
+
+def _position_certificate(collection: PositionCollection, simulated: bool) -> Certificate:
     view = collection.view
     return Certificate(
         trust="POSITION",
@@ -97,35 +133,6 @@ def certificate(collection: PositionCollection, simulated: bool) -> Certificate:
         policy=str(view.policy),
         classes={str(kind): size for kind, size in view.class_sizes.items() if size},
         response={str(kind): rate for kind, rate in collection.response_rates().items()},
-        assumptions=(
-            "which positions are public follows from public knowledge alone",
-            *view.policy.assumptions,
-        ),
+        assumptions=(POLICY_ASSUMPTION, *view.policy.assumptions),
         simulated=simulated,
     )
-
-
-def needed_bytes(n: int, rounds: int = 1) -> int:
-    """Memory of one POSITION estimate, at most: planes of bits, packed answers, and blocks of rows."""
-    planes = 1 + 2 * (rounds + 1)
-    return 2 * planes * n * n // 8 + 6 * 1024 * n * 8 + 200_000_000
-
-
-def refuse_too_large(n: int, rounds: int) -> None:
-    """Say before the work starts that it does not fit."""
-    needed, available = needed_bytes(n, rounds), available_bytes()
-    if needed > available:
-        raise TooLarge(
-            f"{n:,} nodes have {n * (n - 1) // 2:,} positions, which need about {needed / 1e9:,.0f} GB of memory; "
-            f"{available / 1e9:,.0f} GB are free. Use a smaller graph, such as an induced subgraph."
-        )
-
-
-def available_bytes() -> int:
-    """Free memory of this machine."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            found = dict(line.split(":", 1) for line in lines)
-        return int(found["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 1 << 62

@@ -1,0 +1,63 @@
+"""CURATOR: what everybody can make of the centre's answers.  [CENTRE.1]"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.curator_survey import CuratorReport, CuratorSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.subgraphs.sparse import exact
+from visibility_aware_edge_ldp.subgraphs.statistic import star_size
+
+
+@dataclass(frozen=True, eq=False)
+class _PublicGraph:
+    """The public edges alone."""
+
+    n: int
+    edges: npt.NDArray[np.int32]
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.edges.ravel(), minlength=self.n)
+
+
+def estimate(
+    survey: CuratorSurvey,
+    view: PublicView,
+    report: CuratorReport,
+    standard_deviation: float,
+    reach: Callable[[float], int],
+) -> Estimate:
+    """The answer as an estimate; its spread is given by the centre, or known where sensitivity is constant."""
+    if report.survey != survey.identity or not 0 <= report.index < len(survey.queries):
+        raise ProtocolViolation("An answer to another survey or another question was sent here.")
+    query = survey.queries[report.index]
+
+    def limits(level: float) -> Interval:
+        half = reach(level)
+        return float(report.value - half), float(report.value + half)
+
+    releases = (survey.release(report.index),)
+    return Estimate(query.statistic, float(report.value), standard_deviation**2, releases, limits=limits)
+
+
+def bounds(view: PublicView, statistic: str) -> tuple[int, int]:
+    """What everybody knows of a count: at least its public part, at most that of a complete graph.  [CENTRE.1]"""
+    n, k = view.n, star_size(statistic)
+    most = {"edges": comb(n, 2), "max_degree": n - 1, "triangles": comb(n, 3)}
+    top = n * comb(n - 1, k) if k is not None else most[statistic]
+    return int(exact(_PublicGraph(n, view.edges), statistic)), top
+
+
+def clamped(view: PublicView, statistic: str, value: float) -> float:
+    """The value moved into what is possible: a separate figure, because it is no longer unbiased."""
+    low, high = bounds(view, statistic)
+    return float(min(max(value, low), high))

@@ -1,0 +1,94 @@
+"""CURATOR: a trusted centre that holds the whole graph answers with integer noise.  [CURATOR.1-4]"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensitivity, star_profile, triangle_profile
+from visibility_aware_edge_ldp.client.views import WholeGraph
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, CuratorReport, CuratorSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.subgraphs.sparse import exact
+from visibility_aware_edge_ldp.subgraphs.statistic import star_size
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the centre can check for itself about one answer.
+
+    Where the sensitivity is not constant, all of it follows from private data and is not for release.
+    """
+
+    local_sensitivity: Fraction = field(repr=False)
+    smooth_sensitivity: Decimal = field(repr=False)
+    beta: Decimal | None
+    noise_scale: float = field(repr=False)
+    standard_deviation: float = field(repr=False)
+    releasable: bool
+
+
+class Curator:
+    """A trusted centre: the whole graph, a purse, and what it has answered."""
+
+    def __init__(self, view: WholeGraph, public: PublicView, purse: Purse) -> None:
+        self._view, self._public, self._purse = view, public, purse
+        self._answers: dict[tuple[str, int], CuratorReport] = {}
+        self._profiles: dict[str, Profile] = {}
+
+    def answer(self, survey: CuratorSurvey, index: int, coins: Coins) -> CuratorReport:
+        """The answer to one question; asked again, the same answer again.  [CURATOR.4]"""
+        key = (survey.identity, index)
+        if key not in self._answers:
+            if (survey.roster, survey.policy) != (self._public.roster_digest, self._public.policy.digest):
+                raise ProtocolViolation("The survey is about another roster or another policy than this centre's.")
+            query = survey.queries[index]
+            self._purse.pay({kind: query.price(kind).epsilon for kind in NON_PUBLIC})
+            value = int(exact(self._view, query.statistic)) + self._noise(query, coins)
+            self._answers[key] = CuratorReport(survey.identity, index, value)
+        return self._answers[key]
+
+    def _noise(self, query: CuratorQuery, coins: Coins) -> int:
+        if query.has_constant_sensitivity:
+            noise = query.constant_noise(self._public)
+            return noise.sample(coins) if noise is not None else 0
+        smooth = query.smooth_noise
+        return smooth.sample(self.profile(query.statistic).smooth(smooth.beta), coins)
+
+    def profile(self, statistic: str) -> Profile:
+        """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
+        if statistic not in self._profiles:
+            graph, classes, k = self._view, self._public.classes, star_size(statistic)
+            self._profiles[statistic] = (
+                triangle_profile(graph.n, graph.edges, classes)
+                if k is None
+                else star_profile(graph.n, graph.edges, classes, k)
+            )
+        return self._profiles[statistic]
+
+    def evidence(self, query: CuratorQuery) -> Evidence:
+        """For the centre's own eyes: what the noise of this question was scaled by."""
+        if query.has_constant_sensitivity:
+            present = [kind for kind, size in self._public.class_sizes.items() if size]
+            bound, noise = constant_sensitivity(present), query.constant_noise(self._public)
+            scale = 1 / float(noise.rate) if noise is not None else 0.0
+            deviation = noise.variance**0.5 if noise is not None else 0.0
+            smooth = Decimal(bound.numerator) / bound.denominator
+            return Evidence(bound, smooth, None, scale, deviation, True)
+        mechanism, profile = query.smooth_noise, self.profile(query.statistic)
+        smooth = profile.smooth(mechanism.beta)
+        scale, deviation = float(mechanism.scale(smooth)), mechanism.standard_deviation(smooth)
+        return Evidence(profile.local(0), smooth, mechanism.beta, scale, deviation, False)
+
+    def reach(self, query: CuratorQuery, level: float) -> int:
+        """Half the width of the interval that holds the noise with this probability."""
+        if query.has_constant_sensitivity:
+            noise = query.constant_noise(self._public)
+            return noise.interval(level)[1] if noise is not None else 0
+        mechanism = query.smooth_noise
+        return mechanism.interval(self.profile(query.statistic).smooth(mechanism.beta), level)[1]

@@ -1,0 +1,139 @@
+"""CURATOR: the questions to a trusted centre, their noise and their price.  [CURATOR.1-3]"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+CONSTANT = ("edges", "max_degree")
+QUERIES = ("edges", "max_degree", "triangles", "stars:2", "stars:3", "stars:4")
+NOISES = ("laplace", "student_t", "cauchy")
+# Public choices: how much of epsilon pays for the movement of the noise scale.  [SN.1, SN.2]
+LAPLACE_SHARE = Fraction(1, 4)
+STUDENT_SHARE = Fraction(1, 4)
+
+
+@dataclass(frozen=True)
+class CuratorQuery:
+    """One number, and what it may cost per PRIVATE edge; twice that per FRIEND_VISIBLE edge."""
+
+    statistic: str
+    epsilon: Fraction
+    delta: Fraction
+    noise: str
+
+    def __post_init__(self) -> None:
+        if self.statistic not in CONSTANT and self.statistic != "triangles" and not self.statistic.startswith("stars:"):
+            raise BadStatistic(
+                f"A curator answers edges, max_degree, triangles and stars:K; {self.statistic} was asked."
+            )
+        if self.noise not in NOISES:
+            raise BadPrivacyParameter(f"{self.noise!r} is not a noise; use {', '.join(NOISES)}.")
+        if self.noise == "laplace" and self.statistic not in CONSTANT and not self.delta:
+            raise BadPrivacyParameter(
+                "Laplace noise on a smooth bound needs a delta above 0; for delta = 0 use student_t."
+            )
+
+    @property
+    def has_constant_sensitivity(self) -> bool:
+        """Whether one edge moves the number by at most 1 in every graph."""
+        return self.statistic in CONSTANT
+
+    @property
+    def smooth_noise(self) -> SmoothNoise:
+        """The noise on a smooth bound."""
+        return _smooth_noise(self.noise, self.epsilon, self.delta)
+
+    def constant_noise(self, view: PublicView) -> DiscreteLaplace | None:
+        """The noise on a number that one edge moves by at most 1; none where everything is public.  [CURATOR.1]"""
+        sizes = view.class_sizes
+        if sizes[Visibility.PRIVATE]:
+            return DiscreteLaplace(self.epsilon)
+        # Only friend-visible bits can move it, and they are promised twice epsilon.
+        return DiscreteLaplace(2 * self.epsilon) if sizes[Visibility.FRIEND_VISIBLE] else None
+
+    def price(self, kind: Visibility) -> Guarantee[OneEdge]:
+        """What an edge of this class loses by this answer."""
+        if self.has_constant_sensitivity:
+            return Guarantee(OneEdge, kind.multiplier * self.epsilon)
+        return Guarantee(OneEdge, *self.smooth_noise.price(kind.multiplier))
+
+
+@cache
+def _smooth_noise(noise: str, epsilon: Fraction, delta: Fraction) -> SmoothNoise:
+    if noise == "laplace":
+        return SmoothLaplace(epsilon, delta, LAPLACE_SHARE)
+    return SmoothStudentT(epsilon, share=STUDENT_SHARE) if noise == "student_t" else SmoothCauchy(epsilon)
+
+
+@dataclass(frozen=True)
+class CuratorSurvey:
+    """Questions to a trusted centre about one graph; each is a release of its own."""
+
+    roster: str
+    policy: str
+    queries: tuple[CuratorQuery, ...]
+
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of the survey in canonical JSON."""
+        content = {
+            "format": "va-edge-ldp survey 1",
+            "trust": "curator",
+            "roster": self.roster,
+            "policy": self.policy,
+            "queries": [[q.statistic, str(q.epsilon), str(q.delta), q.noise] for q in self.queries],
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def release(self, index: int) -> Release:
+        """What the answer to one question costs."""
+        query = self.queries[index]
+        return Release(self.identity, index + 1, tuple((kind, query.price(kind)) for kind in NON_PUBLIC[::-1]))
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What all answers cost; their guarantees add up."""
+        return tuple(self.release(index) for index in range(len(self.queries)))
+
+
+@dataclass(frozen=True)
+class CuratorReport:
+    """What leaves the centre: one integer."""
+
+    survey: str
+    index: int
+    value: int
+
+
+def curator_survey(
+    view: PublicView,
+    epsilons: Sequence[Number] | Number,
+    delta: Number = 0,
+    statistics: Iterable[str] = QUERIES,
+    noise: str | None = None,
+) -> CuratorSurvey:
+    """A survey with one epsilon per question; (epsilon, delta) Laplace where delta > 0, Student-t where it is 0."""
+    names, small = tuple(statistics), exact_delta(delta)
+    each = [epsilons] * len(names) if isinstance(epsilons, (str, int, float, Fraction)) else list(epsilons)
+    chosen = noise or ("laplace" if small else "student_t")
+    queries = tuple(
+        CuratorQuery(name, exact_epsilon(value), small if chosen == "laplace" else Fraction(0), chosen)
+        for name, value in zip(names, each, strict=True)
+    )
+    return CuratorSurvey(view.roster_digest, view.policy.digest, queries)

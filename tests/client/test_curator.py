@@ -1,0 +1,178 @@
+"""The trusted centre: what it answers, what it refuses, and what its answers tell.  [CURATOR.1-4]"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.client.curator import Curator
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.views import WholeGraph
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, curator_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.subgraphs.sparse import exact
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+RUNS = 1_000_000
+NOTHING = VisibilityPolicy.nothing()
+
+
+def no_coins(count: int) -> bytes:
+    raise AssertionError("a coin was drawn")
+
+
+def curator(world: VisibilityAwareGraph, cap: int = 10) -> Curator:
+    purse = Purse({kind: Fraction(kind.multiplier * cap) for kind in NON_PUBLIC})
+    return Curator(WholeGraph(world.graph.n, world.graph.edges), world.public, purse)
+
+
+def world_of(policy: VisibilityPolicy = NOTHING) -> VisibilityAwareGraph:
+    return VisibilityAwareGraph(erdos_renyi(12, 30, 1), policy)
+
+
+def test_an_answer_is_stored_and_repeated() -> None:
+    world = world_of()
+    survey, centre = curator_survey(world.public, 1), curator(world)
+    first = [centre.answer(survey, i, secure_coins()) for i in range(6)]
+    assert [centre.answer(survey, i, no_coins) for i in range(6)] == first
+
+
+def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:
+    world = world_of()
+    survey, centre = curator_survey(world.public, 2), curator(world, cap=3)
+    centre.answer(survey, 0, secure_coins())
+    with pytest.raises(Refused):
+        centre.answer(survey, 1, no_coins)
+
+
+def test_a_survey_about_another_policy_is_refused() -> None:
+    other = curator_survey(world_of(VisibilityPolicy(0.5)).public, 1)
+    with pytest.raises(ProtocolViolation):
+        curator(world_of()).answer(other, 0, no_coins)
+
+
+def test_everything_public_is_answered_exactly() -> None:
+    world = world_of(VisibilityPolicy(1))
+    survey, centre = curator_survey(world.public, 1), curator(world)
+    for index, query in enumerate(survey.queries):
+        assert centre.answer(survey, index, secure_coins()).value == exact(world.graph, query.statistic)
+
+
+def test_prices_per_class() -> None:
+    world = world_of()
+    pure, mixed = curator_survey(world.public, 1), curator_survey(world.public, 1, "1e-6")
+    for query in pure.queries:
+        assert query.price(Visibility.PRIVATE) == query.price(Visibility.PRIVATE)
+        assert (query.price(Visibility.PRIVATE).epsilon, query.price(Visibility.FRIEND_VISIBLE).epsilon) == (1, 2)
+        assert query.price(Visibility.FRIEND_VISIBLE).delta == 0
+    deltas = [float(query.price(Visibility.PRIVATE).delta) for query in mixed.queries]
+    assert deltas == [0, 0, 1e-6, 1e-6, 1e-6, 1e-6]
+    assert all(query.price(Visibility.FRIEND_VISIBLE).delta > Fraction("1e-6") for query in mixed.queries[2:])
+
+
+def test_only_friend_visible_positions_get_the_rate_that_was_promised_them() -> None:
+    world = world_of(VisibilityPolicy(0, 1, 0))
+    query = curator_survey(world.public, 1).queries[0]
+    noise = query.constant_noise(world.public)
+    assert noise is not None
+    assert noise.epsilon == 2
+
+
+@pytest.mark.parametrize(
+    ("statistic", "delta", "noise", "error"),
+    [
+        ("four_cycles", "0", "student_t", BadStatistic),
+        ("triangles", "0", "laplace", BadPrivacyParameter),
+        ("triangles", "0", "gaussian", BadPrivacyParameter),
+    ],
+)
+def test_impossible_questions(statistic: str, delta: str, noise: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        CuratorQuery(statistic, Fraction(1), Fraction(delta), noise)
+
+
+def test_what_is_not_for_release_is_said_and_not_printed() -> None:
+    world = world_of()
+    centre = curator(world)
+    edges, _, triangles, *_ = curator_survey(world.public, 1).queries
+    assert centre.evidence(edges).releasable
+    evidence = centre.evidence(triangles)
+    assert not evidence.releasable
+    assert "smooth_sensitivity" not in repr(evidence)
+
+
+# -- a statistical audit: what 10^6 answers from each of two neighbouring worlds tell -----------------------------
+
+
+def sampled(world: VisibilityAwareGraph, query: CuratorQuery, factor: float = 1.0) -> np.ndarray:
+    """Answers of the real noise law for this world; ``factor`` shrinks the noise for a twin that must be caught."""
+    centre = curator(world)
+    coins = keyed_coins(seeded_key("audit", world.graph.m, query.statistic))
+    if query.has_constant_sensitivity:
+        noise = query.constant_noise(world.public)
+        assert noise is not None
+        drawn = noise.sample_many(RUNS, coins)
+    else:
+        mechanism = query.smooth_noise
+        drawn = mechanism.law(centre.profile(query.statistic).smooth(mechanism.beta)).sample_many(RUNS, coins)
+    return exact(world.graph, query.statistic) + np.round(drawn * factor).astype(np.int64)
+
+
+def epsilon_lower_bound(one: np.ndarray, other: np.ndarray, delta: float) -> float:
+    """The largest ε that the samples rule out, over tail events, at 99.9 % (Bonferroni over the events)."""
+    values = np.unique(np.quantile(np.concatenate([one, other]), np.linspace(0.0005, 0.9995, 60)).astype(np.int64))
+    best = 0.0
+    confidence = 1 - 0.001 / (4 * len(values))
+    for a, b in ((one, other), (other, one)):
+        for value in values:
+            for event in (lambda x, v=value: x <= v, lambda x, v=value: x >= v):
+                low = wilson(event(a).mean(), confidence)[0]
+                high = wilson(event(b).mean(), confidence)[1]
+                if low > delta and high > 0:
+                    best = max(best, math.log((low - delta) / high))
+    return best
+
+
+def wilson(share: float, confidence: float) -> tuple[float, float]:
+    z = NormalDist().inv_cdf(confidence)
+    middle = (share + z * z / (2 * RUNS)) / (1 + z * z / RUNS)
+    reach = z / (1 + z * z / RUNS) * math.sqrt(share * (1 - share) / RUNS + z * z / (4 * RUNS * RUNS))
+    return middle - reach, middle + reach
+
+
+def neighbours() -> tuple[VisibilityAwareGraph, VisibilityAwareGraph]:
+    """Six nodes; the pair {0, 1} has four common neighbours, and the edge between them comes and goes."""
+    edges = [(0, k) for k in range(2, 6)] + [(1, k) for k in range(2, 6)]
+    return tuple(VisibilityAwareGraph(found, NOTHING) for found in (edges, [*edges, (0, 1)]))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "delta"), [("edges", "0"), ("triangles", "0"), ("triangles", "1e-6"), ("stars:2", "0")]
+)
+def test_audit_does_not_exceed_the_claim(statistic: str, delta: str) -> None:
+    worlds = neighbours()
+    query = curator_survey(worlds[0].public, 1, delta, [statistic]).queries[0]
+    claimed = float(query.price(Visibility.PRIVATE).epsilon)
+    honest = epsilon_lower_bound(*(sampled(world, query) for world in worlds), float(delta))
+    assert 0.1 < honest <= claimed
+
+
+@pytest.mark.parametrize("statistic", ["edges", "triangles"])
+def test_half_the_noise_is_caught(statistic: str) -> None:
+    worlds = neighbours()
+    query = curator_survey(worlds[0].public, 1, 0, [statistic]).queries[0]
+    assert epsilon_lower_bound(*(sampled(world, query, 0.5) for world in worlds), 0.0) > 1.0
+
+
+def test_a_public_view_of_the_audit_s_graphs_is_the_same() -> None:
+    one, other = (PublicView(world.graph.names, world.policy, world.public.edges) for world in neighbours())
+    assert one.roster_digest == other.roster_digest
+    assert len(one.edges) == len(other.edges) == 0
