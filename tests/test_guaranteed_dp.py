@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp import guaranteed_dp
+from visibility_aware_edge_ldp.client.curator import Curator
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.curator_survey import curator_survey
 from visibility_aware_edge_ldp.simulation.centre import split
 from visibility_aware_edge_ldp.truth.readers import read_graph
 from visibility_aware_edge_ldp.truth.statistics import exact
@@ -148,21 +153,12 @@ def facebook(data_folder: Any) -> Any:
 
 def mean_errors(world: VisibilityAwareGraph, delta: str, draws: int = 1000) -> dict[str, float]:
     """Mean relative error over draws of each query's own noise."""
-    from visibility_aware_edge_ldp.client.curator import Curator
-    from visibility_aware_edge_ldp.client.purse import Purse
-    from visibility_aware_edge_ldp.client.views import WholeGraph
-    from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
-    from visibility_aware_edge_ldp.public.curator_survey import curator_survey
-
     centre = Curator(WholeGraph(world.graph.n, world.graph.edges), world.public, Purse({}))
     errors = {}
     for query in curator_survey(world.public, 1, delta, list(LIMITS)).queries:
-        coins = keyed_coins(seeded_key("thousand draws", query.statistic))
-        if query.has_constant_sensitivity:
-            drawn = query.constant_noise(world.public).sample_many(draws, coins)  # type: ignore[union-attr]
-        else:
-            noise = query.smooth_noise
-            drawn = noise.law(centre.profile(query.statistic).smooth(noise.beta)).sample_many(draws, coins)
+        law = centre.law(query)
+        assert law is not None
+        drawn = law.sample_many(draws, keyed_coins(seeded_key("thousand draws", query.statistic)))
         errors[query.statistic] = float(np.abs(drawn).mean()) / exact(world.graph, query.statistic)
     return errors
 

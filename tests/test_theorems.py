@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "visibility_aware_edge_ldp"
 CITED = re.compile(r"\[([A-Z]+)\.(\d+)(?:[-–](\d+))?\]")
-STATED = re.compile(r"\*\*\[([A-Z]+\.\d+)[a-z]?\]")
+STATED = re.compile(r"^(?:\*\*|#+ )\[([A-Z]+\.\d+)\]", re.MULTILINE)
 
 
 def cited_in(text: str) -> set[str]:
@@ -43,4 +43,4 @@ def test_every_family_of_theorems_is_cited_by_code() -> None:
 
 def test_the_parser_sees_ranges_and_gaps() -> None:
     assert cited_in("done.  [RR.1-3] and [CHANNEL.5]") == {"RR.1", "RR.2", "RR.3", "CHANNEL.5"}
-    assert stated_in("**[POSITION.1] The promise.** as in [RR.1]") == {"POSITION.1"}
+    assert stated_in("**[POSITION.1] The promise.** as in [RR.1]\n## [MAX.1] Value") == {"POSITION.1", "MAX.1"}

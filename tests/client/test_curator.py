@@ -114,15 +114,9 @@ def test_what_is_not_for_release_is_said_and_not_printed() -> None:
 
 def sampled(world: VisibilityAwareGraph, query: CuratorQuery, factor: float = 1.0) -> np.ndarray:
     """Answers of the real noise law for this world; ``factor`` shrinks the noise for a twin that must be caught."""
-    centre = curator(world)
-    coins = keyed_coins(seeded_key("audit", world.graph.m, query.statistic))
-    if query.has_constant_sensitivity:
-        noise = query.constant_noise(world.public)
-        assert noise is not None
-        drawn = noise.sample_many(RUNS, coins)
-    else:
-        mechanism = query.smooth_noise
-        drawn = mechanism.law(centre.profile(query.statistic).smooth(mechanism.beta)).sample_many(RUNS, coins)
+    law = curator(world).law(query)
+    assert law is not None
+    drawn = law.sample_many(RUNS, keyed_coins(seeded_key("audit", world.graph.m, query.statistic)))
     return exact(world.graph, query.statistic) + np.round(drawn * factor).astype(np.int64)
 
 

@@ -64,7 +64,7 @@ def row(error: float, uncertainty: float = 0.01, epsilon: float = 1.0, truth: fl
 
 def made_of(aware: Sequence[TrialRow], uniform: Sequence[TrialRow]) -> Comparison:
     sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 0, "PRIVATE": 6}
-    return Comparison("g.txt", 5, 3, "a policy", sizes, 1, 3, Evaluation(aware), Evaluation(uniform))
+    return Comparison("g.txt", 5, 3, "a policy", sizes, (), 1, 3, Evaluation(aware), Evaluation(uniform))
 
 
 SMALL = made_of([row(0.1), row(0.05, epsilon=2.0)], [row(0.2), row(0.1, epsilon=2.0)])

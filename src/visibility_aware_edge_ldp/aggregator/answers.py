@@ -39,7 +39,7 @@ class Certificate:
             *(f"  an edge at a {name} position loses at most {price}" for name, price in self.bill.items()),
             "  an edge at a PUBLIC position is not protected: everybody knows it",
             f"Policy: {self.policy}.",
-            f"Positions: {positions}.",
+            *([f"Positions: {positions}."] if positions else []),
             *(
                 [f"Response: {', '.join(lost)}; the others are assumed to have stayed away whatever their bits."]
                 if lost

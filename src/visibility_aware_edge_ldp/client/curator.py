@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensi
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, CuratorReport, CuratorSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
@@ -54,11 +55,16 @@ class Curator:
         return self._answers[key]
 
     def _noise(self, query: CuratorQuery, coins: Coins) -> int:
+        law = self.law(query)
+        return law.sample(coins) if law is not None else 0
+
+    def law(self, query: CuratorQuery) -> IntegerLaw | None:
+        """The law of the noise on this question; none where no private bit can move the answer."""
         if query.has_constant_sensitivity:
             noise = query.constant_noise(self._public)
-            return noise.sample(coins) if noise is not None else 0
+            return noise.law if noise is not None else None
         smooth = query.smooth_noise
-        return smooth.sample(self.profile(query.statistic).smooth(smooth.beta), coins)
+        return smooth.law(self.profile(query.statistic).smooth(smooth.beta))
 
     def profile(self, statistic: str) -> Profile:
         """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
@@ -74,8 +80,7 @@ class Curator:
     def evidence(self, query: CuratorQuery) -> Evidence:
         """For the centre's own eyes: what the noise of this question was scaled by."""
         if query.has_constant_sensitivity:
-            present = [kind for kind, size in self._public.class_sizes.items() if size]
-            bound, noise = constant_sensitivity(present), query.constant_noise(self._public)
+            bound, noise = constant_sensitivity(self._public.present), query.constant_noise(self._public)
             scale = 1 / float(noise.rate) if noise is not None else 0.0
             deviation = noise.variance**0.5 if noise is not None else 0.0
             smooth = Decimal(bound.numerator) / bound.denominator
@@ -87,8 +92,5 @@ class Curator:
 
     def reach(self, query: CuratorQuery, level: float) -> int:
         """Half the width of the interval that holds the noise with this probability."""
-        if query.has_constant_sensitivity:
-            noise = query.constant_noise(self._public)
-            return noise.interval(level)[1] if noise is not None else 0
-        mechanism = query.smooth_noise
-        return mechanism.interval(self.profile(query.statistic).smooth(mechanism.beta), level)[1]
+        law = self.law(query)
+        return law.symmetric_interval(level)[1] if law is not None else 0

@@ -63,6 +63,9 @@ class Attributes:
 
         return classes
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset({self.otherwise, *(rule.visibility for rule in self.rules)})
+
     def _codes(self, column: str, names: Names) -> tuple[npt.NDArray[np.int64], dict[Hashable, int]]:
         values = [self.table.get(name, {}).get(column) for name in names]
         if all(value is None for value in values):

@@ -60,11 +60,10 @@ class CuratorQuery:
 
     def constant_noise(self, view: PublicView) -> DiscreteLaplace | None:
         """The noise on a number that one edge moves by at most 1; none where everything is public.  [CURATOR.1]"""
-        sizes = view.class_sizes
-        if sizes[Visibility.PRIVATE]:
+        if Visibility.PRIVATE in view.present:
             return DiscreteLaplace(self.epsilon)
         # Only friend-visible bits can move it, and they are promised twice epsilon.
-        return DiscreteLaplace(2 * self.epsilon) if sizes[Visibility.FRIEND_VISIBLE] else None
+        return DiscreteLaplace(2 * self.epsilon) if Visibility.FRIEND_VISIBLE in view.present else None
 
     def price(self, kind: Visibility) -> Guarantee[OneEdge]:
         """What an edge of this class loses by this answer."""

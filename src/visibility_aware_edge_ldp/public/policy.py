@@ -50,6 +50,9 @@ class OracleHubs:
     def bind(self, names: Names) -> BoundRule:
         raise BadPolicy("Public hubs are chosen by true degree: make a VisibilityAwareGraph with this policy first.")
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset(cell for row in TABLES[self.rule] for cell in row)
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "oracle hubs", "fraction": str(self.fraction), "rule": self.rule}
 

@@ -31,6 +31,9 @@ class Rule(Protocol):
     def bind(self, names: Names) -> BoundRule:
         """For this roster: a function from arrays of ends to an array of classes."""
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        """The classes that positions of this roster may have, without looking at every position."""
+
     def describe(self) -> dict[str, Any]:
         """All that decides the classes, as canonical JSON values: its digest names the policy."""
 
@@ -45,6 +48,9 @@ class SameClass:
 
     def bind(self, names: Names) -> BoundRule:
         return lambda u, v: np.full(u.shape, self.visibility, dtype=np.uint8)
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset({self.visibility})
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "same", "class": str(self.visibility)}
@@ -72,6 +78,10 @@ class KeyedHash:
 
         return classes
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        shares = (self.public, self.friend_visible, 1 - self.public - self.friend_visible)
+        return frozenset(kind for kind, share in zip(Visibility, shares, strict=True) if share)
+
     def describe(self) -> dict[str, Any]:
         return {
             "kind": "hash",
@@ -97,9 +107,14 @@ class DrawnProfiles:
     salt: str
 
     def bind(self, names: Names) -> BoundRule:
-        kinds = (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
-        table = np.array(self.table, dtype=np.uint8)
+        kinds, table = self._kinds(names), np.array(self.table, dtype=np.uint8)
         return lambda u, v: table[kinds[u], kinds[v]]
+
+    def _kinds(self, names: Names) -> Ends:
+        return (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return _in_table(self.table, self._kinds(names))
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -137,9 +152,14 @@ class NodeTypes:
 
     def bind(self, names: Names) -> BoundRule:
         refuse_strangers(self.types, names)
-        kinds = np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
-        table = np.array(self.table, dtype=np.uint8)
+        kinds, table = self._kinds(names), np.array(self.table, dtype=np.uint8)
         return lambda u, v: table[kinds[u], kinds[v]]
+
+    def _kinds(self, names: Names) -> Ends:
+        return np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return _in_table(self.table, self._kinds(names))
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -179,6 +199,10 @@ class ListedPositions:
 
         return look_up
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        complete = len(self.listed) == len(names) * (len(names) - 1) // 2
+        return frozenset(self.listed.values()) | (frozenset() if complete else {self.otherwise})
+
     def describe(self) -> dict[str, Any]:
         rows = sorted([*sorted(map(canonical, pair)), str(kind)] for pair, kind in self.listed.items())
         return {"kind": "listed", "positions": rows, "otherwise": str(self.otherwise)}
@@ -204,11 +228,21 @@ class MostOpen:
 
         return classes
 
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset().union(*(rule.present(names) for rule in self.rules))
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "most open", "rules": [rule.describe() for rule in self.rules]}
 
     def __str__(self) -> str:
         return "the most open of: " + "; ".join(map(str, self.rules))
+
+
+def _in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> frozenset[Visibility]:
+    """The classes of pairs of different nodes with these types."""
+    counts = np.bincount(kinds, minlength=len(table))
+    pairs = ((a, b) for a in range(len(table)) for b in range(a + 1))
+    return frozenset(table[a][b] for a, b in pairs if (counts[a] > 1 if a == b else counts[a] and counts[b]))
 
 
 def _pair_code(pair: frozenset[Hashable], place: Mapping[Hashable, int], n: int) -> int:

@@ -46,6 +46,11 @@ class PublicView:
         return self.policy.bind(self.names)
 
     @cached_property
+    def present(self) -> frozenset[Visibility]:
+        """The classes that positions may have; known from the policy, without looking at every position."""
+        return self.policy.rule.present(self.names)
+
+    @cached_property
     def class_bits(self) -> dict[Visibility, Octets]:
         """For each class, one packed bit a position: two or three bits a position in all."""
         return {kind: np.concatenate(parts) for kind, parts in self._class_parts().items()}

@@ -26,6 +26,7 @@ TRUST_WORDS = {
         "central, not local: a trusted centre holds the whole graph; the promise is against those who see its answers."
     ),
 }
+MOST_COUNTED = 200_000_000
 POLICY_ASSUMPTION = "which positions are public follows from public knowledge alone"
 ESTIMATORS: dict[str, Callable[[PositionCollection, Sequence[str]], dict[str, Estimate]]] = {
     "unbiased": estimate_position,
@@ -121,6 +122,9 @@ def _by_curator(
 
 
 def _classes(world: VisibilityAwareGraph) -> dict[str, int]:
+    """Positions per class, counted where there are not too many to look at each."""
+    if world.public.positions > MOST_COUNTED:
+        return {}
     return {str(kind): size for kind, size in world.public.class_sizes.items() if size}
 
 
