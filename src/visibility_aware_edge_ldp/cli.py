@@ -73,6 +73,7 @@ def estimate(
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions that never answer.")] = "0",
     top: TopOption = None,
+    local: Annotated[bool, typer.Option(help="Curator: say what the same ε gives without a trusted centre.")] = True,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -99,6 +100,8 @@ def estimate(
         answers.rows(),
     )
     typer.echo(str(answers.certificate))
+    if trust == "curator" and local:
+        typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
 
 
 @app.command()
@@ -191,6 +194,25 @@ def _open(text: str | None, top: int | None, quiet: bool) -> Graph:
         for note in notes:
             typer.echo(f"Note: {note}", err=True)
     return graph
+
+
+def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: Any) -> str:
+    """The price of not trusting: how many times larger the POSITION model's standard errors are."""
+    from visibility_aware_edge_ldp.errors import TooLarge
+    from visibility_aware_edge_ldp.simulation.estimate import estimate as run
+
+    try:
+        answers = run(world, "position", epsilon, statistics)
+    except TooLarge:
+        return "Without a centre: too many positions to ask each of them on this machine."
+    ratios = (
+        f"{name} {answers[name].standard_error / error:,.0f}×" if (error := central[name].standard_error) else name
+        for name in statistics
+    )
+    return (
+        f"Without a centre, the POSITION model answers all of these together for one ε = {epsilon}; "
+        f"its standard errors are larger: {', '.join(ratios)}."
+    )
 
 
 def _say_memory(n: int, rounds: int) -> None:

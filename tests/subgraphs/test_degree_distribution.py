@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
-    bin_edges,
-    deconvolve,
-    histogram,
-    max_degree,
-)
+from visibility_aware_edge_ldp.subgraphs.degree_distribution import deconvolve
+from visibility_aware_edge_ldp.subgraphs.degree_histogram import bin_edges, histogram
+from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
 
 Graph = NDArray[np.bool_]
 Observation = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]

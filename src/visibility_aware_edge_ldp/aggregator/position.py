@@ -14,7 +14,9 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.kernels.bitset import row_sums
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.subgraphs import cycles, degree_distribution, edges, pairs, stars, triangles
+from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
+from visibility_aware_edge_ldp.subgraphs.degree_histogram import histogram
+from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
 
@@ -100,13 +102,13 @@ class _Estimator:
 
     def _max_degree(self) -> Estimate:
         noisy, variance = edges.degrees(self.scores)
-        found = degree_distribution.max_degree(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
+        found = max_degree(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
         error = found.standard_error**2
         return Estimate("max_degree", found.value, error, self.releases, unbiased=False, limits=found.interval)
 
     def _histogram(self) -> Estimate:
         noisy, variance = edges.degrees(self.scores)
-        found = degree_distribution.histogram(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
+        found = histogram(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
         bins = [(int(low), int(high) - 1) for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
         return Estimate(
             "degree_histogram",
