@@ -426,3 +426,16 @@ def test_the_module_runs_as_a_program(folder: Path) -> None:
     assert json.loads(good.stdout)["graph"]["nodes"] == 4
     bad = subprocess.run([*program, "gone.txt"], capture_output=True, text=True)
     assert_one_sentence(Outcome(bad.returncode, bad.stdout, bad.stderr), "There is no file")
+
+
+def test_a_trusted_centre_answers_and_says_what_trust_is_worth(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["va-edge-ldp", "estimate", "random:40,150", "--trust", "curator", "--seed", "1"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    printed = capsys.readouterr().out
+    assert left.value.code == 0
+    assert "central, not local" in printed
+    assert "Without a centre" in printed
+    assert "Not for release" in printed

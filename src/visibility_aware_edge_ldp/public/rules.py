@@ -125,11 +125,9 @@ class DrawnProfiles:
         }
 
     def __str__(self) -> str:
-        (_, one), (_, both) = self.table
-        return (
-            f"{float(self.fraction):.1%} of the users have public profiles (one end makes a position {one}, "
-            f"both make it {both}), drawn by a hash under the public salt {self.salt!r}"
-        )
+        one = self.table[0][1]
+        what = "friend lists" if one is Visibility.PUBLIC else f"profiles (a position with one public end is {one})"
+        return f"{float(self.fraction):.1%} of the users have public {what}, drawn by a hash under the public salt {self.salt!r}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,77 @@
+"""An estimate's interval, and answers as a table, as JSON and in a notebook."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.truth.readers import read_graph
+
+NAMED = read_graph([("<ann>", "bob"), ("bob", "cem"), ("<ann>", "cem"), ("cem", "dua"), ("dua", "eva")])
+WORLD = VisibilityAwareGraph(NAMED, VisibilityPolicy("0.2", "0.3", "0.5"))
+
+
+def test_normal_interval() -> None:
+    low, high = Estimate("edges", 100.0, 25.0).interval(0.95)
+    assert (low, high) == pytest.approx((100 - 1.959964 * 5, 100 + 1.959964 * 5))
+    assert Estimate("edges", 100.0, 25.0).standard_error == 5
+
+
+def test_arrays_have_intervals_of_arrays() -> None:
+    low, high = Estimate("degrees", np.array([1.0, 2.0]), np.array([0.0, 1.0])).interval(0.5)
+    assert low[0] == high[0] == 1
+    assert high[1] - low[1] == pytest.approx(2 * 0.6744898)
+
+
+@pytest.mark.parametrize("level", [0, 1, -1, 95])
+def test_levels_are_between_nought_and_one(level: float) -> None:
+    with pytest.raises(BadInput, match=r"0\.95"):
+        Estimate("edges", 1.0, 1.0).interval(level)
+
+
+def test_answers_keep_the_user_s_names_and_tell_everything() -> None:
+    answers = estimate(WORLD, epsilon=1, statistics="all", seed=1)
+    assert list(answers["degrees"].labels or ()) == list(NAMED.names)
+    content = json.loads(json.dumps(answers.as_dict()))
+    assert content["estimates"]["degrees"]["labels"] == list(NAMED.names)
+    assert content["certificate"]["loss_per_edge"]["FRIEND_VISIBLE"] == {"epsilon": 2.0, "delta": 0.0}
+    assert content["certificate"]["simulation_not_private"] is True
+    text = str(answers)
+    assert "ε = 1" in text
+    assert "not private" in text
+    assert "triangles" in text
+    page = answers._repr_html_()
+    assert page.startswith("<table>")
+    assert "<script" not in page
+
+
+def test_one_collection_is_billed_once() -> None:
+    one = estimate(WORLD, epsilon="0.5", statistics=["edges"], seed=1)
+    many = estimate(WORLD, epsilon="0.5", statistics="all", seed=1)
+    assert str(one.bill) == str(many.bill) == "PRIVATE: ε = 0.5, FRIEND_VISIBLE: ε = 1"
+
+
+def test_two_rounds_are_billed_together() -> None:
+    assert str(estimate(WORLD, epsilon=1, rounds=2, seed=1).bill) == "PRIVATE: ε = 1, FRIEND_VISIBLE: ε = 2"
+
+
+def test_without_wedges_transitivity_is_unknown() -> None:
+    world = VisibilityAwareGraph(read_graph([("a", "b")], nodes=["a", "b", "c"]), VisibilityPolicy(1))
+    found = estimate(world, epsilon=1, statistics=["transitivity"], seed=1)["transitivity"]
+    assert (found.value, found.interval()) == (0.0, (0.0, 1.0))
+    assert math.isinf(float(found.standard_error))
+
+
+def test_everything_public_is_exact() -> None:
+    answers = estimate(VisibilityAwareGraph(NAMED, VisibilityPolicy(1)), epsilon=1, statistics="all", seed=1)
+    for name, value in {"edges": 5, "triangles": 1, "stars:2": 6, "four_cycles": 0, "max_degree": 3}.items():
+        assert answers[name].value == pytest.approx(value, abs=1e-9)
+        assert answers[name].standard_error == pytest.approx(0, abs=1e-6)
+    assert list(answers["degrees"].value) == pytest.approx(list(NAMED.degrees))

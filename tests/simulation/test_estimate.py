@@ -1,0 +1,81 @@
+"""``va.estimate``: every option, seeded and not, and what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from visibility_aware_edge_ldp.errors import BadInput, TooLarge
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.simulation import memory
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.population import cut
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+WORLD = VisibilityAwareGraph(erdos_renyi(30, 90, 1), VisibilityPolicy("0.2", "0.3", "0.5"))
+PLAIN = ["edges", "triangles"]
+
+
+def values(answers: Any) -> list[float]:
+    return [float(answer.value) for answer in answers.values()]
+
+
+@pytest.mark.parametrize("trust", ["position", "curator"])
+def test_seeds_repeat_and_secret_coins_do_not(trust: str) -> None:
+    one, again, other = (estimate(WORLD, trust, 1, PLAIN, seed=seed) for seed in (1, 1, 2))
+    assert values(one) == values(again) != values(other)
+    assert one.certificate.simulated
+    secret = [estimate(WORLD, trust, 1, PLAIN) for _ in range(4)]
+    assert not secret[0].certificate.simulated
+    assert len({tuple(values(run)) for run in secret}) > 1
+
+
+def test_the_graph_is_cut_into_all_its_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.population.TILE", 64)
+    views = list(cut(WORLD.graph))
+    assert [view.start for view in views] == list(range(0, 435, 64))
+    assert sum(view.bits.size for view in views) == 435
+    assert sum(view.bits.sum() for view in views) == 90
+
+
+def test_tiles_of_any_size_give_estimates_near_each_other() -> None:
+    graph: Graph = WORLD.graph
+    assert estimate(WORLD, epsilon=40, statistics=PLAIN, seed=1)["edges"].value == pytest.approx(graph.m, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"trust": "user"},
+        {"trust": "nobody"},
+        {"estimator": "best"},
+        {"dropout": 1},
+        {"dropout": -0.1},
+        {"rounds": 3},
+        {"epsilon": float("nan")},
+        {"delta": 1},
+        {"trust": "curator", "rounds": 2},
+        {"trust": "curator", "dropout": 0.1},
+        {"trust": "curator", "statistics": ["four_cycles"]},
+        {"estimator": "ipw_capped"},
+        {"estimator": "ipw_capped", "rounds": 2, "statistics": ["transitivity"]},
+    ],
+)
+def test_bad_options_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(BadInput):
+        estimate(WORLD, **{"seed": 1, **bad})
+
+
+def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    with pytest.raises(TooLarge, match="435 positions"):
+        estimate(WORLD, epsilon=1, seed=1)
+    assert estimate(WORLD, "curator", 1, PLAIN, seed=1)
+
+
+def test_memory_grows_with_the_square_and_is_known_here() -> None:
+    assert memory.needed_bytes(50_000) < 12e9
+    assert memory.needed_bytes(200_000, 2) > memory.needed_bytes(200_000) > 3 * memory.needed_bytes(100_000)
+    assert memory.available_bytes() > 0
