@@ -249,11 +249,13 @@ def _table(title: str, head: tuple[str, ...], rows: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for index, name in enumerate(head):
-        table.add_column(name, justify="left" if index == 0 else "right")
+    words = {"statistic", "name", "where", "what"}
+    table = Table()
+    for name in head:
+        table.add_column(name, justify="left" if name in words else "right")
     for row in rows:
         table.add_row(*row)
+    typer.echo(title)
     Console().print(table)
 
 

@@ -127,7 +127,8 @@ class DrawnProfiles:
     def __str__(self) -> str:
         one = self.table[0][1]
         what = "friend lists" if one is Visibility.PUBLIC else f"profiles (a position with one public end is {one})"
-        return f"{float(self.fraction):.1%} of the users have public {what}, drawn by a hash under the public salt {self.salt!r}"
+        share = f"{float(self.fraction):.1%} of the users"
+        return f"{share} have public {what}, drawn by a hash under the public salt {self.salt!r}"
 
 
 @dataclass(frozen=True)
