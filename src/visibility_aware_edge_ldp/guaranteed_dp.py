@@ -103,7 +103,12 @@ def _result(va_graph: VisibilityAwareGraph, answer: CentralAnswer) -> dict[str, 
     return {
         "value": int(np.asarray(answer.estimate.value)),
         "clamped": answer.clamped,
-        "proof": _proof(va_graph, answer),
+        "public_part": answer.public_part,
+        "proof": {
+            **_proof(va_graph, answer),
+            "standard_error": answer.evidence.standard_deviation,
+            "interval": (low, high),
+        },
         "standard_error": answer.evidence.standard_deviation,
         "interval": (low, high),
     }

@@ -150,6 +150,15 @@ def test_graphs_of_five_nodes(which: int) -> None:
             agrees(*statistics(5)[which], 5, pattern, 1 + graph % 2, graph)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_every_graph_of_five_nodes_under_a_sampled_policy(seed: int) -> None:
+    """All 1,024 graphs, triangles, one random pattern a case."""
+    (pattern,) = patterns(5, 1, seed=40 + seed)
+    count, make = statistics(5)[0]
+    for graph in range(1024):
+        agrees(count, make, 5, pattern, 1 + seed % 2, graph)
+
+
 def test_the_formula_of_nissim_raskhodnikova_and_smith_is_the_case_of_nothing_public() -> None:
     rng, n = np.random.default_rng(0), 30
     classes = VisibilityPolicy.nothing().bind(range(n))

@@ -50,14 +50,11 @@ def estimate(
 
 
 def bounds(view: PublicView, statistic: str) -> tuple[int, int]:
-    """What everybody knows of a count: at least its public part, at most that of a complete graph.  [CENTRE.1]"""
+    """What everybody knows of a count: at least its public part, at most that of a complete graph.  [CENTRE.1]
+
+    An answer moved between the two is a separate figure, because it is no longer unbiased.
+    """
     n, k = view.n, star_size(statistic)
     most = {"edges": comb(n, 2), "max_degree": n - 1, "triangles": comb(n, 3)}
     top = n * comb(n - 1, k) if k is not None else most[statistic]
     return int(exact(_PublicGraph(n, view.edges), statistic)), top
-
-
-def clamped(view: PublicView, statistic: str, value: float) -> float:
-    """The value moved into what is possible: a separate figure, because it is no longer unbiased."""
-    low, high = bounds(view, statistic)
-    return float(min(max(value, low), high))

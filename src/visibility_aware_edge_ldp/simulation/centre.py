@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from math import comb
 
-from visibility_aware_edge_ldp.aggregator.curator import clamped
+from visibility_aware_edge_ldp.aggregator.curator import bounds
 from visibility_aware_edge_ldp.aggregator.curator import estimate as estimate_curator
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import Curator, Evidence
@@ -34,6 +34,7 @@ class CentralAnswer:
     estimate: Estimate
     query: CuratorQuery
     evidence: Evidence
+    public_part: int
     clamped: float
 
 
@@ -53,8 +54,9 @@ class Centre:
             report = self._curator.answer(survey, index, coins)
             evidence, reach = self._curator.evidence(query), partial(self._curator.reach, query)
             found = estimate_curator(survey, self.world.public, report, evidence.standard_deviation, reach)
-            kept = clamped(self.world.public, query.statistic, float(report.value))
-            answers[query.statistic] = CentralAnswer(found, query, evidence, kept)
+            low, high = bounds(self.world.public, query.statistic)
+            kept = float(min(max(report.value, low), high))
+            answers[query.statistic] = CentralAnswer(found, query, evidence, low, kept)
         return answers
 
 
