@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.errors import BadGraph, BadPolicy
+from visibility_aware_edge_ldp.errors import BadGraph, BadInput, BadPolicy
 from visibility_aware_edge_ldp.model import Visibility, VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.truth.attributes import NodeTable
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -115,3 +117,17 @@ def test_an_oracle_from_a_file_stays_marked(tmp_path: Path) -> None:
 def test_a_joined_oracle_makes_a_world() -> None:
     world = VisibilityAwareGraph(PAIRS, VisibilityPolicy.public_hubs(0.25) | VisibilityPolicy.nothing())
     assert world.visibility("cem", "dua") is PUBLIC
+
+
+def test_attributes_from_a_mapping_a_table_and_a_frame_are_the_same_policy() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = NodeTable(["a", "b", "c"], {"school": np.array(["x", "x", ""])})
+    frame = pandas.DataFrame({"node": ["a", "b", "c"], "school": ["x", "x", None]})
+    mapping = {"a": {"school": "x"}, "b": {"school": "x"}, "c": {"school": None}}
+    rules = [{"same": "school", "class": "public"}]
+    policies = [
+        VisibilityPolicy.from_attributes(each, rules) for each in (mapping, table, frame, frame.set_index("node"))
+    ]
+    assert len({policy.digest for policy in policies}) == 1
+    with pytest.raises(BadInput, match="DataFrame"):
+        VisibilityPolicy.from_attributes([1, 2], rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.truth.attributes import attribute_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
@@ -30,6 +31,17 @@ class VisibilityPolicy(_Policy):
 
         found = read_policy(path)
         return cls.of(found.rule, found.assumptions)  # type: ignore[return-value]
+
+    @classmethod
+    def from_attributes(
+        cls, table: Any, rules: Sequence[Any], otherwise: Visibility | str = Visibility.PRIVATE
+    ) -> VisibilityPolicy:
+        """From rules over public attributes, such as ``{"same": "department", "class": "public"}``.
+
+        ``table`` is a mapping from nodes to their attributes, a ``NodeTable``, or a DataFrame with the nodes as
+        its index or in a column "id" or "node".
+        """
+        return super().from_attributes(attribute_rows(table), rules, otherwise)  # type: ignore[return-value]
 
 
 class VisibilityAwareGraph:

@@ -109,6 +109,28 @@ def read_attributes(path: str | Path, *, node: str = "id") -> NodeTable:
     return NodeTable(names, columns)
 
 
+def attribute_rows(table: Any, missing: Any = "") -> Mapping[Hashable, Mapping[str, Hashable]]:
+    """A table as one mapping a node; gaps and values equal to ``missing`` are None."""
+    if isinstance(table, Mapping):
+        return table
+    if isinstance(table, NodeTable):
+        names, columns = table.names, {name: values.tolist() for name, values in table.columns.items()}
+    elif hasattr(table, "columns") and hasattr(table, "index"):
+        key = next((name for name in ("id", "node") if name in table.columns), None)
+        names = (table.index if key is None else table[key]).tolist()
+        columns = {str(name): table[name].tolist() for name in table.columns if name != key}
+    else:
+        raise BadInput(f"Attributes must be a mapping, a NodeTable or a DataFrame; got {type(table).__name__}.")
+    # A gap in a column of numbers is NaN, which is no value and not equal to itself.
+    return {
+        name: {
+            column: None if values[i] == missing or values[i] != values[i] else values[i]
+            for column, values in columns.items()
+        }
+        for i, name in enumerate(names)
+    }
+
+
 def _rows(file: Path) -> tuple[list[str], list[list[str]]]:
     try:
         text = load_bytes(file, BadInput).data.decode("utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.truth.attributes import NodeTable, read_attributes
+from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 
 NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
     "nothing": VisibilityPolicy.nothing,
@@ -120,17 +120,7 @@ def _profiles(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
 
 
 def _attributes(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
-    table = _table(content, folder)
-    missing = content.get("missing", "")
-    columns = {name: values.tolist() for name, values in table.columns.items()}
-    rows = {
-        # A gap in a column of numbers is NaN, which is no value and not equal to itself.
-        name: {
-            column: None if values[i] == missing or values[i] != values[i] else values[i]
-            for column, values in columns.items()
-        }
-        for i, name in enumerate(table.names)
-    }
+    rows = attribute_rows(_table(content, folder), content.get("missing", ""))
     return VisibilityPolicy.from_attributes(rows, _need(content, "rules"), content.get("otherwise", "private"))
 
 
