@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from visibility_aware_edge_ldp.client import common_neighbours
 from visibility_aware_edge_ldp.client import triangle_frontier as triangle_frontier_module
 from visibility_aware_edge_ldp.client.sensitivity import (
     Profile,
@@ -25,6 +24,7 @@ from visibility_aware_edge_ldp.client.sensitivity import (
 from visibility_aware_edge_ldp.client.star_frontier import star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
+from visibility_aware_edge_ldp.kernels import common_neighbours
 from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -17,10 +17,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.common_neighbours import Ints
 from visibility_aware_edge_ldp.client.star_frontier import Exact, StarPoint, star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
+from visibility_aware_edge_ldp.kernels.common_neighbours import Ints
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.common_neighbours import Ints, RankedGraph, ranked
+from visibility_aware_edge_ldp.kernels.common_neighbours import Ints, RankedGraph, ranked
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

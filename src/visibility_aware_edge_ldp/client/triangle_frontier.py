@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.common_neighbours import Ints, RankedGraph, Rows, ranked
+from visibility_aware_edge_ldp.kernels.common_neighbours import Ints, RankedGraph, Rows, ranked
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

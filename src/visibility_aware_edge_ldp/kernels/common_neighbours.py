@@ -112,7 +112,7 @@ def loops() -> Loops:
     """The fastest loops this machine has. ``VA_EDGE_LDP_KERNEL=plain`` asks for the plain ones."""
     if os.environ.get("VA_EDGE_LDP_KERNEL") != "plain":
         try:
-            from visibility_aware_edge_ldp.client import common_neighbours_compiled as compiled
+            from visibility_aware_edge_ldp.kernels import common_neighbours_compiled as compiled
         except ImportError:
             return PLAIN
         return Loops(compiled.rank_lists, compiled.sweep)
