@@ -40,11 +40,10 @@ PolicyOption = Annotated[
     str,
     typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, hubs:F, or a policy.toml."),
 ]
-StatisticsOption = Annotated[str, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
+StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
 TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
-DEFAULT_STATISTICS = "edges,max_degree,triangles,stars:2,stars:3,transitivity,four_cycles"
 
 
 @app.callback(invoke_without_command=True)
@@ -67,9 +66,7 @@ def estimate(
     delta: Annotated[str, typer.Option(help="Curator: above 0 for Laplace noise, 0 for pure noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
-    statistics: Annotated[
-        str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")
-    ] = None,
+    statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions that never answer.")] = "0",
     top: TopOption = None,
@@ -111,7 +108,7 @@ def compare(
     trials: Annotated[int, typer.Option(help="Independent collections for each cell.")] = 20,
     trust: Annotated[str, typer.Option(help="The trust model: position, or all there are.")] = "all",
     policy: PolicyOption = "profiles:0.5",
-    statistics: StatisticsOption = DEFAULT_STATISTICS,
+    statistics: StatisticsOption = None,
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
     output: Annotated[Path | None, typer.Option(help="Write report.html, results.json and results.csv here.")] = None,

@@ -162,4 +162,6 @@ def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
 
 def number(value: Any) -> str:
     """A number as people read it: whole when large, four digits when small."""
+    if abs(value) < 1e-9:
+        return "0"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4g}"

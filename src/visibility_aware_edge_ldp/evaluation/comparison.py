@@ -11,7 +11,6 @@ from visibility_aware_edge_ldp.evaluation.trials import Evaluation, Progress, Tr
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
 
@@ -95,7 +94,7 @@ def compare(
     policy: AnyPolicy,
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     trials: int = 20,
-    statistics: str | Sequence[str] = DEFAULT,
+    statistics: str | Sequence[str] | None = None,
     *,
     seed: int | str | None = None,
     rounds: int = 1,

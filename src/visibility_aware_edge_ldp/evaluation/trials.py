@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics
+from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible
 from visibility_aware_edge_ldp.truth.statistics import exact
 
 Truth = float | npt.NDArray[np.float64]
@@ -94,8 +94,8 @@ def evaluate(
     """
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
-    default = QUERIES if trust == "curator" else DEFAULT
-    wanted = check_statistics(default if statistics is None else statistics, world.graph.n)
+    defaults = possible(QUERIES if trust == "curator" else DEFAULT, world.graph.n)
+    wanted = check_statistics(defaults if statistics is None else statistics, world.graph.n)
     checked = [exact_epsilon(epsilon) for epsilon in epsilons]
     truths = {statistic: exact(world.graph, statistic) for statistic in wanted}
     rows: list[TrialRow] = []
@@ -120,6 +120,10 @@ def _summary(epsilon: float, statistic: str, truth: Any, runs: Sequence[Answers]
     scalar = np.ndim(truth) == 0
     values = np.array([float(e.value) if scalar else np.nan for e in estimates])
     covered = [covers(e, t) for e, t in zip(estimates, targets, strict=True)]
+    # A truth of 0 that is missed has an infinite relative error, which has no spread.
+    spread = (
+        float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 and np.isfinite(errors).all() else np.nan
+    )
     return TrialRow(
         epsilon,
         statistic,
@@ -127,7 +131,7 @@ def _summary(epsilon: float, statistic: str, truth: Any, runs: Sequence[Answers]
         float(values.mean()),
         float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
         float(errors.mean()),
-        float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("nan"),
+        float(spread),
         float(np.mean(covered)),
         len(runs),
         seconds,

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.simulation.centre import Centre, survey_for
 from visibility_aware_edge_ldp.simulation.memory import refuse_too_large
 from visibility_aware_edge_ldp.simulation.population import collect
-from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics
+from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible
 
 TRUST_WORDS = {
     "position": "one reporter holds one bit and randomizes it before it is sent; the aggregator is not trusted.",
@@ -81,12 +81,14 @@ def estimate(
     if trust == "curator":
         if rounds != 1 or dropout or estimator != "unbiased":
             raise BadInput("Rounds, dropout and estimator belong to the position model; a curator answers at once.")
-        return _by_curator(world, epsilon, delta, QUERIES if statistics is None else statistics, seed)
+        asked = possible(QUERIES, world.graph.n) if statistics is None else statistics
+        return _by_curator(world, epsilon, delta, asked, seed)
     if estimator not in ESTIMATORS:
         raise BadInput(f"{estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
     if exact_share(dropout, "dropout") == 1:
         raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
-    wanted = check_statistics(DEFAULT if statistics is None else statistics, world.graph.n)
+    defaults = possible(DEFAULT, world.graph.n)
+    wanted = check_statistics(defaults if statistics is None else statistics, world.graph.n)
     survey = position_survey(world.public, epsilon, rounds)
     refuse_too_large(world.graph.n, rounds)
     collection = collect(world, survey, seed, dropout)

@@ -48,6 +48,8 @@ def cycle_sums(block: PairBlock) -> Sums:
 
 def four_cycles(scores: Scores, sums: Sums) -> tuple[float, float]:
     """The number of 4-cycles and its variance."""
+    if scores.n < 4:
+        return 0.0, 0.0
     count, floor = sums["count"] / 4, sums["four"] / 4
     positions = scores.n * (scores.n - 1) / 2
     mean_spread = float(scores.node_sums(spread).sum()) / 2 / positions

@@ -22,12 +22,17 @@ def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]
     listed = statistics.split(",") if isinstance(statistics, str) else list(statistics)
     wanted = tuple(dict.fromkeys(name.strip() for name in listed))
     if wanted == ("all",):
-        wanted = EVERYTHING
+        wanted = possible(EVERYTHING, n)
     if not wanted:
         raise BadStatistic(f"No statistic was asked for; choose from {', '.join(PLAIN)}, stars:K.")
     for name in wanted:
         _check(name, n)
     return wanted
+
+
+def possible(statistics: Iterable[str], n: int) -> tuple[str, ...]:
+    """Those of a list of defaults that n nodes can have: a small graph has no large stars."""
+    return tuple(name for name in statistics if (star_size(name) or 0) <= n - 1)
 
 
 def _check(name: str, n: int) -> None:
