@@ -75,9 +75,9 @@ class Comparison:
             (
                 f"{gain.aware.epsilon:g}",
                 gain.aware.statistic,
-                f"{gain.uniform.mean_relative_error:.2%}",
-                f"{gain.aware.mean_relative_error:.2%}",
-                "exact" if math.isinf(gain.factor) else f"{gain.factor:.1f}×",
+                _percent(gain.uniform.mean_relative_error),
+                _percent(gain.aware.mean_relative_error),
+                _factor(gain.factor),
             )
             for gain in self.gains
         ]
@@ -87,6 +87,17 @@ class Comparison:
         rows = [head, *self.table()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+
+
+def _percent(error: float) -> str:
+    """A relative error; there is none where the truth is 0."""
+    return f"{error:.2%}" if math.isfinite(error) else "-"
+
+
+def _factor(gain: float) -> str:
+    if math.isnan(gain):
+        return "-"
+    return "exact" if math.isinf(gain) else f"{gain:.1f}×"
 
 
 def compare(
