@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CODE := src tests benchmarks
 DEMO := $(VENV)/.demo
 DEV := $(VENV)/.dev
 
@@ -18,15 +19,15 @@ test: $(DEV)
 	$(BIN)/python -m pytest -q -n auto
 
 check: $(DEV)
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q -n auto
 
 format: $(DEV)
-	$(BIN)/ruff format .
-	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks
