@@ -94,8 +94,8 @@ def test_fetch_replaces_a_damaged_copy(server: Server, cache: Path) -> None:
     ("change", "hint"),
     [
         ({"promised": 9_999}, "could not be fetched"),
-        ({"body": gzip.compress(TEXT)[:-6]}, "damaged or incomplete"),
-        ({"body": gzip.compress(b"0 1\n")}, "checksum"),
+        ({"body": gzip.compress(TEXT, mtime=0)[:-6]}, "damaged or incomplete"),
+        ({"body": gzip.compress(b"0 1\n", mtime=0)}, "checksum"),
         ({"body": b"<html>not found</html>"}, "checksum"),
         ({"body": b""}, "checksum"),
         ({"status": 404}, "Not Found"),
