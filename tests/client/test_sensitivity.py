@@ -432,3 +432,29 @@ def test_what_cannot_be_asked_is_refused() -> None:
         triangle_profile(3, none, classes, horizon=-1)
     with pytest.raises(BadStatistic, match="two edges"):
         star_profile(3, none, classes, 1)
+
+
+def test_a_tail_that_has_stopped_growing_still_counts() -> None:
+    """34 nodes, all friend-visible, horizon 64: exact values grow up to 128 while the free bound stops at 64."""
+    n, beta = 34, Decimal("0.003")
+    friends = BoundPolicy(n, lambda u, v: np.full(u.shape, FRIEND_VISIBLE, dtype=np.uint8))
+    hub = [(0, k) for k in range(2, 18)]
+    one = np.array(sorted([*hub, *((1, k) for k in range(2, 17))]), dtype=np.int32)
+    other = np.array(sorted([*hub, *((1, k) for k in range(2, 18))]), dtype=np.int32)
+    for k in (3, 4):
+        logs = [star_profile(n, edges, friends, k).smooth(beta).ln() for edges in (one, other)]
+        assert abs(logs[0] - logs[1]) <= 2 * beta * (1 + Decimal("1e-20")), k
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_horizons_between_one_and_two_times_the_free_end(k: int) -> None:
+    """Smooth on every graph of four nodes for the horizons at which the free bound has already stopped."""
+    n, rng = 4, np.random.default_rng(0)
+    for horizon, beta in product(range(2 * (n - 2), 4 * (n - 2) + 1), (Decimal("0.01"), Decimal("0.2"))):
+        (pattern,) = patterns(n, 1, seed=int(rng.integers(1000)))
+        costs, policy = costs_of(pattern, 2), policy_of(n, pattern)
+        values = [star_profile(n, edges_of(n, g), policy, k, 2, horizon).smooth(beta) for g in range(64)]
+        for graph, (p, cost) in product(range(64), enumerate(costs)):
+            if cost:
+                a, b = values[graph], values[graph ^ 1 << p]
+                assert a <= b * (beta * cost).exp() * (1 + Decimal("1e-20")), (horizon, pattern, graph, p)

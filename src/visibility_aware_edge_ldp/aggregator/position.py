@@ -129,6 +129,9 @@ class _Estimator:
         shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
         ratio = triangle / wedge
         variance = 9 * (triangle_variance - 2 * ratio * shared + ratio**2 * wedge_variance) / wedge**2
+        if variance <= 0:
+            # The covariance is an estimate too; without it the variance is what the triangles alone have.
+            variance = 9 * triangle_variance / wedge**2
         return self._normal("transitivity", 1, 3 * ratio, variance, unbiased=False)
 
 

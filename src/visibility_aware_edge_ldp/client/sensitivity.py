@@ -86,8 +86,11 @@ class FreeStars:
 
     def peaks(self, beta: float) -> Iterable[int]:
         """All distances whose weighted bound is nearly the largest, found in floating point."""
-        if not self.points or self.end <= self.horizon:
+        if not self.points:
             return ()
+        if self.end <= self.horizon:
+            # The bound has stopped growing, while the exact values may still grow at twice the cost a step.
+            return (self.horizon + 1,)
         distances = np.arange(self.horizon + 1, self._last(beta) + 1, dtype=np.float64)
         logs = self._logs(distances) - beta * distances
         return (np.flatnonzero(logs >= logs.max() - _slack(logs.max())) + self.horizon + 1).tolist()

@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES
-from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.estimate import check_world, estimate
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible
 from visibility_aware_edge_ldp.truth.statistics import exact
 
@@ -92,6 +92,7 @@ def evaluate(
 
     Further options go to :func:`estimate`. ``progress`` is called with 1 after each trial.
     """
+    check_world(world)
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
     defaults = possible(QUERIES if trust == "curator" else DEFAULT, world.graph.n)

@@ -76,6 +76,7 @@ def estimate(
     Answers
         Estimates by name, with standard errors, intervals, the bill and the certificate.
     """
+    check_world(world)
     check_trust(trust)
     exact_delta(delta)
     if trust == "curator":
@@ -93,6 +94,15 @@ def estimate(
     refuse_too_large(world.graph.n, rounds)
     collection = collect(world, survey, seed, dropout)
     return Answers(ESTIMATORS[estimator](collection, wanted), _position_certificate(collection, seed is not None))
+
+
+def check_world(world: object) -> None:
+    """A graph alone does not say who may know what."""
+    if not isinstance(world, VisibilityAwareGraph):
+        raise BadInput(
+            f"A world is needed, not a {type(world).__name__}: wrap the graph, as in "
+            "va.VisibilityAwareGraph(graph, va.VisibilityPolicy.nothing())."
+        )
 
 
 def check_trust(trust: str) -> None:

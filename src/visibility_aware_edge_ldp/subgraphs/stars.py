@@ -7,19 +7,22 @@ from math import factorial
 import numpy as np
 
 from visibility_aware_edge_ldp.kernels.bitset import TILE, Words, unpack_rows
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, spread
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, Scores, score, spread
 
 
 def stars(scores: Scores, k: int) -> tuple[float, float]:
     """The number of k-stars and its variance."""
     symmetric = elementary(scores, 2 * k)
     value = float(symmetric[k].sum())
-    return value, float(_centre_variance(symmetric, k).sum()) + _shared_variance(scores, symmetric, k)
+    variance = float(_centre_variance(symmetric, k).sum()) + _shared_variance(scores, symmetric, k)
+    # The term in which all k sides are noisy; the whole variance is at least that.
+    floor = float(elementary(scores, k, spread)[k].sum())
+    return value, max(variance, floor)
 
 
-def elementary(scores: Scores, order: int) -> Floats:
-    """(order + 1, n): e_0 … e_order of each node's scores, by Newton's identities."""
-    counts, values = scores.symbol_counts, scores.values
+def elementary(scores: Scores, order: int, function: ScoreFunction = score) -> Floats:
+    """(order + 1, n): e_0 … e_order of a function of each node's scores, by Newton's identities."""
+    counts, values = scores.symbol_counts, function(scores.values)
     powers = [values**i @ counts for i in range(order + 1)]
     result = np.zeros((order + 1, scores.n))
     result[0] = 1

@@ -214,7 +214,12 @@ def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
     if b'"' not in line:
         return [name.strip() for name in line.split(separator)]
     mark = separator.decode() if separator else " "
-    row = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=mark, skipinitialspace=True))
+    try:
+        row = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=mark, skipinitialspace=True))
+    except csv.Error as error:
+        raise BadGraph(
+            f"A line of the file is not text with node names: {error}. Give a text file of edges."
+        ) from error
     return [name.strip().encode("utf-8", "surrogateescape") for name in row if name or separator]
 
 
