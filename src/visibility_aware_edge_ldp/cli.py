@@ -121,7 +121,7 @@ def compare(
 
     if trust not in ("all", "position"):
         raise BadInput(
-            f"compare has the position model; {trust!r} was asked for. For a centre: estimate --trust curator."
+            f"{trust!r} is not a trust model of compare; use position. For a centre: estimate --trust curator."
         )
     chosen, losses = open_policy(policy), epsilons.split(",")
     held = _open(graph, top, as_json)
@@ -138,6 +138,9 @@ def compare(
         comparison.table(),
     )
     typer.echo("ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection.")
+    typer.echo(
+        "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
+    )
     for path in _write(comparison, output):
         typer.echo(f"Wrote {path}")
 
@@ -209,8 +212,9 @@ def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: 
         for name in statistics
     )
     return (
-        f"Without a centre, the POSITION model answers all of these together for one ε = {epsilon}; "
-        f"its standard errors are larger: {', '.join(ratios)}."
+        f"Without a centre, the POSITION model answers all of these together for one ε = {epsilon}; its "
+        f"standard errors are, times the centre's: {', '.join(ratios)}. "
+        "(For the centre's eyes: not on the bill, not for release.)"
     )
 
 

@@ -15,7 +15,7 @@ __all__ = ["Comparison", "compare", "main"]
 def main() -> None:
     """Compare on the default graph, five trials a cell."""
     graph, _ = default_graph()
-    print(f"{graph.source}: {graph.n:,} nodes, {graph.m:,} edges; mean relative error over 5 trials\n")
+    print(f"{graph.source}: {graph.n:,} nodes; mean relative error over 5 trials\n")
     print(compare(graph, DEMONSTRATION, epsilons=(0.5, 1, 2, 4), trials=5))
 
 

@@ -6,7 +6,9 @@ The documents call it local; it needs a trusted centre, and every proof says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,14 @@ from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.errors import MissingPart, TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.composition import Bill, Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
 from visibility_aware_edge_ldp.privacy.tighter import optimal_epsilon
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES, CuratorSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.centre import CentralAnswer, Centre, ask_within, survey_for
-from visibility_aware_edge_ldp.simulation.estimate import POLICY_ASSUMPTION, TRUST_WORDS, estimate
+from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS, assumptions_of, estimate
 
 THEOREMS = {
     "constant": "discrete Laplace on a constant sensitivity [CURATOR.1], [DL.1]",
@@ -29,6 +33,7 @@ THEOREMS = {
     "student_t": "Student-t on a smooth bound [CURATOR.2], [SN.2]",
     "cauchy": "Cauchy on a smooth bound [CURATOR.2], [SN.3]",
 }
+ADAPTIVE = "the split was chosen from a pilot; only the total that was fixed beforehand is a theorem"
 PRIVATE_FIELDS = ("local_sensitivity", "smooth_sensitivity", "noise_scale", "standard_error", "interval")
 
 
@@ -79,13 +84,13 @@ class VAEdgeLDPSystem:
         results = {name: _result(va_graph, answer) for name, answer in answers.items()}
         if without_centre:
             self._add_local(va_graph, results)
-        return {**results, "_composition": _composition(surveys)}
+        return {**results, "_composition": _composition(surveys, self.total_epsilon, seed is not None)}
 
     def _add_local(self, va_graph: VisibilityAwareGraph, results: Mapping[str, dict[str, Any]]) -> None:
         """The price of not trusting: POSITION answers all queries together for this epsilon."""
         loss = self.total_epsilon or self.epsilon
         try:
-            local = estimate(va_graph, "position", loss, list(results), seed="without a centre")
+            local = estimate(va_graph, "position", loss, list(results))
         except TooLarge as reason:
             for result in results.values():
                 result["without_centre"] = {"standard_error": None, "reason": str(reason)}
@@ -94,6 +99,7 @@ class VAEdgeLDPSystem:
             result["without_centre"] = {
                 "trust_model": "POSITION (local)",
                 "epsilon_for_all_queries": float(loss),
+                "not_for_release": "made from the graph beside the answers, and not on their bill",
                 "standard_error": float(np.asarray(local[name].standard_error)),
             }
 
@@ -129,17 +135,17 @@ def _proof(va_graph: VisibilityAwareGraph, answer: CentralAnswer) -> dict[str, A
         "noise": "discrete laplace" if query.has_constant_sensitivity else query.noise,
         "noise_scale": evidence.noise_scale,
         "theorem": THEOREMS["constant" if query.has_constant_sensitivity else query.noise],
-        "assumptions": (POLICY_ASSUMPTION, "nobody but the centre sees the graph", *va_graph.policy.assumptions),
+        "assumptions": (*assumptions_of(va_graph), "nobody but the centre sees the graph"),
         "not_for_release": () if evidence.releasable else PRIVATE_FIELDS,
     }
 
 
-def _composition(surveys: Iterable[CuratorSurvey]) -> dict[str, Any]:
+def _composition(surveys: Iterable[CuratorSurvey], total: Fraction | None, simulated: bool) -> dict[str, Any]:
     """The sum over distinct releases, and the tighter figure where the library is installed."""
     releases: list[Release] = [release for survey in surveys for release in survey.releases]
-    bill = Bill(releases)
+    bill = dict(Bill(releases)) if total is None else _fixed_beforehand(Bill(releases), total)
     private = bill["PRIVATE"]
-    result: dict[str, Any] = {
+    return {
         "guarantee": f"({float(private.epsilon):g}, {float(private.delta):g})-DP per PRIVATE edge, central (not local)",
         "releases": len(releases),
         "epsilon": float(private.epsilon),
@@ -147,14 +153,26 @@ def _composition(surveys: Iterable[CuratorSurvey]) -> dict[str, Any]:
         "bill": {
             str(name): {"epsilon": float(price.epsilon), "delta": float(price.delta)} for name, price in bill.items()
         },
+        "tighter": _tighter(releases, float(private.delta)) if total is None else {"epsilon": None, "reason": ADAPTIVE},
+        "simulation_not_private": simulated,
     }
-    allowed = float(private.delta) + 1e-6
+
+
+def _tighter(releases: Iterable[Release], delta: float) -> dict[str, Any]:
+    allowed = delta + 1e-6
     prices = [price for release in releases for kind, price in release.prices if str(kind) == "PRIVATE"]
     try:
-        result["tighter"] = {"epsilon": optimal_epsilon(prices, allowed), "delta": allowed, "by": "dp-accounting"}
+        return {"epsilon": optimal_epsilon(prices, allowed), "delta": allowed, "by": "dp-accounting"}
     except MissingPart as part:
-        result["tighter"] = {"epsilon": None, "reason": str(part)}
-    return result
+        return {"epsilon": None, "reason": str(part)}
+
+
+def _fixed_beforehand(bill: Bill, total: Fraction) -> dict[Hashable, Guarantee[OneEdge]]:
+    """The promise that held before the pilot: the total, whatever the split became.  [CURATOR.3]"""
+    delta = bill["PRIVATE"].delta
+    # A friend-visible change is two changes in a row, (1 + e^ε)δ, for every ε that the split could have chosen.
+    friends = min(delta * (1 + Fraction(math.ceil(math.exp(min(float(total), 50.0))))), Fraction(999, 1000))
+    return {"PRIVATE": Guarantee(OneEdge, total, delta), "FRIEND_VISIBLE": Guarantee(OneEdge, 2 * total, friends)}
 
 
 def table(results: Mapping[str, dict[str, Any]]) -> str:
@@ -197,7 +215,8 @@ def main() -> None:
         )
     print(
         "Values are for release; S*, standard errors and intervals of triangles and stars are for the centre's eyes.\n"
-        "Without a centre (POSITION, nobody trusted) one ε = 1 pays for all queries together."
+        "Without a centre (POSITION, nobody trusted) one ε = 1 pays for all queries together; that column is for the\n"
+        "centre's eyes too."
     )
 
 

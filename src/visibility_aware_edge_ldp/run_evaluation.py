@@ -22,7 +22,7 @@ COMMAND = "python -m visibility_aware_edge_ldp.run_evaluation"
 def main(folder: str = "out", trials: int = 5) -> None:
     """Compare POSITION with and without visibility, then a trusted centre; write the report."""
     graph, _ = default_graph()
-    print(f"{graph.source}: {graph.n:,} nodes, {graph.m:,} edges; mean relative error over {trials} trials\n")
+    print(f"{graph.source}: {graph.n:,} nodes; mean relative error over {trials} trials\n")
     comparison = compare(graph, DEMONSTRATION, trials=trials)
     print(f"POSITION (nobody is trusted; one ε for all statistics together); {comparison.policy}\n{comparison}\n")
     policy = VisibilityPolicy(public_fraction=0.15, friend_visible_fraction=0.35, private_fraction=0.50)

@@ -24,7 +24,7 @@ def run(world: VisibilityAwareGraph, epsilon: Number = 1, **options: Any) -> Ans
 def main() -> None:
     """Estimate on the default graph, half of whose users have public friend lists."""
     graph, _ = default_graph()
-    print(f"{graph.source}: {graph.n:,} nodes, {graph.m:,} edges, ε = 1 for all statistics together\n")
+    print(f"{graph.source}: {graph.n:,} nodes, ε = 1 for all statistics together\n")
     print(run(VisibilityAwareGraph(graph, DEMONSTRATION)))
 
 

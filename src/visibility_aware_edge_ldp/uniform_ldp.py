@@ -23,7 +23,7 @@ def run(graph: Any, epsilon: Number = 1, **options: Any) -> Answers:
 def main() -> None:
     """Estimate on the default graph."""
     graph, _ = default_graph()
-    print(f"{graph.source}: {graph.n:,} nodes, {graph.m:,} edges, ε = 1 for all statistics together\n")
+    print(f"{graph.source}: {graph.n:,} nodes, ε = 1 for all statistics together\n")
     print(run(graph))
 
 

@@ -11,6 +11,7 @@ import pytest
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
@@ -75,3 +76,12 @@ def test_everything_public_is_exact() -> None:
         assert answers[name].value == pytest.approx(value, abs=1e-9)
         assert answers[name].standard_error == pytest.approx(0, abs=1e-6)
     assert list(answers["degrees"].value) == pytest.approx(list(NAMED.degrees))
+
+
+@pytest.mark.parametrize("trust", ["position", "curator"])
+def test_two_collections_are_billed_twice_and_one_only_once(trust: str) -> None:
+    one, other = (estimate(WORLD, trust, 1, ["edges"], seed=seed) for seed in (1, 2))
+    again = estimate(WORLD, trust, 1, ["edges"], seed=1)
+    releases = [answers["edges"].releases for answers in (one, again, other)]
+    assert float(Bill([*releases[0], *releases[1]])["PRIVATE"].epsilon) == 1
+    assert float(Bill([*releases[0], *releases[2]])["PRIVATE"].epsilon) == 2

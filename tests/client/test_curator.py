@@ -30,7 +30,7 @@ def no_coins(count: int) -> bytes:
 
 
 def curator(world: VisibilityAwareGraph, cap: int = 10) -> Curator:
-    purse = Purse({kind: Fraction(kind.multiplier * cap) for kind in NON_PUBLIC})
+    purse = Purse({kind: Fraction(kind.multiplier * cap) for kind in NON_PUBLIC}, Fraction("1e-4"))
     return Curator(WholeGraph(world.graph.n, world.graph.edges), world.public, purse)
 
 
@@ -170,3 +170,18 @@ def test_a_public_view_of_the_audit_s_graphs_is_the_same() -> None:
     one, other = (PublicView(world.graph.names, world.policy, world.public.edges) for world in neighbours())
     assert one.roster_digest == other.roster_digest
     assert len(one.edges) == len(other.edges) == 0
+
+
+def test_deltas_are_capped_too() -> None:
+    world = world_of()
+    centre = curator(world)
+    with pytest.raises(Refused, match="δ"):
+        centre.answer(curator_survey(world.public, "0.1", "0.01", ["triangles"]), 0, no_coins)
+    centre.answer(curator_survey(world.public, "0.1", "1e-6", ["triangles"]), 0, secure_coins())
+
+
+@pytest.mark.parametrize("index", [-1, 6])
+def test_there_are_no_questions_before_the_first_or_after_the_last(index: int) -> None:
+    world = world_of()
+    with pytest.raises(ProtocolViolation, match="questions 0 to 5"):
+        curator(world).answer(curator_survey(world.public, 1), index, no_coins)

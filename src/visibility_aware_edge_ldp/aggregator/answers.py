@@ -13,6 +13,10 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.privacy.relation import OneEdge, Relation
 
+CENTRAL_WORDS = (
+    "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
+)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -26,33 +30,33 @@ class Certificate:
     response: Mapping[str, float]
     assumptions: tuple[str, ...]
     simulated: bool
+    local: bool = True
     not_for_release: tuple[str, ...] = ()
     relation: type[Relation] = OneEdge
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
+        shown = [(name, price) for name, price in self.bill.items() if not self.classes or name in self.classes]
         positions = ", ".join(f"{count:,} {name}" for name, count in self.classes.items())
         lost = [f"{name} {rate:.1%}" for name, rate in self.response.items() if rate < 1]
-        return [
+        sentences = [
             f"Trust model {self.trust}: {self.trust_words}",
-            f"Promise, {self.relation.words}:",
-            *(f"  an edge at a {name} position loses at most {price}" for name, price in self.bill.items()),
+            f"Promise, {self.relation.words if self.local else CENTRAL_WORDS}:",
+            *(f"  an edge at a {name} position loses at most {price}" for name, price in shown),
             "  an edge at a PUBLIC position is not protected: everybody knows it",
             f"Policy: {self.policy}.",
-            *([f"Positions: {positions}."] if positions else []),
-            *(
-                [f"Response: {', '.join(lost)}; the others are assumed to have stayed away whatever their bits."]
-                if lost
-                else []
-            ),
-            *(f"Assumes that {text}." for text in self.assumptions),
-            *self._kept_back(),
-            *(
-                ["Simulation, not private: the coins came from a seed that can be typed again."]
-                if self.simulated
-                else []
-            ),
         ]
+        if positions:
+            sentences.append(f"Positions: {positions}.")
+        if lost:
+            stayed = "the others are assumed to have stayed away whatever their bits"
+            sentences.append(f"Response: {', '.join(lost)}; {stayed}.")
+        sentences += [f"Assumes that {text}." for text in self.assumptions]
+        sentences += self._kept_back()
+        sentences.append("Simulated: every client ran on this machine, which held the whole graph.")
+        if self.simulated:
+            sentences.append("Simulation, not private: the coins came from a seed that can be typed again.")
+        return sentences
 
     def _kept_back(self) -> list[str]:
         if not self.not_for_release:
@@ -134,8 +138,12 @@ class Answers(Mapping[str, Estimate]):
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain values for JSON."""
+        kept = self.certificate.not_for_release
         return {
-            "estimates": {name: estimate.as_dict(level) for name, estimate in self.items()},
+            "estimates": {
+                name: {**estimate.as_dict(level), "errors_are_for_release": name not in kept}
+                for name, estimate in self.items()
+            },
             "certificate": self.certificate.as_dict(),
         }
 

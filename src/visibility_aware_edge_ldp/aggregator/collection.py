@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, symmetrise, word_count
+from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.report import PositionReport, unpack
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
@@ -54,6 +58,14 @@ class PositionCollection:
         if index and (ones & ~self._ones[0][place]).any():
             raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
         return place, answered, ones
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What was paid for: the survey's rounds, named by what arrived."""
+        digest = hashlib.sha256()
+        for octets in (*self._answered, *self._ones):
+            digest.update(octets.tobytes())
+        return tuple(replace(release, transcript=digest.hexdigest()) for release in self.survey.releases)
 
     @property
     def complete(self) -> Octets:

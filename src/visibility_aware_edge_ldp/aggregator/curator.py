@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -45,7 +45,7 @@ def estimate(
         half = reach(level)
         return float(report.value - half), float(report.value + half)
 
-    releases = (survey.release(report.index),)
+    releases = (replace(survey.release(report.index), transcript=report.mark),)
     return Estimate(query.statistic, float(report.value), standard_deviation**2, releases, limits=limits)
 
 

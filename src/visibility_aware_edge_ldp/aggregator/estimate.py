@@ -36,7 +36,7 @@ class Estimate:
 
     statistic: str
     value: Value
-    variance: Value
+    variance: Value = field(repr=False)
     releases: tuple[Release, ...] = field(repr=False, default=())
     labels: Sequence[Hashable] | None = field(repr=False, default=None)
     unbiased: bool = True

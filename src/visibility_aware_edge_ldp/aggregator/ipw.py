@@ -30,8 +30,7 @@ def estimate_ipw_capped(collection: PositionCollection, statistics: Sequence[str
         raise BadStatistic("ipw_capped reads two rounds; ask with rounds=2.")
     wanted = check_statistics(statistics, collection.view.n)
     return {
-        name: Estimate(name, _value(collection, name), math.nan, collection.survey.releases, unbiased=False)
-        for name in wanted
+        name: Estimate(name, _value(collection, name), math.nan, collection.releases, unbiased=False) for name in wanted
     }
 
 

@@ -57,9 +57,9 @@ class _Estimator:
         sides, compute = plain[statistic]
         return self._normal(statistic, sides, *compute())
 
-    @property
+    @cached_property
     def releases(self) -> tuple[Release, ...]:
-        return self.collection.survey.releases
+        return self.collection.releases
 
     @cached_property
     def rate_variance(self) -> float:

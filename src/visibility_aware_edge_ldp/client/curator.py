@@ -45,13 +45,17 @@ class Curator:
     def answer(self, survey: CuratorSurvey, index: int, coins: Coins) -> CuratorReport:
         """The answer to one question; asked again, the same answer again.  [CURATOR.4]"""
         key = (survey.identity, index)
+        if not 0 <= index < len(survey.queries):
+            raise ProtocolViolation(f"The survey has questions 0 to {len(survey.queries) - 1}; {index} was asked for.")
         if key not in self._answers:
             if (survey.roster, survey.policy) != (self._public.roster_digest, self._public.policy.digest):
                 raise ProtocolViolation("The survey is about another roster or another policy than this centre's.")
             query = survey.queries[index]
-            self._purse.pay({kind: query.price(kind).epsilon for kind in NON_PUBLIC})
+            prices = {kind: query.price(kind) for kind in NON_PUBLIC}
+            worst = max(price.delta for price in prices.values())
+            self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, worst)
             value = int(exact(self._view, query.statistic)) + self._noise(query, coins)
-            self._answers[key] = CuratorReport(survey.identity, index, value)
+            self._answers[key] = CuratorReport(survey.identity, index, value, coins(16).hex())
         return self._answers[key]
 
     def _noise(self, query: CuratorQuery, coins: Coins) -> int:

@@ -10,13 +10,15 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 
 class Purse:
-    """A cap on the loss per edge of each class; it never refills."""
+    """A cap on the loss per edge of each class, and on the sum of all deltas; it never refills."""
 
-    def __init__(self, cap: Mapping[Visibility, Fraction]) -> None:
-        self._left = dict(cap)
+    def __init__(self, cap: Mapping[Visibility, Fraction], delta: Fraction = Fraction(0)) -> None:
+        self._left, self._delta = dict(cap), delta
 
-    def pay(self, price: Mapping[Visibility, Fraction]) -> None:
+    def pay(self, price: Mapping[Visibility, Fraction], delta: Fraction = Fraction(0)) -> None:
         """Pay for one round, or refuse and pay nothing. Called before any bit is randomized.  [POSITION.3]"""
+        if delta > self._delta:
+            raise Refused(f"This costs δ = {float(delta):g} and {float(self._delta):g} is left; nothing was answered.")
         for visibility, loss in price.items():
             if loss > self._left.get(visibility, Fraction(0)):
                 raise Refused(
@@ -25,3 +27,4 @@ class Purse:
                 )
         for visibility, loss in price.items():
             self._left[visibility] -= loss
+        self._delta -= delta

@@ -13,12 +13,14 @@ from visibility_aware_edge_ldp.privacy.relation import OneEdge
 class Release:
     """All reports of one round of one survey: the thing that costs.
 
-    ``prices`` holds (class, guarantee) pairs, so that a release can stand in a set.
+    ``prices`` holds (class, guarantee) pairs, so that a release can stand in a set. ``transcript`` tells two
+    collections of the same survey apart: each is paid for.
     """
 
     survey: str
     round: int
     prices: tuple[tuple[Hashable, Guarantee[OneEdge]], ...]
+    transcript: str = ""
 
 
 class Bill(Mapping[Hashable, Guarantee[OneEdge]]):

@@ -113,11 +113,12 @@ class CuratorSurvey:
 
 @dataclass(frozen=True)
 class CuratorReport:
-    """What leaves the centre: one integer."""
+    """What leaves the centre: one integer, and a random mark that tells this draw from another."""
 
     survey: str
     index: int
     value: int
+    mark: str = ""
 
 
 def curator_survey(

@@ -41,10 +41,12 @@ class CentralAnswer:
 class Centre:
     """A centre that holds a world's graph; keeps what it has worked out between surveys."""
 
-    def __init__(self, world: VisibilityAwareGraph, cap: Number = 1000) -> None:
+    def __init__(self, world: VisibilityAwareGraph, cap: Number = 1000, delta: Number = "0.01") -> None:
         self.world = world
         limit = {kind: kind.multiplier * exact_epsilon(cap) for kind in NON_PUBLIC}
-        self._curator = Curator(WholeGraph(world.graph.n, world.graph.edges), world.public, Purse(limit))
+        self._curator = Curator(
+            WholeGraph(world.graph.n, world.graph.edges), world.public, Purse(limit, exact_delta(delta))
+        )
 
     def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:
         """Every question of a survey, each with coins of its own."""
@@ -105,9 +107,10 @@ def split(rough: dict[str, float], names: Sequence[str], cap: float) -> list[Fra
     degree = max(int(rough["max_degree"]), 2)
     errors = {name: min(_sensitivity(name, degree) / rough[name], cap) for name in names}
     total = sum(errors.values())
-    spare = 1 - LEAST_SHARE * len(names)
+    least = min(LEAST_SHARE, Fraction(1, 2 * len(names)))
+    spare = 1 - least * len(names)
     # Rounded down to millionths, so that the shares never sum to more than 1.
-    return [LEAST_SHARE + spare * Fraction(int(errors[name] / total * 10**6), 10**6) for name in names]
+    return [least + spare * Fraction(int(errors[name] / total * 10**6), 10**6) for name in names]
 
 
 def _sensitivity(statistic: str, degree: int) -> float:

@@ -28,6 +28,7 @@ TRUST_WORDS = {
 }
 MOST_COUNTED = 200_000_000
 POLICY_ASSUMPTION = "which positions are public follows from public knowledge alone"
+ROSTER_ASSUMPTION = "the list of nodes is public knowledge"
 ESTIMATORS: dict[str, Callable[[PositionCollection, Sequence[str]], dict[str, Estimate]]] = {
     "unbiased": estimate_position,
     "ipw_capped": estimate_ipw_capped,
@@ -93,7 +94,9 @@ def estimate(
     survey = position_survey(world.public, epsilon, rounds)
     refuse_too_large(world.graph.n, rounds)
     collection = collect(world, survey, seed, dropout)
-    return Answers(ESTIMATORS[estimator](collection, wanted), _position_certificate(collection, seed is not None))
+    return Answers(
+        ESTIMATORS[estimator](collection, wanted), _position_certificate(world, collection, seed is not None)
+    )
 
 
 def check_world(world: object) -> None:
@@ -126,8 +129,9 @@ def _by_curator(
             policy=str(world.policy),
             classes=_classes(world),
             response={},
-            assumptions=(POLICY_ASSUMPTION, "nobody but the centre sees the graph", *world.policy.assumptions),
+            assumptions=(*assumptions_of(world), "nobody but the centre sees the graph"),
             simulated=seed is not None,
+            local=False,
             not_for_release=tuple(kept_back),
         ),
     )
@@ -140,7 +144,12 @@ def _classes(world: VisibilityAwareGraph) -> dict[str, int]:
     return {str(kind): size for kind, size in world.public.class_sizes.items() if size}
 
 
-def _position_certificate(collection: PositionCollection, simulated: bool) -> Certificate:
+def assumptions_of(world: VisibilityAwareGraph) -> tuple[str, ...]:
+    """What must be public knowledge for the promise to hold."""
+    return POLICY_ASSUMPTION, ROSTER_ASSUMPTION, *world.policy.assumptions, *world.graph.assumptions
+
+
+def _position_certificate(world: VisibilityAwareGraph, collection: PositionCollection, simulated: bool) -> Certificate:
     view = collection.view
     return Certificate(
         trust="POSITION",
@@ -149,6 +158,6 @@ def _position_certificate(collection: PositionCollection, simulated: bool) -> Ce
         policy=str(view.policy),
         classes={str(kind): size for kind, size in view.class_sizes.items() if size},
         response={str(kind): rate for kind, rate in collection.response_rates().items()},
-        assumptions=(POLICY_ASSUMPTION, *view.policy.assumptions),
+        assumptions=assumptions_of(world),
         simulated=simulated,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.errors import BadGraph
 Edges = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """Undirected, no self-loops, no duplicates.
 
@@ -26,12 +26,15 @@ class Graph:
         An (m, 2) array of node indices, u < v in each row, rows sorted.
     notes
         What was changed on the way in ("3 self-loops were left out"), one sentence each.
+    assumptions
+        What must be public knowledge because this choice of nodes looked at edges.
     """
 
     names: Sequence[Hashable]
     edges: Edges = field(repr=False)
     notes: tuple[str, ...] = ()
     source: str = "a graph"
+    assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         edges = self.edges
@@ -88,6 +91,10 @@ class Graph:
         return Graph([self.names[i] for i in chosen], rows, source=source or f"{len(chosen)} nodes of {self.source}")
 
     def highest_degree(self, count: int) -> Graph:
-        """The subgraph on the ``count`` nodes of highest degree; ties by position."""
+        """The subgraph on the ``count`` nodes of highest degree; ties by position. An oracle: it looks at the edges."""
         order = np.argsort(-self.degrees, kind="stable")[:count]
-        return self.induced(np.sort(order), f"the {count} highest-degree nodes of {self.source}")
+        chosen = self.induced(np.sort(order), f"the {count} highest-degree nodes of {self.source}")
+        return replace(chosen, assumptions=(f"it is public knowledge which {count:,} nodes have the highest degrees",))
+
+    def __repr__(self) -> str:
+        return f"<Graph: {self.n:,} nodes, from {self.source}>"
