@@ -63,7 +63,7 @@ class Comparison:
             **{name: getattr(self, name) for name in names},
             "trust": "position",
             "loss": "epsilon per PRIVATE edge against all reports together, for all statistics together",
-            "simulation": "on a graph that was held; true values are printed, so these results are not private",
+            "caution": "simulated on a graph that was held; true values are printed, so these results are not private",
             "positions": dict(self.positions),
             "assumptions": list(self.assumptions),
             AWARE: [row.as_dict() for row in self.aware],
