@@ -109,7 +109,7 @@ def just_above(exact: Decimal, value: Decimal) -> bool:
         return exact * (1 - Decimal("1e-65")) <= value <= exact * (1 + Decimal("1e-40"))
 
 
-def agrees(count: Counts, make: Make, n: int, pattern: tuple[int, ...], w: int, graph: int) -> None:
+def check_agreement(count: Counts, make: Make, n: int, pattern: tuple[int, ...], w: int, graph: int) -> None:
     furthest = 2 * w * n
     expected = by_definition(count, pattern, w, graph, furthest)
     profile = make(n, edges_of(n, graph), policy_of(n, pattern), w)
@@ -131,7 +131,7 @@ def test_every_graph_of_two_and_three_nodes_under_every_policy(w: int) -> None:
     for n in (2, 3):
         for pattern, graph in product(product(range(3), repeat=comb(n, 2)), range(1 << comb(n, 2))):
             count, make = statistics(n)[(graph + sum(pattern)) % 2]
-            agrees(count, make, n, pattern, w, graph)
+            check_agreement(count, make, n, pattern, w, graph)
 
 
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["triangles", "2-stars", "3-stars"])
@@ -139,7 +139,7 @@ def test_every_graph_of_two_and_three_nodes_under_every_policy(w: int) -> None:
 def test_every_graph_of_four_nodes(w: int, which: int) -> None:
     for pattern in patterns(4, 4, seed=which):
         for graph in range(64):
-            agrees(*statistics(4)[which], 4, pattern, w, graph)
+            check_agreement(*statistics(4)[which], 4, pattern, w, graph)
 
 
 @pytest.mark.parametrize("which", [0, 1, 2, 3], ids=["triangles", "2-stars", "3-stars", "4-stars"])
@@ -147,7 +147,7 @@ def test_graphs_of_five_nodes(which: int) -> None:
     rng = np.random.default_rng(5)
     for pattern in patterns(5, 30, seed=10 + which):
         for graph in rng.integers(0, 1024, 6).tolist():
-            agrees(*statistics(5)[which], 5, pattern, 1 + graph % 2, graph)
+            check_agreement(*statistics(5)[which], 5, pattern, 1 + graph % 2, graph)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -156,7 +156,7 @@ def test_every_graph_of_five_nodes_under_a_sampled_policy(seed: int) -> None:
     (pattern,) = patterns(5, 1, seed=40 + seed)
     count, make = statistics(5)[0]
     for graph in range(1024):
-        agrees(count, make, 5, pattern, 1 + seed % 2, graph)
+        check_agreement(count, make, 5, pattern, 1 + seed % 2, graph)
 
 
 def test_the_formula_of_nissim_raskhodnikova_and_smith_is_the_case_of_nothing_public() -> None:
