@@ -94,3 +94,10 @@ def test_the_real_facebook_graph(data_folder, monkeypatch: pytest.MonkeyPatch) -
     assert (facebook.G.number_of_nodes(), facebook.G.number_of_edges()) == (4_039, 88_234)
     graph, is_synthetic = dataset.default_graph()
     assert (graph.m, is_synthetic) == (88_234, False)
+
+
+def test_near_misses_are_guessed(cache: Path) -> None:
+    with pytest.raises(BadGraph, match="Did you mean 'facebook'"):
+        dataset.open_graph("facebok")
+    with pytest.raises(BadGraph, match="--policy"):
+        dataset.open_graph("policy.toml")

@@ -90,6 +90,8 @@ def estimate(
     if as_json:
         _print_json({"graph": _about(world.graph), **answers.as_dict()})
         return
+    if trust != "curator" and delta != "0":
+        typer.echo("Note: the position model is pure; delta is not spent.", err=True)
     _table(
         f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "
         + ("each statistic" if trust == "curator" else "all statistics together"),
@@ -151,7 +153,8 @@ def list_datasets(as_json: JsonOption = False) -> None:
     from visibility_aware_edge_ldp.dataset import DATASETS, GENERATORS, find
 
     rows = [
-        (d.name, f"{d.nodes:,}", f"{d.edges:,}", str(find(d.name) or "not here"), d.about) for d in DATASETS.values()
+        (d.name, f"{d.nodes:,}", f"{d.edges:,}", "here" if find(d.name) else "not here", d.about)
+        for d in DATASETS.values()
     ]
     if as_json:
         keys = ("name", "nodes", "edges", "path", "about")

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from visibility_aware_edge_ldp.errors import BadGraph
+from visibility_aware_edge_ldp.errors import BadGraph, meant
 from visibility_aware_edge_ldp.truth.catalogue import (
     DATASETS,
     FOLDER_VARIABLE,
@@ -67,6 +67,10 @@ def load(name: str) -> Graph:
 
 def open_graph(text: str) -> Graph:
     """What the command line calls a graph: a dataset's name, a generator's name or a path."""
+    if text.endswith(".toml"):
+        raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
+    if text not in DATASETS and not Path(text).exists() and (hint := meant(text, [*DATASETS, "facebook-like"])):
+        raise BadGraph(f"There is no file and no dataset {text!r}.{hint}")
     named = text in DATASETS or _is_generated(text)
     return load(text) if named and not Path(text).is_file() else read_graph(text)
 

@@ -6,6 +6,9 @@ prints it and leaves with the error's exit code; nothing here is ever shown as a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class VaEdgeLdpError(Exception):
     """The root: catch this to catch all that this software raises on purpose."""
@@ -48,6 +51,12 @@ class MissingPart(BadInput):
             f"Install it with: pip install 'visibility-aware-edge-ldp[{extra}]'"
         )
         self.library, self.extra = library, extra
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """ " Did you mean …?" where a known word is near, else nothing."""
+    near = get_close_matches(word, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class ProtocolViolation(VaEdgeLdpError):  # noqa: N818

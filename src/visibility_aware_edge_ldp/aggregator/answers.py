@@ -155,7 +155,7 @@ def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
             estimate.statistic,
             size,
             f"{float(np.mean(estimate.standard_error)):,.3g} on average",
-            "see .interval()",
+            "see --json, .interval()",
         )
     low, high = estimate.interval(level)
     if np.isnan(estimate.variance):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.errors import BadStatistic, meant
 
 PLAIN = ("edges", "degrees", "max_degree", "degree_histogram", "triangles", "transitivity", "four_cycles")
 DEFAULT = ("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles")
@@ -38,7 +38,8 @@ def possible(statistics: Iterable[str], n: int) -> tuple[str, ...]:
 def _check(name: str, n: int) -> None:
     k = star_size(name)
     if k is None and name not in PLAIN:
-        raise BadStatistic(f"{name!r} is not a statistic; choose from {', '.join(PLAIN)}, stars:K with K ≥ 2.")
+        choice = f"choose from {', '.join(PLAIN)}, stars:K with K ≥ 2"
+        raise BadStatistic(f"{name!r} is not a statistic; {choice}.{meant(name, EVERYTHING)}")
     if k is not None and not 2 <= k <= n - 1:
         raise BadStatistic(
             f"{name!r} is impossible on {n:,} nodes: a star has at least 2 leaves and at most {n - 1:,}. "
