@@ -23,7 +23,7 @@ check: $(DEV)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q -n auto
+	$(MAKE) test
 
 format: $(DEV)
 	$(BIN)/ruff format $(CODE)

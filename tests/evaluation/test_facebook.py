@@ -81,7 +81,10 @@ def test_triangle_deviation_is_the_formula_s(facebook: Graph, name: str) -> None
     values = np.array([run.value for run in runs])
     # n runs know a standard deviation to within 1/√(2n), one standard error; the estimated ones know it far better.
     assert np.sqrt(np.mean((values - truth) ** 2)) == pytest.approx(expected, rel=3 / math.sqrt(2 * len(runs)))
-    assert np.mean([run.standard_error for run in runs]) == pytest.approx(expected, rel=0.1)
+    estimated = float(np.mean([run.standard_error for run in runs]))
+    assert estimated == pytest.approx(expected, rel=0.1)
+    # The same comparison with another epsilon's formula must fail.
+    assert estimated != pytest.approx(formula(world, 2), rel=0.1)
     assert abs(values.mean() - truth) < 4.5 * expected / math.sqrt(len(runs))
 
 

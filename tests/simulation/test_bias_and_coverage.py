@@ -22,6 +22,7 @@ UNBIASED = ("edges", "stars:2", "stars:3", "stars:4", "triangles", "four_cycles"
 STATISTICS = (*UNBIASED, "degrees", "transitivity")
 SETTINGS = {"one round": (1, 0.0), "one round, 30 % dropout": (1, 0.3), "two rounds, 30 % dropout": (2, 0.3)}
 # The two-round channel needs more epsilon for the same accuracy; intervals are normal only while errors are moderate.
+# With two rounds, dropout and epsilon 3 the 4-cycles' intervals covered 92.9 %: see [AGGREGATE.2] and known-limits.md.
 EPSILON = {1: "2", 2: "4"}
 
 WORLD = VisibilityAwareGraph(erdos_renyi(48, 420, seed=3), VisibilityPolicy("0.2", "0.3", "0.5"))
@@ -44,7 +45,7 @@ def test_unbiased_and_covering(setting: str) -> None:
         assert abs(z_of(values, TRUTH[name])) < Z_LIMIT, name
         estimated = np.mean([run[name].variance for run in found])
         assert estimated == pytest.approx(np.var(values), rel=0.15), name
-    for name in ("edges", "stars:2", "stars:3", "triangles", "four_cycles", "transitivity"):
+    for name in (*UNBIASED, "transitivity"):
         held = np.mean([run[name].interval(0.95)[0] <= TRUTH[name] <= run[name].interval(0.95)[1] for run in found])
         assert 0.93 <= held <= 0.97, name
     degrees = np.array([run["degrees"].value for run in found])
