@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "visibility_aware_edge_ldp"
-AGGREGATOR = ["collection", "estimate", "position", "ipw", "answers"]
+AGGREGATOR = sorted(path.stem for path in (ROOT / "src" / PACKAGE / "aggregator").glob("[a-z]*.py"))
 FORBIDDEN = ("truth", "client", "simulation", "model", "dataset", "evaluation")
 
 

@@ -58,7 +58,11 @@ def front(version: Annotated[bool, typer.Option("--version", help="Print the ver
 def estimate(
     graph: GraphArgument = None,
     trust: Annotated[
-        str, typer.Option(help="position (nobody is trusted) or curator (a trusted centre).")
+        str,
+        typer.Option(
+            help="What one reporter holds: position (a bit), user (its friends), neighbourhood (their friends too), "
+            "or curator (a trusted centre that holds everything)."
+        ),
     ] = "position",
     epsilon: Annotated[
         str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
@@ -68,8 +72,10 @@ def estimate(
     policy: PolicyOption = "nothing",
     statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
-    dropout: Annotated[str, typer.Option(help="The share of positions that never answer.")] = "0",
+    dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
     top: TopOption = None,
+    hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
+    bounds: Annotated[bool, typer.Option(help="Beside each error, the least that any such protocol has.")] = False,
     local: Annotated[bool, typer.Option(help="Curator: say what the same ε gives without a trusted centre.")] = True,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -81,17 +87,19 @@ def estimate(
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     world = VisibilityAwareGraph(_open(graph, top, as_json), open_policy(policy))
-    if trust != "curator":
+    if trust == "position":
         _say_memory(world.graph.n, rounds)
     answers = run(
         world, trust, epsilon, statistics, rounds=rounds, delta=delta,
-        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, seed=seed,
+        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, hide=hide, seed=seed,
     )  # fmt: skip
+    least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     if as_json:
-        _print_json({"graph": _about(world.graph), **answers.as_dict()})
+        shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
+        _print_json({"graph": _about(world.graph), **answers.as_dict(), **shown})
         return
     if trust != "curator" and delta != "0":
-        typer.echo("Note: the position model is pure; delta is not spent.", err=True)
+        typer.echo(f"Note: the {trust} model is pure; delta is not spent.", err=True)
     _table(
         f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "
         + ("each statistic" if trust == "curator" else "all statistics together"),
@@ -99,6 +107,9 @@ def estimate(
         answers.rows(),
     )
     typer.echo(str(answers.certificate))
+    if least is not None:
+        _table("The least possible standard errors", least[0], least[1])
+        typer.echo("\n".join(least[2]))
     if trust == "curator" and local:
         typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
 
@@ -199,6 +210,16 @@ def _open(text: str | None, top: int | None, quiet: bool) -> Graph:
         for note in notes:
             typer.echo(f"Note: {note}", err=True)
     return graph
+
+
+def _least_errors(
+    world: Any, answers: Any, trust: str, epsilon: str, rounds: int, dropout: str
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], list[str]]:
+    """Head, rows and conditions of the table of lower bounds."""
+    from visibility_aware_edge_ldp.evaluation.bounds import HEAD, bound_rows, conditions
+
+    rows = bound_rows(world, answers, trust, epsilon, rounds=rounds, dropout=float(dropout))
+    return HEAD, [row.texts() for row in rows], conditions(rows)
 
 
 def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: Any) -> str:

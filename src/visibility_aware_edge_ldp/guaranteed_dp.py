@@ -23,13 +23,16 @@ from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, ex
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
 from visibility_aware_edge_ldp.privacy.tighter import optimal_epsilon
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES, CuratorSurvey
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.centre import CentralAnswer, Centre, ask_within, survey_for
-from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS, assumptions_of, estimate
+from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS, estimate
+from visibility_aware_edge_ldp.simulation.worlds import assumptions_of
 
 THEOREMS = {
     "constant": "discrete Laplace on a constant sensitivity [CURATOR.1], [DL.1]",
     "laplace": "Laplace on a smooth bound [CURATOR.2], [SN.1]",
+    "power": "power noise on a smooth bound [CURATOR.2], [POWER.1]",
     "student_t": "Student-t on a smooth bound [CURATOR.2], [SN.2]",
     "cauchy": "Cauchy on a smooth bound [CURATOR.2], [SN.3]",
 }
@@ -43,12 +46,12 @@ class VAEdgeLDPSystem:
     Parameters
     ----------
     epsilon, delta
-        The loss of **each** query per PRIVATE edge (twice epsilon per FRIEND_VISIBLE edge). delta = 0 asks for
-        pure noise.
+        The loss of **each** query per PRIVATE edge (twice epsilon per FRIEND_VISIBLE edge, unless the policy says
+        otherwise). delta = 0 asks for pure noise.
     total_epsilon
         Instead of epsilon: the loss of all queries together, split so that their relative errors are alike.
     noise
-        "laplace", "student_t" or "cauchy"; by default Laplace where delta > 0 and Student-t where it is 0.
+        "laplace", "power", "student_t" or "cauchy"; by default Laplace where delta > 0 and power where it is 0.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class VAEdgeLDPSystem:
         results = {name: _result(va_graph, answer) for name, answer in answers.items()}
         if without_centre:
             self._add_local(va_graph, results)
-        return {**results, "_composition": _composition(surveys, self.total_epsilon, seed is not None)}
+        return {**results, "_composition": _composition(surveys, self.total_epsilon, va_graph.policy, seed is not None)}
 
     def _add_local(self, va_graph: VisibilityAwareGraph, results: Mapping[str, dict[str, Any]]) -> None:
         """The price of not trusting: POSITION answers all queries together for this epsilon."""
@@ -140,10 +143,12 @@ def _proof(va_graph: VisibilityAwareGraph, answer: CentralAnswer) -> dict[str, A
     }
 
 
-def _composition(surveys: Iterable[CuratorSurvey], total: Fraction | None, simulated: bool) -> dict[str, Any]:
+def _composition(
+    surveys: Iterable[CuratorSurvey], total: Fraction | None, policy: AnyPolicy, simulated: bool
+) -> dict[str, Any]:
     """The sum over distinct releases, and the tighter figure where the library is installed."""
-    releases: list[Release] = [release for survey in surveys for release in survey.releases]
-    bill = dict(Bill(releases)) if total is None else _fixed_beforehand(Bill(releases), total)
+    releases: list[Release] = [*policy.paid, *(release for survey in surveys for release in survey.releases)]
+    bill = dict(Bill(releases)) if total is None else _fixed_beforehand(Bill(releases), total, policy)
     private = bill["PRIVATE"]
     return {
         "guarantee": f"({float(private.epsilon):g}, {float(private.delta):g})-DP per PRIVATE edge, central (not local)",
@@ -167,12 +172,16 @@ def _tighter(releases: Iterable[Release], delta: float) -> dict[str, Any]:
         return {"epsilon": None, "reason": str(part)}
 
 
-def _fixed_beforehand(bill: Bill, total: Fraction) -> dict[Hashable, Guarantee[OneEdge]]:
+def _fixed_beforehand(bill: Bill, total: Fraction, policy: AnyPolicy) -> dict[Hashable, Guarantee[OneEdge]]:
     """The promise that held before the pilot: the total, whatever the split became.  [CURATOR.3]"""
-    delta = bill["PRIVATE"].delta
-    # A friend-visible change is two changes in a row, (1 + e^ε)δ, for every ε that the split could have chosen.
-    friends = min(delta * (1 + Fraction(math.ceil(math.exp(min(float(total), 50.0))))), Fraction(999, 1000))
-    return {"PRIVATE": Guarantee(OneEdge, total, delta), "FRIEND_VISIBLE": Guarantee(OneEdge, 2 * total, friends)}
+    losses, paid = policy.multipliers, Bill(policy.paid)
+    delta, private = bill["PRIVATE"].delta, losses.private * total
+    # A friend-visible change is a few private changes in a row, (1 + e^ε + …)δ, for every ε of the split.
+    steps = range(math.ceil(losses.friend_visible / losses.private))
+    growth = sum(math.ceil(math.exp(min(step * float(private), 50.0))) for step in steps)
+    friends = Guarantee(OneEdge, losses.friend_visible * total, min(delta * growth, Fraction(999, 1000)))
+    promises = {"PRIVATE": Guarantee(OneEdge, private, delta), "FRIEND_VISIBLE": friends}
+    return {kind: price + paid[kind] if kind in paid else price for kind, price in promises.items()}
 
 
 def table(results: Mapping[str, dict[str, Any]]) -> str:

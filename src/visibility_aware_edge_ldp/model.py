@@ -30,7 +30,7 @@ class VisibilityPolicy(_Policy):
         from visibility_aware_edge_ldp.truth.policy_file import read_policy
 
         found = read_policy(path)
-        return cls.of(found.rule, found.assumptions)  # type: ignore[return-value]
+        return cls.of(found.rule, found.assumptions, found.multipliers)  # type: ignore[return-value]
 
     @classmethod
     def from_attributes(

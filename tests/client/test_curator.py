@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -17,7 +18,7 @@ from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coi
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, curator_survey
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 from visibility_aware_edge_ldp.subgraphs.sparse import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -30,7 +31,7 @@ def no_coins(count: int) -> bytes:
 
 
 def curator(world: VisibilityAwareGraph, cap: int = 10) -> Curator:
-    purse = Purse({kind: Fraction(kind.multiplier * cap) for kind in NON_PUBLIC}, Fraction("1e-4"))
+    purse = Purse({kind: world.policy.multiplier(kind) * cap for kind in NON_PUBLIC}, Fraction("1e-4"))
     return Curator(WholeGraph(world.graph.n, world.graph.edges), world.public, purse)
 
 
@@ -57,6 +58,27 @@ def test_a_survey_about_another_policy_is_refused() -> None:
     other = curator_survey(world_of(VisibilityPolicy(0.5)).public, 1)
     with pytest.raises(ProtocolViolation):
         curator(world_of()).answer(other, 0, no_coins)
+
+
+def test_a_question_that_costs_more_than_the_policy_allows_is_refused() -> None:
+    """The policy's digest is right and only the multipliers lie."""
+    world = world_of(VisibilityPolicy(0.2, 0.3))
+    survey = curator_survey(world.public, 1)
+    more = Multipliers(Fraction(3), Fraction(1))
+    lying = replace(survey, queries=tuple(replace(query, multipliers=more) for query in survey.queries))
+    with pytest.raises(ProtocolViolation, match="this centre's policy allows FRIEND_VISIBLE 2ε, PRIVATE ε"):
+        curator(world).answer(lying, 0, no_coins)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5])
+def test_the_noise_follows_the_weakest_guard(steps: int) -> None:
+    """Where only friend-visible bits can change, a change counts ``steps`` times: the bound is that much smaller."""
+    world = world_of(VisibilityPolicy(0, 1, 0).guarded(steps))
+    query = curator_survey(world.public, 1, 0, ["triangles"]).queries[0]
+    alone = world_of(VisibilityPolicy.nothing())
+    local = curator(alone).evidence(curator_survey(alone.public, 1, 0, ["triangles"]).queries[0]).local_sensitivity
+    assert curator(world).evidence(query).local_sensitivity == local / steps
+    assert query.price(Visibility.FRIEND_VISIBLE).epsilon == steps
 
 
 def test_everything_public_is_answered_exactly() -> None:

@@ -26,7 +26,9 @@ VIEW = PublicView(range(N), VisibilityPolicy("0.3", "0.3", "0.4"), np.empty((0, 
 
 def respondent(epsilon: str = "1", bits: np.ndarray | None = None) -> Respondent:
     held = np.zeros(SIZE, bool) if bits is None else bits
-    return Respondent(PositionBits(0, held), VIEW, Purse({k: k.multiplier * Fraction(epsilon) for k in NON_PUBLIC}))
+    return Respondent(
+        PositionBits(0, held), VIEW, Purse({k: VIEW.policy.multiplier(k) * Fraction(epsilon) for k in NON_PUBLIC})
+    )
 
 
 def no_coins(count: int) -> bytes:

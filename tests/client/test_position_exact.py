@@ -10,25 +10,28 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.position import Respondent, randomize
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.public.codec import encode
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.report import unpack
 from visibility_aware_edge_ldp.public.survey import PositionSurvey, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 
 Pattern = tuple[Visibility, ...]
 World = tuple[int, ...]
+Guard = tuple[str, str]  # the loss multipliers of FRIEND_VISIBLE and PRIVATE
 Transcripts = dict[tuple[object, ...], Fraction]
 Play = Callable[["ScriptedCoins"], tuple[tuple[object, ...], list[Fraction]]]
 
@@ -78,7 +81,7 @@ def conversation(view: PublicView, survey: PositionSurvey, bits: World, sizes: t
         sent, flips = [], []
         respondents, start = [], 0
         for size in sizes:
-            purse = Purse({kind: kind.multiplier * survey.epsilon for kind in NON_PUBLIC})
+            purse = Purse({kind: view.policy.multiplier(kind) * survey.epsilon for kind in NON_PUBLIC})
             held = PositionBits(start, np.array(bits[start : start + size], dtype=bool))
             respondents.append((Respondent(held, view, purse), view.classes.range(start, size)))
             start += size
@@ -117,20 +120,22 @@ def loss_between(one: Transcripts, other: Transcripts) -> float:
     return max(abs(math.log(one[t] / other[t])) for t in one)
 
 
-def public_view(pattern: Pattern, n: int) -> PublicView:
+def public_view(pattern: Pattern, n: int, guard: Guard = ("2", "1")) -> PublicView:
     positions = list(combinations(range(n), 2))
     chosen = {kind: [p for p, c in zip(positions, pattern, strict=True) if c is kind] for kind in Visibility}
     policy = VisibilityPolicy.from_positions(chosen[Visibility.PUBLIC], chosen[Visibility.FRIEND_VISIBLE])
-    return PublicView(range(n), policy, np.empty((0, 2), np.int32))
+    return PublicView(range(n), policy.guarded(*guard), np.empty((0, 2), np.int32))
 
 
-def check(pattern: Pattern, n: int, rounds: int, epsilon: str, sizes: tuple[int, ...]) -> None:
-    view = public_view(pattern, n)
+def check(
+    pattern: Pattern, n: int, rounds: int, epsilon: str, sizes: tuple[int, ...], guard: Guard = ("2", "1")
+) -> None:
+    view = public_view(pattern, n, guard)
     survey = position_survey(view, epsilon, rounds)
     losses = largest_losses(np.array(pattern), lambda bits: conversation(view, survey, bits, sizes))
     assert losses.keys() == set(pattern) - {Visibility.PUBLIC}
     for kind, loss in losses.items():
-        claim = kind.multiplier * float(survey.epsilon)
+        claim = float(Fraction(guard[NON_PUBLIC.index(kind)]) * survey.epsilon)
         assert loss <= claim * (1 + 1e-12)
         assert loss >= claim * 0.999, "the promise is not spent: the answers could be more accurate"
 
@@ -161,6 +166,33 @@ def test_four_nodes_one_round_every_graph_every_pattern() -> None:
     assert len(patterns) == 66
     for pattern in patterns:
         check(pattern, 4, 1, "0.7", (6,))
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("guard", [("3", "1"), ("5/2", "1/3"), ("1", "1")], ids=lambda guard: " and ".join(guard))
+def test_three_nodes_under_policies_that_guard_otherwise(guard: Guard, rounds: int) -> None:
+    for pattern in product(Visibility, repeat=3):
+        check(pattern, 3, rounds, "1", (3,), guard)
+
+
+def test_a_survey_that_charges_more_than_the_policy_allows_is_caught() -> None:
+    """What a client that trusted the survey's own multipliers would give away."""
+    view = public_view((Visibility.FRIEND_VISIBLE,) * 3, 3)
+    lying = replace(position_survey(view, "1"), multipliers=Multipliers(Fraction(3), Fraction(1)))
+    mechanism = lying.mechanism(Visibility.FRIEND_VISIBLE, 1)
+
+    def speak(bits: World) -> Transcripts:
+        def play(coins: ScriptedCoins) -> tuple[tuple[object, ...], list[Fraction]]:
+            classes, asked = view.classes.range(0, 3), np.ones(3, bool)
+            sent = randomize(np.array(bits, dtype=bool), classes, asked, lying, 1, coins)
+            return tuple(sent.tolist()), [mechanism.flip] * 3
+
+        return walk(play)
+
+    losses = largest_losses(np.array([Visibility.FRIEND_VISIBLE] * 3), speak)
+    assert losses[Visibility.FRIEND_VISIBLE] == pytest.approx(3.0)
+    with pytest.raises(ProtocolViolation, match="this client's policy allows FRIEND_VISIBLE 2ε, PRIVATE ε"):
+        conversation(view, lying, (0, 0, 0), (3,))
 
 
 def test_a_protocol_that_asks_an_edge_once_per_triangle_is_caught() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ def formula(world: VisibilityAwareGraph, epsilon: int) -> float:
     noise = np.zeros((n, n), np.float32)
     classes = world.public.classes.of(*ends)
     for kind in (Visibility.FRIEND_VISIBLE, Visibility.PRIVATE):
-        mechanism = RandomizedResponse(Fraction(kind.multiplier * epsilon))
+        mechanism = RandomizedResponse(world.policy.multiplier(kind) * epsilon)
         noise[ends[0][classes == kind], ends[1][classes == kind]] = float(mechanism.channel.variance(0))
     noise += noise.T
     common, noisy = bits @ bits, noise @ noise
@@ -58,8 +57,6 @@ def formula(world: VisibilityAwareGraph, epsilon: int) -> float:
     two = (bits * noisy.astype(np.float64)).sum() / 2
     three = (noise * noisy.astype(np.float64)).sum() / 6
     return math.sqrt(one + two + three)
-
-    return Fraction(kind.multiplier * epsilon)
 
 
 POLICIES = {

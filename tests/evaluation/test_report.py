@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,6 +25,7 @@ from visibility_aware_edge_ldp.evaluation.report import figures, page
 from visibility_aware_edge_ldp.evaluation.report.files import as_csv, as_json, write_results
 from visibility_aware_edge_ldp.evaluation.trials import Evaluation, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.public.visibility import Multipliers
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 NUMBERS = ["results.json", "results.csv"]
@@ -259,6 +261,25 @@ def test_the_bill_counts_friend_visible_edges_twice(comparison: Comparison) -> N
         "FRIEND_VISIBLE": ["1", "2", "4", "8"],
         "PRIVATE": ["0.5", "1", "2", "4"],
     }
+
+
+@pytest.mark.parametrize(
+    ("guard", "words", "losses"),
+    [
+        (("3", "1"), "FRIEND_VISIBLE edges lose up to 3 times that.", ("at most ε", "at most 3ε", "1", "3")),
+        (("1", "1"), "FRIEND_VISIBLE edges lose no more than that.", ("at most ε", "at most ε", "1", "1")),
+        (("5", "2"), "FRIEND_VISIBLE edges lose up to 2.5 times that.", ("at most 2ε", "at most 5ε", "2", "5")),
+    ],
+)
+def test_the_page_says_what_the_policy_guards(guard: tuple[str, str], words: str, losses: tuple[str, ...]) -> None:
+    sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 1, "PRIVATE": 6}
+    multipliers = Multipliers(*map(Fraction, guard))
+    held = replace(SMALL, positions=sizes, multipliers=multipliers)
+    text = " ".join(page.page(held, COMMAND).split())
+    assert words in text
+    assert "edges lose up to twice" not in text
+    friends, private = (next(e for e in page.classes(held) if e["name"] == n) for n in ("FRIEND_VISIBLE", "PRIVATE"))
+    assert (private["promise"], friends["promise"], private["losses"][0], friends["losses"][0]) == losses
 
 
 def test_a_panel_is_told_in_words(html: str, comparison: Comparison) -> None:

@@ -37,8 +37,8 @@ def test_shared_counts_are_a_matrix_product(rows: int) -> None:
 
 def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "plain")
-    choice.shared_counts.cache_clear()
+    choice.kernels.cache_clear()
     try:
         assert choice.shared_counts() is bitset.shared_counts
     finally:
-        choice.shared_counts.cache_clear()
+        choice.kernels.cache_clear()

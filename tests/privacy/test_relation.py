@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from visibility_aware_edge_ldp.privacy.relation import OneEdge, OneListEntry, Relation
+from visibility_aware_edge_ldp.privacy.relation import OneDegree, OneEdge, OneListEntry, Relation
 
 
-@pytest.mark.parametrize(("relation", "begins"), [(OneEdge, "per edge:"), (OneListEntry, "per list:")])
+@pytest.mark.parametrize(
+    ("relation", "begins"), [(OneEdge, "per edge:"), (OneListEntry, "per list:"), (OneDegree, "per degree:")]
+)
 def test_every_relation_says_what_it_is_about(relation: type[Relation], begins: str) -> None:
     assert issubclass(relation, Relation)
     assert relation.words.startswith(begins)

@@ -56,19 +56,19 @@ def test_one_release_a_round_named_by_the_survey() -> None:
 
 @pytest.mark.parametrize("kind", NON_PUBLIC)
 def test_the_channel_of_one_round_is_randomized_response(kind: Visibility) -> None:
-    assert ONE.channel(kind) == RandomizedResponse(Fraction(kind.multiplier)).channel
-    assert ONE.channel(kind).loss <= kind.multiplier
+    assert ONE.channel(kind) == RandomizedResponse(ONE.multipliers.of(kind)).channel
+    assert ONE.channel(kind).loss <= ONE.multipliers.of(kind)
 
 
 @pytest.mark.parametrize("kind", NON_PUBLIC)
 def test_the_channel_of_two_rounds(kind: Visibility) -> None:
     survey = replace(TWO, shares=(Fraction(1, 4), Fraction(3, 4)))
-    first, second = (RandomizedResponse(kind.multiplier * share) for share in survey.shares)
+    first, second = (RandomizedResponse(ONE.multipliers.of(kind) * share) for share in survey.shares)
     channel = survey.channel(kind)
     assert channel.given_one == (first.flip, first.keep * second.flip, first.keep * second.keep)
     assert channel.given_zero == (first.keep, first.flip * second.keep, first.flip * second.flip)
-    assert channel.loss <= kind.multiplier + 1e-15
-    assert channel.loss > kind.multiplier - 1e-9
+    assert channel.loss <= ONE.multipliers.of(kind) + 1e-15
+    assert channel.loss > ONE.multipliers.of(kind) - 1e-9
 
 
 def test_the_first_share() -> None:

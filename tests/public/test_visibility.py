@@ -1,4 +1,4 @@
-"""Three classes, their words and their multipliers."""
+"""Three classes and their words."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 def test_smaller_is_more_open() -> None:
     assert PUBLIC < FRIEND_VISIBLE < PRIVATE
     assert [int(kind) for kind in Visibility] == [0, 1, 2]
-
-
-def test_multipliers_are_those_of_the_promise() -> None:
-    assert {kind: kind.multiplier for kind in Visibility} == {PUBLIC: 0, FRIEND_VISIBLE: 2, PRIVATE: 1}
 
 
 def test_only_public_is_not_asked() -> None:

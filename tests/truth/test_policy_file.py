@@ -114,6 +114,52 @@ def test_salts_and_fractions_are_kept(folder: Path) -> None:
     assert policy(folder, text) != VisibilityPolicy(0.15, 0.35, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('kind = "nothing"\nloss = { private = 0.5 }', VisibilityPolicy.nothing().guarded(private="0.5")),
+        (
+            'kind = "fractions"\npublic = 0.2\nfriend_visible = 0.3\nloss = { friend_visible = 3 }',
+            VisibilityPolicy(0.2, 0.3).guarded(3),
+        ),
+        (
+            'kind = "hubs"\nfraction = 0.2\nrule = "both"\n[loss]\nfriend_visible = "5/2"\nprivate = 2',
+            VisibilityPolicy.public_hubs("0.2", rule="both").guarded("5/2", 2),
+        ),
+    ],
+    ids=["nothing", "fractions", "hubs"],
+)
+def test_a_file_states_how_well_each_class_is_guarded(folder: Path, text: str, expected: VisibilityPolicy) -> None:
+    held = policy(folder, text)
+    assert held == expected
+    assert held.multipliers == expected.multipliers
+    assert not held.multipliers.is_default
+
+
+def test_rules_of_a_file_state_their_loss(folder: Path) -> None:
+    rules = (
+        'kind = "attributes"\nfile = "people.csv"\nrules = [{ same = "school", class = "friend_visible", loss = 3 }]'
+    )
+    held = policy(folder, rules)
+    assert held.multiplier(FRIEND_VISIBLE) == 3
+    with pytest.raises(BadPolicy, match="both in its rules and under 'loss'"):
+        policy(folder, f"{rules}\nloss = {{ friend_visible = 3 }}")
+
+
+@pytest.mark.parametrize(
+    ("loss", "hint"),
+    [
+        ("{ public = 1 }", "'public'"),
+        ("3", "wrong type"),
+        ("{ private = 0 }", "above 0"),
+        ("{ private = [1] }", "must be a number"),
+    ],
+)
+def test_losses_that_make_no_sense(folder: Path, loss: str, hint: str) -> None:
+    with pytest.raises(BadPolicy, match=hint):
+        policy(folder, f'kind = "nothing"\nloss = {loss}')
+
+
 def test_hubs_stay_an_oracle(folder: Path) -> None:
     held = policy(folder, 'kind = "hubs"\nfraction = 0.2\nrule = "both"')
     assert held == VisibilityPolicy.public_hubs("0.2", rule="both")

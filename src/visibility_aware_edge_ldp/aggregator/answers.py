@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.privacy.composition import Bill
-from visibility_aware_edge_ldp.privacy.relation import OneEdge, Relation
+from visibility_aware_edge_ldp.privacy.composition import Bill, Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneEdge, OneListEntry, Relation
 
 CENTRAL_WORDS = (
     "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
@@ -20,7 +21,11 @@ CENTRAL_WORDS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is promised, to whom, against whom, and under which assumptions."""
+    """What is promised, to whom, against whom, and under which assumptions.
+
+    ``bill`` is the total; ``paid`` are the releases in it that the policy was made from. ``also`` are promises under
+    other relations, and ``per_list`` repeats the loss as much of the literature states it.
+    """
 
     trust: str
     trust_words: str
@@ -33,17 +38,23 @@ class Certificate:
     local: bool = True
     not_for_release: tuple[str, ...] = ()
     relation: type[Relation] = OneEdge
+    paid: tuple[Release, ...] = ()
+    per_list: Mapping[str, Guarantee[OneListEntry]] = field(default_factory=dict)
+    spent: Mapping[str, float] = field(default_factory=dict)
+    also: tuple[Guarantee[Any], ...] = ()
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
-        shown = [(name, price) for name, price in self.bill.items() if not self.classes or name in self.classes]
         positions = ", ".join(f"{count:,} {name}" for name, count in self.classes.items())
         lost = [f"{name} {rate:.1%}" for name, rate in self.response.items() if rate < 1]
         sentences = [
             f"Trust model {self.trust}: {self.trust_words}",
             f"Promise, {self.relation.words if self.local else CENTRAL_WORDS}:",
-            *(f"  an edge at a {name} position loses at most {price}" for name, price in shown),
+            *(f"  an edge at a {name} position loses at most {self.bill[name]}" for name in self._shown),
             "  an edge at a PUBLIC position is not protected: everybody knows it",
+            *(f"Promise too, {promise.relation.words}: {promise}." for promise in self.also),
+            *self._spending(),
+            *self._paid_before(),
             f"Policy: {self.policy}.",
         ]
         if positions:
@@ -57,6 +68,28 @@ class Certificate:
         if self.simulated:
             sentences.append("Simulation, not private: the coins came from a seed that can be typed again.")
         return sentences
+
+    @property
+    def _shown(self) -> list[Hashable]:
+        """The classes that positions have; all of them where nobody counted."""
+        return [name for name in self.bill if not self.classes or name in self.classes]
+
+    def _paid_before(self) -> list[str]:
+        if not self.paid:
+            return []
+        bill = Bill(self.paid)
+        shares = ", ".join(f"{bill[name]} per {name} edge" for name in self._shown if name in bill)
+        return [f"Of this, {shares} was paid for choosing the policy."]
+
+    def _spending(self) -> list[str]:
+        """On what the loss was spent, and what it is per list, as other work often states it."""
+        lines = []
+        if len(self.spent) > 1:
+            lines.append(f"Of ε went {', '.join(f'{share:.3g} to {what}' for what, share in self.spent.items())}.")
+        shown = [f"{name} {price}" for name, price in self.per_list.items() if not self.classes or name in self.classes]
+        if shown:
+            lines.append(f"For comparison, {OneListEntry.words}: {', '.join(shown)}.")
+        return lines
 
     def _kept_back(self) -> list[str]:
         if not self.not_for_release:
@@ -74,10 +107,11 @@ class Certificate:
         return {
             "trust": self.trust,
             "relation": self.relation.__name__,
-            "loss_per_edge": {
-                str(name): {"epsilon": float(price.epsilon), "delta": float(price.delta)}
-                for name, price in self.bill.items()
-            },
+            "loss_per_edge": _losses(self.bill),
+            **({"paid_for_the_policy": _losses(Bill(self.paid))} if self.paid else {}),
+            **({"loss_per_list_entry": _losses(self.per_list)} if self.per_list else {}),
+            **({"spent": dict(self.spent)} if self.spent else {}),
+            **{f"loss_{promise.relation.__name__}": float(promise.epsilon) for promise in self.also},
             "policy": self.policy,
             "positions": dict(self.classes),
             "response": dict(self.response),
@@ -105,7 +139,7 @@ class Answers(Mapping[str, Estimate]):
     @property
     def bill(self) -> Bill:
         """The total loss per class of all that these answers were made from."""
-        return Bill(release for estimate in self.values() for release in estimate.releases)
+        return Bill((*self.certificate.paid, *(release for found in self.values() for release in found.releases)))
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
         """(statistic, estimate, standard error, interval) as texts; an array is told by its size."""
@@ -146,6 +180,10 @@ class Answers(Mapping[str, Estimate]):
             },
             "certificate": self.certificate.as_dict(),
         }
+
+
+def _losses(bill: Mapping[Any, Guarantee[Any]]) -> dict[str, dict[str, float]]:
+    return {str(name): {"epsilon": float(price.epsilon), "delta": float(price.delta)} for name, price in bill.items()}
 
 
 def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:

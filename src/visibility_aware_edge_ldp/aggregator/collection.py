@@ -6,19 +6,15 @@ import hashlib
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, symmetrise, word_count
 from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.report import PositionReport, unpack
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.subgraphs.scores import Scores
-
-_BAND = 512
+from visibility_aware_edge_ldp.subgraphs.scores import Scores, scores_of
 
 
 class PositionCollection:
@@ -68,6 +64,11 @@ class PositionCollection:
         return tuple(replace(release, transcript=digest.hexdigest()) for release in self.survey.releases)
 
     @property
+    def transcript(self) -> Transcript:
+        """The first answers of everybody, to be broadcast."""
+        return Transcript(self.survey.identity, self._answered[0], self._ones[0])
+
+    @property
     def complete(self) -> Octets:
         """The positions that took part in every round; only they are used.  [CHANNEL.5]"""
         complete: Octets = np.bitwise_and.reduce(self._answered)
@@ -102,59 +103,17 @@ class PositionCollection:
         held = self.complete & self.view.class_bits[kind]
         return [held, *(held & ones for ones in self._ones)]
 
-    def public_edges(self) -> Octets:
-        """The public edges, one packed bit a position."""
-        flat = np.zeros((self.view.positions + 7) // 8, np.uint8)
-        numbers = self.view.edge_numbers
-        np.bitwise_or.at(flat, numbers >> 3, np.uint8(1) << (numbers & 7).astype(np.uint8))
-        return flat
-
     def scores(self) -> Scores:
         """The unbiased score of every position, as planes.  [AGGREGATE.1]"""
         groups: list[tuple[list[Octets], list[float]]] = []
         if len(self.view.edges):
-            groups.append(([self.public_edges()], [1.0]))
+            groups.append(([self.view.edge_bits], [1.0]))
         for kind, rate in self.response_rates().items():
             if not rate:
                 raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
             if self.view.class_sizes[kind]:
                 groups.append((self.nested(kind), [float(v) / rate for v in self.survey.channel(kind).scores]))
         return scores_of(groups, self.view.n)
-
-
-def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
-    """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
-    flats = [flat for bits, _ in groups for flat in bits]
-    planes = np.array([plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
-    values = np.array([value for _, scores in groups for value in scores])
-    positions = n * (n - 1) // 2
-    full = next((i for i, flat in enumerate(flats) if _ones_in(flat) == positions), None)
-    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), full)
-
-
-def plane_of(flat: Octets, n: int) -> Words:
-    """One packed bit a position, in canonical order, as a symmetric plane."""
-    upper = np.empty((n, word_count(n)), dtype=np.uint64)
-    for top in range(0, n, _BAND):
-        bottom = min(top + _BAND, n)
-        start, stop = row_start(n, top), row_start(n, bottom)
-        octets = flat[start >> 3 : (stop + 7) >> 3]
-        bits = np.unpackbits(octets, bitorder="little")[start & 7 : (start & 7) + stop - start]
-        rows = np.zeros((bottom - top, n), dtype=np.bool_)
-        rows[np.arange(n)[None, :] > np.arange(top, bottom)[:, None]] = bits
-        upper[top:bottom] = pack_rows(rows, n)
-    return symmetrise(upper, n)
-
-
-def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
-    """Within a class planes are nested: outcome i lies in its first i + 1 planes."""
-    size = sum(groups)
-    member = np.zeros((size, size), dtype=np.bool_)
-    first = 0
-    for length in groups:
-        member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
-        first += length
-    return member
 
 
 def _aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:

@@ -12,13 +12,13 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection, plane_of, scores_of
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadStatistic
-from visibility_aware_edge_ldp.kernels.bitset import row_sums
+from visibility_aware_edge_ldp.kernels.bitset import plane_of, row_sums
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, sum_over_pairs
-from visibility_aware_edge_ldp.subgraphs.scores import Floats
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, scores_of
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
 
 CANDIDATES = 10
@@ -116,7 +116,7 @@ def _triangles(collection: PositionCollection) -> float:
 
 def _confirmed_triangles(collection: PositionCollection) -> dict[tuple[Visibility, ...], float]:
     """How many triangles of twice-confirmed edges have sides of which classes."""
-    layers = {Visibility.PUBLIC: collection.public_edges()} | {kind: collection.nested(kind)[2] for kind in NON_PUBLIC}
+    layers = {Visibility.PUBLIC: collection.view.edge_bits} | {kind: collection.nested(kind)[2] for kind in NON_PUBLIC}
     scores = scores_of([([flat], [1.0]) for flat in layers.values()], collection.view.n)
     kinds = list(layers)
     sums = sum_over_pairs(scores, lambda block: _sides(block, len(kinds)))
@@ -135,7 +135,7 @@ def _sides(block: PairBlock, layers: int) -> Sums:
 
 def _candidate_triangles(collection: PositionCollection) -> float:
     """Triangles among public edges and first answers of 1."""
-    flat = collection.public_edges()
+    flat = collection.view.edge_bits
     for kind in NON_PUBLIC:
         flat = flat | collection.nested(kind)[1]
     scores = scores_of([([flat], [1.0])], collection.view.n)

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection, plane_of
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.kernels.bitset import row_sums
+from visibility_aware_edge_ldp.kernels.bitset import plane_of, row_sums
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles

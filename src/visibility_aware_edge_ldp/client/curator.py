@@ -48,15 +48,25 @@ class Curator:
         if not 0 <= index < len(survey.queries):
             raise ProtocolViolation(f"The survey has questions 0 to {len(survey.queries) - 1}; {index} was asked for.")
         if key not in self._answers:
-            if (survey.roster, survey.policy) != (self._public.roster_digest, self._public.policy.digest):
-                raise ProtocolViolation("The survey is about another roster or another policy than this centre's.")
-            query = survey.queries[index]
+            query = self._checked(survey, index)
             prices = {kind: query.price(kind) for kind in NON_PUBLIC}
             worst = max(price.delta for price in prices.values())
             self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, worst)
             value = int(exact(self._view, query.statistic)) + self._noise(query, coins)
             self._answers[key] = CuratorReport(survey.identity, index, value, coins(16).hex())
         return self._answers[key]
+
+    def _checked(self, survey: CuratorSurvey, index: int) -> CuratorQuery:
+        """Take nothing on trust: the roster, the policy and how well it guards must be the ones we know."""
+        policy, query = self._public.policy, survey.queries[index]
+        if (survey.roster, survey.policy) != (self._public.roster_digest, policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this centre's.")
+        if query.multipliers != policy.multipliers:
+            raise ProtocolViolation(
+                f"The question would cost {query.multipliers} per edge; "
+                f"this centre's policy allows {policy.multipliers}."
+            )
+        return query
 
     def _noise(self, query: CuratorQuery, coins: Coins) -> int:
         law = self.law(query)
@@ -74,17 +84,19 @@ class Curator:
         """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
         if statistic not in self._profiles:
             graph, classes, k = self._view, self._public.classes, star_size(statistic)
+            w = self._public.policy.multipliers.steps
             self._profiles[statistic] = (
-                triangle_profile(graph.n, graph.edges, classes)
+                triangle_profile(graph.n, graph.edges, classes, w)
                 if k is None
-                else star_profile(graph.n, graph.edges, classes, k)
+                else star_profile(graph.n, graph.edges, classes, k, w)
             )
         return self._profiles[statistic]
 
     def evidence(self, query: CuratorQuery) -> Evidence:
         """For the centre's own eyes: what the noise of this question was scaled by."""
         if query.has_constant_sensitivity:
-            bound, noise = constant_sensitivity(self._public.present), query.constant_noise(self._public)
+            ratio = query.multipliers.friend_visible / query.multipliers.private
+            bound, noise = constant_sensitivity(self._public.present, ratio), query.constant_noise(self._public)
             scale = 1 / float(noise.rate) if noise is not None else 0.0
             deviation = noise.variance**0.5 if noise is not None else 0.0
             smooth = Decimal(bound.numerator) / bound.denominator

@@ -41,8 +41,14 @@ class Respondent:
 
     def _check(self, survey: PositionSurvey, round_number: int) -> None:
         """Take nothing on trust: the roster, the policy and the order of rounds must be the ones we know."""
-        if (survey.roster, survey.policy) != (self._public.roster_digest, self._public.policy.digest):
+        policy = self._public.policy
+        if (survey.roster, survey.policy) != (self._public.roster_digest, policy.digest):
             raise ProtocolViolation("The survey is about another roster or another policy than this client's.")
+        if survey.multipliers != policy.multipliers:
+            raise ProtocolViolation(
+                f"The survey would cost {survey.multipliers} per edge; "
+                f"this client's policy allows {policy.multipliers}."
+            )
         if not 1 <= round_number <= survey.rounds:
             raise ProtocolViolation(f"The survey has {survey.rounds} rounds; round {round_number} was asked for.")
         if round_number == 2 and (survey.identity, 1) not in self._answers:

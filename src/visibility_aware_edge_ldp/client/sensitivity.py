@@ -36,7 +36,7 @@ class Point(Protocol):
 
     @property
     def divisor(self) -> int:
-        """The position's own multiplier."""
+        """What a change of the position itself costs."""
 
     def changes(self, budgets: Ints) -> Ints | Exact:
         """The most it can change the count after changes of these total costs elsewhere."""
@@ -89,7 +89,7 @@ class FreeStars:
         if not self.points:
             return ()
         if self.end <= self.horizon:
-            # The bound has stopped growing, while the exact values may still grow at twice the cost a step.
+            # The bound has stopped growing, while the exact values may still grow at a higher cost a step.
             return (self.horizon + 1,)
         distances = np.arange(self.horizon + 1, self._last(beta) + 1, dtype=np.float64)
         logs = self._logs(distances) - beta * distances
@@ -159,7 +159,7 @@ def triangle_profile(n: int, edges: Edges, classes: BoundPolicy, w: int = 2, hor
     classes
         Which positions can change, and of which class they are.
     w
-        What a FRIEND_VISIBLE change costs: 2 promises such edges 2 epsilon, 1 promises all epsilon.
+        What a FRIEND_VISIBLE change costs, a whole number: w promises such edges w times what PRIVATE ones get.
     horizon
         Distances up to here are worked out exactly. It must not be chosen by looking at the graph.
     """
@@ -182,22 +182,23 @@ def star_profile(n: int, edges: Edges, classes: BoundPolicy, k: int, w: int = 2,
     return Profile(found.points, horizon, FreeStars(horizon, 2 * (n - 2), free))
 
 
-def constant_sensitivity(present: Iterable[Visibility], w: int = 2) -> Fraction:
+def constant_sensitivity(present: Iterable[Visibility], w: Fraction | int = 2) -> Fraction:
     """The smooth sensitivity of the number of edges, and of the highest degree, for any beta.  [SENS.10]
 
     ``present`` names the classes that the policy gives to at least one position.
     """
     costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
-    return max((Fraction(1, costs[kind]) for kind in set(present) if kind in costs), default=Fraction(0))
+    return max((1 / Fraction(costs[kind]) for kind in set(present) if kind in costs), default=Fraction(0))
 
 
 def _largest(points: Sequence[Point], budgets: Ints) -> tuple[Fraction, ...]:
     """The largest change per unit of its own position's cost, for each budget."""
-    # Halves are counted as whole numbers: divisors are 1 or 2.
-    twice = np.zeros(len(budgets), dtype=np.object_)
+    # Divisors are 1 or w: what is compared is a whole number of parts 1/w.
+    w = max((point.divisor for point in points), default=1)
+    parts = np.zeros(len(budgets), dtype=np.object_)
     for point in points:
-        twice = np.maximum(twice, point.changes(budgets).astype(np.object_) * (2 // point.divisor))
-    return tuple(Fraction(int(value), 2) for value in twice)
+        parts = np.maximum(parts, point.changes(budgets).astype(np.object_) * (w // point.divisor))
+    return tuple(Fraction(int(value), w) for value in parts)
 
 
 def _end(n: int, w: int) -> int:
@@ -206,8 +207,8 @@ def _end(n: int, w: int) -> int:
 
 
 def _check_range(w: int, horizon: int, end: int) -> int:
-    if w not in (1, 2):
-        raise BadPrivacyParameter(f"A friend-visible change costs 1 or 2; {w!r} was given.")
+    if not isinstance(w, int) or w < 1:
+        raise BadPrivacyParameter(f"A friend-visible change costs a whole number of at least 1; {w!r} was given.")
     if horizon < 0:
         raise BadPrivacyParameter(f"The horizon cannot be negative; {horizon} was given.")
     return min(horizon, end)

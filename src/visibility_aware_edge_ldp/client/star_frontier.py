@@ -24,29 +24,34 @@ Exact = npt.NDArray[np.object_]
 
 @dataclass(frozen=True)
 class StarEnd:
-    """One end of a position: its degree, and how far it can grow at cost 1 and then at cost 2 an edge.
+    """One end of a position: its degree, and how far it can grow at cost 1 and then at cost w an edge.
 
     Neither the degree nor the room counts the position itself.
     """
 
     degree: int
     at_one: int
-    at_two: int = 0
+    at_w: int = 0
+    w: int = 2
 
     def grown(self, budgets: Ints) -> Ints:
         """The highest degrees that these budgets buy."""
         cheap = np.minimum(budgets, self.at_one)
-        return self.degree + cheap + np.minimum((budgets - cheap) // 2, self.at_two)
+        return self.degree + cheap + np.minimum((budgets - cheap) // self.w, self.at_w)
 
     @property
     def steps(self) -> tuple[int, int, int]:
         """The budgets at which the price of growing changes."""
-        return 0, self.at_one, self.at_one + 2 * self.at_two
+        return 0, self.at_one, self.at_one + self.w * self.at_w
+
+    def wasted(self, budgets: Ints) -> Ints:
+        """What is left of these budgets when the end pays w an edge."""
+        return (budgets - self.at_one) % self.w
 
 
 @dataclass(frozen=True)
 class StarPoint:
-    """One position with its two ends; ``divisor`` is the position's own multiplier."""
+    """One position with its two ends; ``divisor`` is the position's own cost."""
 
     k: int
     first: StarEnd
@@ -61,10 +66,14 @@ class StarPoint:
         return most
 
     def _parts(self, budgets: Ints) -> Ints:
-        """Where an end's price changes, or one beside it: an odd unit buys nothing at cost 2."""
+        """Where an end's price changes, or the nearest splits beside it at which an end wastes nothing."""
         here = [np.full_like(budgets, step) for step in self.first.steps]
         there = [budgets - step for step in self.second.steps]
-        turns = np.array([turn + beside for turn in (*here, *there) for beside in (-1, 0, 1)])
+        turns = np.array([*here, *there])
+        if self.first.at_w or self.second.at_w:
+            first, second = self.first.wasted(turns), self.second.wasted(budgets - turns)
+            nearby = (turns - first, turns - first + self.first.w, turns + second, turns + second - self.second.w)
+            turns = np.concatenate([turns, *nearby])
         parts: Ints = np.minimum(np.maximum(turns, 0), budgets)
         return parts
 
@@ -96,7 +105,7 @@ class _Room:
     """For a node: the classes of all its positions, and how far its degree can grow at each cost."""
 
     def __init__(self, graph: RankedGraph, classes: BoundPolicy, w: int, constant: int | None) -> None:
-        self.graph, self.classes, self.constant = graph, classes, constant
+        self.graph, self.classes, self.w, self.constant = graph, classes, w, constant
         self.costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
         self._ends: dict[int, StarEnd] = {}
 
@@ -119,10 +128,11 @@ class _Room:
         """The node's degree and room, none of its positions left out."""
         if u not in self._ends:
             empty = self.kinds(u)[~self.edges(u)]
-            room = {1: 0, 2: 0}
+            room = {1: 0, self.w: 0}
             for kind in NON_PUBLIC:
                 room[self.costs[kind]] += int(np.count_nonzero(empty == kind))
-            self._ends[u] = StarEnd(int(self.graph.degree[u]), room[1], room[2])
+            at_w = room[self.w] if self.w > 1 else 0
+            self._ends[u] = StarEnd(int(self.graph.degree[u]), room[1], at_w, self.w)
         return self._ends[u]
 
     def without(self, u: int, kind: Visibility, joined: bool) -> StarEnd:
@@ -132,7 +142,7 @@ class _Room:
             return replace(end, degree=end.degree - 1)
         if self.costs[kind] == 1:
             return replace(end, at_one=end.at_one - 1)
-        return replace(end, at_two=end.at_two - 1)
+        return replace(end, at_w=end.at_w - 1)
 
 
 class _StarSearch:

@@ -25,19 +25,19 @@ LARGE = 1 << 11
 
 @dataclass(frozen=True)
 class TrianglePoint:
-    """One position: ``shared`` triangles on it now, and how many more nodes can be had at each cost 1 … 4.
+    """One position: ``shared`` triangles on it now, and how many more nodes can be had: (cost, count), cheapest first.
 
-    ``divisor`` is the position's own multiplier. Counts that no budget within the horizon can use up may be cut.
+    ``divisor`` is the position's own cost. Counts that no budget within the horizon can use up may be cut.
     """
 
     shared: int
-    by_cost: tuple[int, int, int, int]
+    by_cost: tuple[tuple[int, int], ...]
     divisor: int
 
     def changes(self, budgets: Ints) -> Ints:
         """The most triangles that can stand on the position when changes of these total costs are made.  [SENS.3]"""
         total, left = np.full(len(budgets), self.shared, dtype=np.int64), budgets.copy()
-        for cost, count in enumerate(self.by_cost, start=1):
+        for cost, count in self.by_cost:
             taken = np.minimum(count, left // cost)
             total += taken
             left -= taken * cost
@@ -78,24 +78,25 @@ class _Sides:
         return self.classes.of(self.graph.node[i], self.graph.node[j]).astype(np.int64)
 
     def one_missing(self, i: Ints, j: Ints, sums: Ints, shared: Ints) -> Ints:
-        """Nodes joined to exactly one end whose missing side can be had: how many at cost 1 and at cost 2."""
+        """Nodes joined to exactly one end whose missing side can be had: how many at cost 1 and at cost w > 1."""
         counts = np.zeros((2, len(i)), dtype=np.int64)
         if self.constant is not None:
-            counts[self.costs[self.constant] - 1] = sums - 2 * shared
+            counts[int(self.costs[self.constant] > 1)] = sums - 2 * shared
             return counts
         for near, far in ((i, j), (j, i)):
             which, z = _lists(self.graph, near)
             end = far[which]
             other = (z != end) & ~self.graph.joined(z, end)
             which, cost = which[other], self.costs[self.kinds(end[other], z[other])]
-            for price in (1, 2):
-                counts[price - 1] += np.bincount(which[cost == price], minlength=len(i))
+            for row, wanted in enumerate((cost == 1, cost > 1)):
+                counts[row] += np.bincount(which[wanted], minlength=len(i))
         return counts
 
     def point(self, i: int, j: int, shared: int, one: Sequence[int], kind: int) -> TrianglePoint:
         """A position's point; nodes that lack both sides are counted until the horizon cannot use more."""
-        counts = np.array([0, *one, 0, 0], dtype=np.int64)
-        divisor = int(self.costs[kind])
+        counts, divisor = np.zeros(2 * self.w + 1, dtype=np.int64), int(self.costs[kind])
+        counts[1] += one[0]
+        counts[self.w] += one[1]
         if self.constant is not None:
             counts[2 * divisor] += self.graph.n - 2 - shared - sum(one)
         else:
@@ -106,13 +107,13 @@ class _Sides:
                     break
                 z = np.flatnonzero(~taken[begin : begin + STRIDE]) + begin
                 counts += self._both_missing(i, j, z)
-        return TrianglePoint(shared, (*map(int, counts[1:]),), divisor)  # type: ignore[arg-type]
+        return TrianglePoint(shared, tuple((int(cost), int(counts[cost])) for cost in np.flatnonzero(counts)), divisor)
 
     def _both_missing(self, i: int, j: int, z: Ints) -> Ints:
         first = self.costs[self.kinds(np.full_like(z, i), z)]
         second = self.costs[self.kinds(np.full_like(z, j), z)]
         reachable = (first > 0) & (second > 0)
-        return np.bincount((first + second)[reachable], minlength=5)
+        return np.bincount((first + second)[reachable], minlength=2 * self.w + 1)
 
 
 class _Search:

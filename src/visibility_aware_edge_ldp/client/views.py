@@ -21,6 +21,25 @@ class PositionBits:
 
 
 @dataclass(frozen=True, eq=False)
+class FriendLists:
+    """USER: the friend lists of the users numbered ``start`` and on, each held by its own user.
+
+    ``offsets`` has one entry more than there are users; the friends of user ``start + i`` are
+    ``neighbours[offsets[i]:offsets[i + 1]]``, sorted. A real user holds one list; a simulation lets many
+    answer in one call.
+    """
+
+    start: int
+    offsets: npt.NDArray[np.int64] = field(repr=False)
+    neighbours: npt.NDArray[np.int32] = field(repr=False)
+
+    @property
+    def count(self) -> int:
+        """How many users hold these lists."""
+        return self.offsets.size - 1
+
+
+@dataclass(frozen=True, eq=False)
 class WholeGraph:
     """CURATOR: all edges, held by a trusted centre; an (m, 2) array, u < v in each row, rows sorted."""
 

@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.evaluation.trials import Evaluation, Progress, Tr
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
 
@@ -50,6 +51,7 @@ class Comparison:
     trials: int
     aware: Evaluation
     uniform: Evaluation
+    multipliers: Multipliers = DEFAULT_MULTIPLIERS
 
     @property
     def gains(self) -> list[Gain]:
@@ -62,8 +64,9 @@ class Comparison:
         return {
             **{name: getattr(self, name) for name in names},
             "trust": "position",
-            "loss": "epsilon per PRIVATE edge against all reports together, for all statistics together",
+            "loss": "epsilon times its class's multiplier per edge against all reports, for all statistics together",
             "caution": "simulated on a graph that was held; true values are printed, so these results are not private",
+            "loss_multipliers": {str(kind): float(self.multipliers.of(kind)) for kind in NON_PUBLIC},
             "positions": dict(self.positions),
             "assumptions": list(self.assumptions),
             AWARE: [row.as_dict() for row in self.aware],
@@ -115,7 +118,9 @@ def compare(
 ) -> Comparison:
     """The same graph, the same code, the same loss per private edge: once with the policy, once with nothing public."""
     aware = VisibilityAwareGraph(graph, policy)
-    uniform = VisibilityAwareGraph(aware.graph, VisibilityPolicy.nothing())
+    losses = aware.policy.multipliers
+    nothing = VisibilityPolicy.nothing().guarded(losses.friend_visible, losses.private)
+    uniform = VisibilityAwareGraph(aware.graph, nothing)
     worlds = {AWARE: aware, UNIFORM: uniform}
     evaluations = {
         name: evaluate(
@@ -141,4 +146,5 @@ def compare(
         trials,
         evaluations[AWARE],
         evaluations[UNIFORM],
+        losses,
     )

@@ -15,9 +15,8 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
-from visibility_aware_edge_ldp.public.curator_survey import QUERIES
-from visibility_aware_edge_ldp.simulation.estimate import check_world, estimate
-from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible
+from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
+from visibility_aware_edge_ldp.simulation.worlds import check_world
 from visibility_aware_edge_ldp.truth.statistics import exact
 
 Truth = float | npt.NDArray[np.float64]
@@ -95,8 +94,7 @@ def evaluate(
     check_world(world)
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
-    defaults = possible(QUERIES if trust == "curator" else DEFAULT, world.graph.n)
-    wanted = check_statistics(defaults if statistics is None else statistics, world.graph.n)
+    wanted = statistics_for(world, trust, statistics)
     checked = [exact_epsilon(epsilon) for epsilon in epsilons]
     truths = {statistic: exact(world.graph, statistic) for statistic in wanted}
     rows: list[TrialRow] = []

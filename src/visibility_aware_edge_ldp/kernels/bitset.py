@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 Words = npt.NDArray[np.uint64]
 Bits = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int32]
+Sums = npt.NDArray[np.float64]
 TILE = 1024
+_BAND = 512
 
 
 def word_count(n: int) -> int:
@@ -46,6 +49,20 @@ def symmetrise(upper: Words, n: int) -> Words:
     return upper
 
 
+def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:
+    """One packed bit a pair {u, v}, u < v, row by row, as a symmetric plane."""
+    upper = np.empty((n, word_count(n)), dtype=np.uint64)
+    for top in range(0, n, _BAND):
+        bottom = min(top + _BAND, n)
+        start, stop = (u * (2 * n - u - 1) // 2 for u in (top, bottom))
+        octets = flat[start >> 3 : (stop + 7) >> 3]
+        bits = np.unpackbits(octets, bitorder="little")[start & 7 : (start & 7) + stop - start]
+        rows = np.zeros((bottom - top, n), dtype=np.bool_)
+        rows[np.arange(n)[None, :] > np.arange(top, bottom)[:, None]] = bits
+        upper[top:bottom] = pack_rows(rows, n)
+    return symmetrise(upper, n)
+
+
 def row_sums(plane: Words) -> npt.NDArray[np.int64]:
     """How many ones each row has."""
     sums: npt.NDArray[np.int64] = np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
@@ -61,3 +78,23 @@ def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
     for i, row in enumerate(left):
         counts[i] = np.bitwise_count(row & right).sum(axis=1, dtype=np.int32)
     return counts
+
+
+def list_counts(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], n: int) -> Counts:
+    """For each list of rows and each column: how many of the list's rows hold a one there.
+
+    List i is ``members[offsets[i]:offsets[i + 1]]``. The plain twin of the compiled kernel.
+    """
+    counts = np.zeros((offsets.size - 1, n), dtype=np.int32)
+    for i, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        if last > first:
+            unpack_rows(plane[members[first:last]], n).sum(axis=0, dtype=np.int32, out=counts[i])
+    return counts
+
+
+def list_sums(matrix: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> Sums:
+    """For each list of rows and each column: the sum of the list's rows there; has a compiled twin."""
+    sums = np.zeros((offsets.size - 1, matrix.shape[1]))
+    for i, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        matrix[members[first:last]].sum(axis=0, dtype=np.float64, out=sums[i])
+    return sums

@@ -1,4 +1,4 @@
-"""The compiled twin of ``bitset.shared_counts``. Needs numba, the extra ``fast``."""
+"""The compiled twins of kernels in ``bitset``. Need numba, the extra ``fast``."""
 
 from __future__ import annotations
 
@@ -44,3 +44,32 @@ def shared_counts(left: Any, right: Any) -> Any:
                 total += _popcount(left[i, w] & right[j, w])
             counts[i, j] = total
     return counts
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def list_counts(plane: Any, offsets: Any, members: Any, n: Any) -> Any:
+    """As ``bitset.list_counts``: a word of the plane is spread over 64 counters at a time."""
+    lists, words = offsets.size - 1, plane.shape[1]
+    counts = np.zeros((lists, words * 64), dtype=np.int32)
+    for i in range(lists):
+        for place in range(offsets[i], offsets[i + 1]):
+            row = members[place]
+            for w in range(words):
+                word = plane[row, w]
+                if word:
+                    for b in range(64):
+                        counts[i, w * 64 + b] += np.int32((word >> uint64(b)) & uint64(1))
+    return counts[:, :n]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def list_sums(matrix: Any, offsets: Any, members: Any) -> Any:
+    """As ``bitset.list_sums``."""
+    lists, columns = offsets.size - 1, matrix.shape[1]
+    sums = np.zeros((lists, columns))
+    for i in range(lists):
+        for place in range(offsets[i], offsets[i + 1]):
+            row = members[place]
+            for x in range(columns):
+                sums[i, x] += matrix[row, x]
+    return sums

@@ -49,7 +49,7 @@ class IntegerLaw:
 
     def sample(self, coins: Coins) -> int:
         """One integer with exactly this distribution.  [DL.3]"""
-        return self._locate(LazyUniform(int.from_bytes(coins(8)), coins))
+        return self.place(int.from_bytes(coins(8)), coins)
 
     def sample_many(self, count: int, coins: Coins) -> Integers:
         """``count`` independent integers, from a table of 64-bit thresholds wherever it decides.
@@ -58,10 +58,10 @@ class IntegerLaw:
         """
         words = np.frombuffer(coins(8 * count), dtype=">u8").astype(np.uint64)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
-        if count >= _TABLE_PAYS:
+        if count >= _TABLE_PAYS or "_table" in self.__dict__:
             values, doubtful = self._look_up(words)
         for index in doubtful:
-            exact = self._locate(LazyUniform(int(words[index]), coins))
+            exact = self.place(int(words[index]), coins)
             values[index] = max(-_FARTHEST, min(exact, _FARTHEST))
         return values
 
@@ -81,7 +81,9 @@ class IntegerLaw:
         half = smallest(partial(self._reaches, (1 + Fraction(level)) / 2), self.stride)
         return -max(half, 0), max(half, 0)
 
-    def _locate(self, uniform: LazyUniform) -> int:
+    def place(self, word: int, coins: Coins) -> int:
+        """The integer for a uniform number whose first 64 bits are ``word``; more are drawn where needed."""
+        uniform = LazyUniform(word, coins)
         return smallest(lambda k: uniform.below(partial(self.cdf, k)), self.stride)
 
     def _reaches(self, chance: Fraction, k: int) -> bool:

@@ -294,6 +294,11 @@ def _pi(digits: int) -> Decimal:
         return 4 * _arctan(Decimal(1))
 
 
+def rounded_down(value: Fraction) -> Decimal:
+    """The largest decimal of 60 digits that is not above the value."""
+    return _decimal(value, _DOWN)
+
+
 def _decimal(value: Bound, context: Context) -> Decimal:
     if isinstance(value, Decimal):
         return context.plus(value)

@@ -27,3 +27,16 @@ class OneListEntry(Relation):
     """
 
     words = "per list: one entry of one user's neighbour list, seen by everybody who sees that user's reports"
+
+
+class OneDegree(Relation):
+    """The worlds differ in the whole degree of one user, however much, and only that user's reports are seen.
+
+    Stricter than :class:`OneListEntry`, which is the special case of one friend more or less. An edge is in the
+    degrees of both its ends, so :class:`OneEdge` loses at most twice as much.
+    """
+
+    words = (
+        "per degree: two worlds in which one user's degree differs in any way, seen by everybody who sees that "
+        "user's reports; an edge is in two degrees, so it loses at most twice this"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Ends, Names, canonical, refuse_strangers
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import (
+    DEFAULT_MULTIPLIERS,
+    NON_PUBLIC,
+    Multipliers,
+    Visibility,
+    exact_multiplier,
+)
 
 KINDS = {
     "same": "both ends have the same value of",
@@ -23,18 +30,24 @@ KINDS = {
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """One line of a policy: when ``kind`` holds for ``column`` (and ``value``), the class is ``visibility``."""
+    """One line of a policy: when ``kind`` holds for ``column`` (and ``value``), the class is ``visibility``.
+
+    ``loss`` is what an edge of that class may lose, in units of epsilon; left out, it is the usual one.
+    """
 
     kind: str
     column: str
     visibility: Visibility
     value: Hashable = None
+    loss: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise BadPolicy(f"{self.kind!r} is not a kind of rule; use one of {', '.join(KINDS)}.")
         if isinstance(self.value, (list, dict)):
             raise BadPolicy(f"A rule compares with one number or text; got {self.value!r}.")
+        if self.loss is not None and self.visibility is Visibility.PUBLIC:
+            raise BadPolicy("A PUBLIC position is not protected, so a rule that makes it has no loss to state.")
 
     def __str__(self) -> str:
         tail = f" = {self.value}" if self.kind in ("both", "any") else ""
@@ -113,4 +126,28 @@ def _parse(line: Mapping[str, Any]) -> AttributeRule:
     kinds = [kind for kind in KINDS if kind in line]
     if len(kinds) != 1 or "class" not in line:
         raise BadPolicy(f"The rule {dict(line)!r} needs one of {', '.join(KINDS)} and a class.")
-    return AttributeRule(kinds[0], str(line[kinds[0]]), Visibility.of(line["class"]), line.get("value"))
+    unknown = line.keys() - {kinds[0], "class", "value", "loss"}
+    if unknown:
+        raise BadPolicy(
+            f"The rule {dict(line)!r} has {min(map(str, unknown))!r}, which no rule knows; check its spelling."
+        )
+    loss = exact_multiplier(line["loss"], "The loss of a rule") if "loss" in line else None
+    return AttributeRule(kinds[0], str(line[kinds[0]]), Visibility.of(line["class"]), line.get("value"), loss)
+
+
+def stated_losses(attributes: Attributes) -> Multipliers:
+    """How well each class is guarded, as the rules state it. A class has one loss, the usual one if none is stated."""
+    lines = [*((rule.visibility, rule.loss) for rule in attributes.rules), (attributes.otherwise, None)]
+    given = {kind: {_or_usual(loss, kind) for other, loss in lines if other is kind} for kind in NON_PUBLIC}
+    for kind, losses in given.items():
+        if len(losses) > 1:
+            raise BadPolicy(
+                f"The rules give {kind} positions the losses {' and '.join(map(str, sorted(losses)))} "
+                f"(none stated means {DEFAULT_MULTIPLIERS.of(kind)}); there are two non-public classes, "
+                "so state one loss for each."
+            )
+    return Multipliers(*(_or_usual(next(iter(given[kind]), None), kind) for kind in NON_PUBLIC))
+
+
+def _or_usual(loss: Fraction | None, kind: Visibility) -> Fraction:
+    return DEFAULT_MULTIPLIERS.of(kind) if loss is None else loss

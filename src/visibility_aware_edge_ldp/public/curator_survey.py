@@ -8,33 +8,38 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.survey import stated
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
 CONSTANT = ("edges", "max_degree")
 QUERIES = ("edges", "max_degree", "triangles", "stars:2", "stars:3", "stars:4")
-NOISES = ("laplace", "student_t", "cauchy")
-# Public choices: how much of epsilon pays for the movement of the noise scale.  [SN.1, SN.2]
+NOISES = ("laplace", "power", "student_t", "cauchy")
+# Public choices: how much of epsilon pays for the movement of the noise scale.  [SN.1, SN.2, POWER.1]
 LAPLACE_SHARE = Fraction(1, 4)
+POWER_SHARE = Fraction(1, 12)
 STUDENT_SHARE = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
 class CuratorQuery:
-    """One number, and what it may cost per PRIVATE edge; twice that per FRIEND_VISIBLE edge."""
+    """One number, and what it may cost: epsilon per edge times the multiplier of the edge's class."""
 
     statistic: str
     epsilon: Fraction
     delta: Fraction
     noise: str
+    multipliers: Multipliers = DEFAULT_MULTIPLIERS
 
     def __post_init__(self) -> None:
         if self.statistic not in CONSTANT and self.statistic != "triangles" and not self.statistic.startswith("stars:"):
@@ -45,8 +50,10 @@ class CuratorQuery:
             raise BadPrivacyParameter(f"{self.noise!r} is not a noise; use {', '.join(NOISES)}.")
         if self.noise == "laplace" and self.statistic not in CONSTANT and not self.delta:
             raise BadPrivacyParameter(
-                "Laplace noise on a smooth bound needs a delta above 0; for delta = 0 use student_t."
+                "Laplace noise on a smooth bound needs a delta above 0; for delta = 0 use power."
             )
+        if not self.has_constant_sensitivity:
+            _ = self.multipliers.steps  # refuses what smooth bounds cannot count
 
     @property
     def has_constant_sensitivity(self) -> bool:
@@ -55,27 +62,29 @@ class CuratorQuery:
 
     @property
     def smooth_noise(self) -> SmoothNoise:
-        """The noise on a smooth bound."""
-        return _smooth_noise(self.noise, self.epsilon, self.delta)
+        """The noise on a smooth bound; its epsilon is that of a PRIVATE edge."""
+        return _smooth_noise(self.noise, self.multipliers.private * self.epsilon, self.delta)
 
     def constant_noise(self, view: PublicView) -> DiscreteLaplace | None:
         """The noise on a number that one edge moves by at most 1; none where everything is public.  [CURATOR.1]"""
-        if Visibility.PRIVATE in view.present:
-            return DiscreteLaplace(self.epsilon)
-        # Only friend-visible bits can move it, and they are promised twice epsilon.
-        return DiscreteLaplace(2 * self.epsilon) if Visibility.FRIEND_VISIBLE in view.present else None
+        # Where only friend-visible bits can move it, their weaker promise is enough.
+        losses = [self.multipliers.of(kind) * self.epsilon for kind in NON_PUBLIC if kind in view.present]
+        return DiscreteLaplace(min(losses)) if losses else None
 
     def price(self, kind: Visibility) -> Guarantee[OneEdge]:
         """What an edge of this class loses by this answer."""
         if self.has_constant_sensitivity:
-            return Guarantee(OneEdge, kind.multiplier * self.epsilon)
-        return Guarantee(OneEdge, *self.smooth_noise.price(kind.multiplier))
+            return Guarantee(OneEdge, self.multipliers.of(kind) * self.epsilon)
+        steps = {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: self.multipliers.steps}
+        return Guarantee(OneEdge, *self.smooth_noise.price(steps[kind]))
 
 
 @cache
 def _smooth_noise(noise: str, epsilon: Fraction, delta: Fraction) -> SmoothNoise:
     if noise == "laplace":
         return SmoothLaplace(epsilon, delta, LAPLACE_SHARE)
+    if noise == "power":
+        return SmoothPower(epsilon, POWER_SHARE)
     return SmoothStudentT(epsilon, share=STUDENT_SHARE) if noise == "student_t" else SmoothCauchy(epsilon)
 
 
@@ -95,7 +104,7 @@ class CuratorSurvey:
             "trust": "curator",
             "roster": self.roster,
             "policy": self.policy,
-            "queries": [[q.statistic, str(q.epsilon), str(q.delta), q.noise] for q in self.queries],
+            "queries": [_described(query) for query in self.queries],
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -109,6 +118,11 @@ class CuratorSurvey:
     def releases(self) -> tuple[Release, ...]:
         """What all answers cost; their guarantees add up."""
         return tuple(self.release(index) for index in range(len(self.queries)))
+
+
+def _described(query: CuratorQuery) -> list[Any]:
+    words = [query.statistic, str(query.epsilon), str(query.delta), query.noise]
+    return [*words, *stated(query.multipliers).values()]
 
 
 @dataclass(frozen=True)
@@ -128,12 +142,18 @@ def curator_survey(
     statistics: Iterable[str] = QUERIES,
     noise: str | None = None,
 ) -> CuratorSurvey:
-    """A survey with one epsilon per question; (epsilon, delta) Laplace where delta > 0, Student-t where it is 0."""
+    """A survey with one epsilon per question; (epsilon, delta) Laplace where delta > 0, power noise where it is 0."""
     names, small = tuple(statistics), exact_delta(delta)
     each = [epsilons] * len(names) if isinstance(epsilons, (str, int, float, Fraction)) else list(epsilons)
-    chosen = noise or ("laplace" if small else "student_t")
+    chosen = noise or ("laplace" if small else "power")
     queries = tuple(
-        CuratorQuery(name, exact_epsilon(value), small if chosen == "laplace" else Fraction(0), chosen)
+        CuratorQuery(
+            name,
+            exact_epsilon(value),
+            small if chosen == "laplace" else Fraction(0),
+            chosen,
+            view.policy.multipliers,
+        )
         for name, value in zip(names, each, strict=True)
     )
     return CuratorSurvey(view.roster_digest, view.policy.digest, queries)

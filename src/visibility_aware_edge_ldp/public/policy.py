@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
+from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_share
-from visibility_aware_edge_ldp.public.attribute_rules import AttributeRule, Attributes, parse_rules
+from visibility_aware_edge_ldp.public.attribute_rules import AttributeRule, Attributes, parse_rules, stated_losses
 from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.profiles import AGREED, TABLES, OracleHubs, profile_rule, profile_table, resolved
 from visibility_aware_edge_ldp.public.rules import (
     BoundRule,
     Classes,
@@ -29,35 +31,15 @@ from visibility_aware_edge_ldp.public.rules import (
     Rule,
     SameClass,
 )
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import (
+    DEFAULT_MULTIPLIERS,
+    Multipliers,
+    Visibility,
+    exact_multiplier,
+)
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 DEFAULT_SALT = "va-edge-ldp"
-TABLES = {
-    # rule -> class by how many of the two ends are public: none, one, both
-    "both": ((PRIVATE, FRIEND_VISIBLE), (FRIEND_VISIBLE, PUBLIC)),
-    "any": ((PRIVATE, PUBLIC), (PUBLIC, PUBLIC)),
-}
-
-
-@dataclass(frozen=True)
-class OracleHubs:
-    """The nodes of highest true degree are public. Uses private data: for simulations only."""
-
-    fraction: Fraction
-    rule: str
-
-    def bind(self, names: Names) -> BoundRule:
-        raise BadPolicy("Public hubs are chosen by true degree: make a VisibilityAwareGraph with this policy first.")
-
-    def present(self, names: Names) -> frozenset[Visibility]:
-        return frozenset(cell for row in TABLES[self.rule] for cell in row)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "oracle hubs", "fraction": str(self.fraction), "rule": self.rule}
-
-    def __str__(self) -> str:
-        return f"the {float(self.fraction):.1%} of nodes with the highest true degree are public (rule {self.rule!r})"
 
 
 class VisibilityPolicy:
@@ -77,6 +59,8 @@ class VisibilityPolicy:
 
     rule: Rule
     assumptions: tuple[str, ...]
+    multipliers: Multipliers
+    paid: tuple[Release, ...]
 
     def __init__(
         self,
@@ -96,16 +80,28 @@ class VisibilityPolicy:
             shown = float(total if private >= 0 else public + friends)
             raise BadPolicy(f"The fractions of a policy must sum to 1; these sum to {shown:g}. Change one of them.")
         # Fractions such as 0.331 + 0.669 are exact; thirds typed as decimals leave a billionth, given to PRIVATE.
-        self._set(KeyedHash(public, min(friends, 1 - public), salt), ())
+        self._set(KeyedHash(public, min(friends, 1 - public), salt))
 
-    def _set(self, rule: Rule, assumptions: tuple[str, ...]) -> VisibilityPolicy:
-        self.rule, self.assumptions = rule, assumptions
+    def _set(
+        self,
+        rule: Rule,
+        assumptions: tuple[str, ...] = (),
+        multipliers: Multipliers = DEFAULT_MULTIPLIERS,
+        paid: tuple[Release, ...] = (),
+    ) -> VisibilityPolicy:
+        self.rule, self.assumptions, self.multipliers, self.paid = rule, assumptions, multipliers, paid
         return self
 
     @classmethod
-    def of(cls, rule: Rule, assumptions: tuple[str, ...] = ()) -> VisibilityPolicy:
-        """A policy with this rule."""
-        return cls.__new__(cls)._set(rule, assumptions)
+    def of(
+        cls,
+        rule: Rule,
+        assumptions: tuple[str, ...] = (),
+        multipliers: Multipliers = DEFAULT_MULTIPLIERS,
+        paid: tuple[Release, ...] = (),
+    ) -> VisibilityPolicy:
+        """A policy with this rule, what it assumes, how well it guards, and the releases that it was made from."""
+        return cls.__new__(cls)._set(rule, assumptions, multipliers, paid)
 
     @classmethod
     def nothing(cls) -> VisibilityPolicy:
@@ -126,11 +122,7 @@ class VisibilityPolicy:
             "both": two public ends make a position PUBLIC, one FRIEND_VISIBLE, none PRIVATE.
             "any": a public node's whole friend list is public.
         """
-        if rule not in TABLES:
-            raise BadPolicy(f"{rule!r} is not a rule for profiles; use 'both' or 'any'.")
-        types = {name: _is_public(name, word) for name, word in profiles.items()}
-        words = f"{sum(types.values()):,} public profiles (rule {rule!r})"
-        return cls.of(NodeTypes(types, TABLES[rule], words), tuple(assumptions))
+        return cls.of(profile_rule(profiles, rule), tuple(assumptions))
 
     @classmethod
     def public_profiles(cls, fraction: Number, rule: str = "any", *, salt: str = DEFAULT_SALT) -> VisibilityPolicy:
@@ -138,9 +130,7 @@ class VisibilityPolicy:
 
         ``rule`` is as in :meth:`from_profiles`.
         """
-        if rule not in TABLES:
-            raise BadPolicy(f"{rule!r} is not a rule for profiles; use 'both' or 'any'.")
-        return cls.of(DrawnProfiles(_share(fraction, "fraction"), TABLES[rule], salt))
+        return cls.of(DrawnProfiles(_share(fraction, "fraction"), profile_table(rule), salt))
 
     @classmethod
     def from_types(
@@ -163,8 +153,12 @@ class VisibilityPolicy:
         rules: Sequence[AttributeRule | Mapping[str, Any]],
         otherwise: Visibility | str = PRIVATE,
     ) -> VisibilityPolicy:
-        """From rules over public attributes, such as ``{"same": "department", "class": "public"}``."""
-        return cls.of(Attributes(table, parse_rules(rules), Visibility.of(otherwise)))
+        """From rules over public attributes, such as ``{"same": "department", "class": "public"}``.
+
+        A rule may state the ``loss`` per edge of its class in units of epsilon; see :meth:`guarded`.
+        """
+        rule = Attributes(table, parse_rules(rules), Visibility.of(otherwise))
+        return cls.of(rule, multipliers=stated_losses(rule))
 
     @classmethod
     def from_positions(
@@ -185,19 +179,40 @@ class VisibilityPolicy:
             raise BadPolicy("Public hubs can be chosen by='degree' with rule='any' or rule='both'.")
         return cls.of(OracleHubs(_share(fraction, "fraction"), rule), ("it is public knowledge who the hubs are",))
 
+    def guarded(self, friend_visible: Number | None = None, private: Number | None = None) -> VisibilityPolicy:
+        """The same policy with other losses per edge, in units of epsilon; the usual ones are 2 and 1.
+
+        They say how well each kind of secret is guarded: 3 allows three times the loss of 1. They are public,
+        and part of what the policy's digest names.
+        """
+        given = {"friend_visible": friend_visible, "private": private}
+        losses = {
+            name: exact_multiplier(loss, f"The loss multiplier {name}")
+            for name, loss in given.items()
+            if loss is not None
+        }
+        return type(self).of(self.rule, self.assumptions, replace(self.multipliers, **losses), self.paid)
+
+    def multiplier(self, kind: Visibility) -> Fraction:
+        """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
+        return self.multipliers.of(kind)
+
     def resolved(self, names: Names, degrees: npt.NDArray[np.int64]) -> VisibilityPolicy:
         """The policy with an oracle's choice made; other policies stay as they are."""
-        return type(self).of(_resolved(self.rule, names, degrees), self.assumptions)
+        return type(self).of(resolved(self.rule, names, degrees), self.assumptions, self.multipliers, self.paid)
 
     @property
     def is_oracle(self) -> bool:
-        """Whether the choice used private data, which a real survey must not do."""
-        return bool(self.assumptions)
+        """Whether the choice used private data without paying for it, which a real survey must not do."""
+        return any(text != AGREED for text in self.assumptions)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all that decides the classes: both sides can check that they mean the same policy."""
-        text = json.dumps(self.rule.describe(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """SHA-256 of all that decides the classes and how well they are guarded: both sides can compare it."""
+        content = self.rule.describe()
+        if not self.multipliers.is_default:
+            content = {"kind": "guarded", "rule": content, "multipliers": self.multipliers.describe()}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def bind(self, names: Names) -> BoundPolicy:
@@ -205,7 +220,14 @@ class VisibilityPolicy:
         return BoundPolicy(len(names), self.rule.bind(names), isinstance(self.rule, SameClass))
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
-        return type(self).of(MostOpen((self.rule, other.rule)), self.assumptions + other.assumptions)
+        if self.multipliers != other.multipliers:
+            raise BadPolicy(
+                "Policies that guard their positions differently cannot be combined: one class has one loss. "
+                f"Give both the same with .guarded(…); these have {self.multipliers} and {other.multipliers}."
+            )
+        paid = tuple(dict.fromkeys(self.paid + other.paid))
+        rules = MostOpen((self.rule, other.rule))
+        return type(self).of(rules, self.assumptions + other.assumptions, self.multipliers, paid)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VisibilityPolicy) and self.digest == other.digest
@@ -214,7 +236,7 @@ class VisibilityPolicy:
         return hash(self.digest)
 
     def __str__(self) -> str:
-        return str(self.rule)
+        return str(self.rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
 
     def __repr__(self) -> str:
         return f"<VisibilityPolicy: {self}>"
@@ -239,25 +261,8 @@ class BoundPolicy:
         return self.rule(*endpoints(self.n, start, count))
 
 
-def _resolved(rule: Rule, names: Names, degrees: npt.NDArray[np.int64]) -> Rule:
-    if isinstance(rule, MostOpen):
-        return MostOpen(tuple(_resolved(part, names, degrees) for part in rule.rules))
-    if not isinstance(rule, OracleHubs):
-        return rule
-    order = np.argsort(-degrees, kind="stable")[: round(rule.fraction * len(names))]
-    return VisibilityPolicy.from_profiles({names[i]: "public" for i in order}, rule.rule).rule
-
-
 def _share(value: Number, what: str) -> Fraction:
     try:
         return exact_share(value, what)
     except BadPrivacyParameter as error:
         raise BadPolicy(str(error)) from error
-
-
-def _is_public(name: Hashable, word: str | bool) -> int:
-    if isinstance(word, (bool, np.bool_)):
-        return int(word)
-    if word not in ("public", "private"):
-        raise BadPolicy(f"Node {name!r} has the profile {word!r}; it must be 'public' or 'private'.")
-    return int(word == "public")

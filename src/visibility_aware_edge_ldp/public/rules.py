@@ -107,14 +107,14 @@ class DrawnProfiles:
     salt: str
 
     def bind(self, names: Names) -> BoundRule:
-        kinds, table = self._kinds(names), np.array(self.table, dtype=np.uint8)
+        kinds, table = self.kinds_of(names), np.array(self.table, dtype=np.uint8)
         return lambda u, v: table[kinds[u], kinds[v]]
 
-    def _kinds(self, names: Names) -> Ends:
+    def kinds_of(self, names: Names) -> Ends:
         return (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
 
     def present(self, names: Names) -> frozenset[Visibility]:
-        return _in_table(self.table, self._kinds(names))
+        return _in_table(self.table, self.kinds_of(names))
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -151,14 +151,14 @@ class NodeTypes:
 
     def bind(self, names: Names) -> BoundRule:
         refuse_strangers(self.types, names)
-        kinds, table = self._kinds(names), np.array(self.table, dtype=np.uint8)
+        kinds, table = self.kinds_of(names), np.array(self.table, dtype=np.uint8)
         return lambda u, v: table[kinds[u], kinds[v]]
 
-    def _kinds(self, names: Names) -> Ends:
+    def kinds_of(self, names: Names) -> Ends:
         return np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
 
     def present(self, names: Names) -> frozenset[Visibility]:
-        return _in_table(self.table, self._kinds(names))
+        return _in_table(self.table, self.kinds_of(names))
 
     def describe(self) -> dict[str, Any]:
         return {

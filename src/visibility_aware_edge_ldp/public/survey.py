@@ -16,14 +16,15 @@ from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
 
 @dataclass(frozen=True)
 class PositionSurvey:
     """Every non-public position answers once per round by randomized response.
 
-    ``shares`` splits epsilon over the rounds. Round 2 asks only where round 1 answered 1.
+    ``shares`` splits epsilon over the rounds. Round 2 asks only where round 1 answered 1. ``multipliers`` repeats how
+    well the policy guards each class; a client compares them with its own policy's.
     """
 
     roster: str
@@ -31,6 +32,7 @@ class PositionSurvey:
     policy: str
     epsilon: Fraction
     shares: tuple[Fraction, ...] = (Fraction(1),)
+    multipliers: Multipliers = DEFAULT_MULTIPLIERS
 
     def __post_init__(self) -> None:
         if len(self.shares) not in (1, 2) or any(share <= 0 for share in self.shares) or sum(self.shares) != 1:
@@ -51,7 +53,7 @@ class PositionSurvey:
 
     def round_price(self, visibility: Visibility, round_number: int) -> Fraction:
         """The loss of one round for one edge of this class."""
-        return visibility.multiplier * self.epsilon * self.shares[round_number - 1]
+        return self.multipliers.of(visibility) * self.epsilon * self.shares[round_number - 1]
 
     def channel(self, visibility: Visibility) -> Channel:
         """All rounds together, as one channel: outcomes 0 and 1, or 0, 10 and 11."""
@@ -74,6 +76,7 @@ class PositionSurvey:
             "epsilon": str(self.epsilon),
             "shares": [str(share) for share in self.shares],
             "flip thresholds out of 2^64, per round": thresholds,
+            **stated(self.multipliers),
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -91,6 +94,11 @@ class PositionSurvey:
         )
 
 
+def stated(multipliers: Multipliers) -> dict[str, dict[str, str]]:
+    """What a survey's identity says of them; the usual ones are left out, so that old identities stay."""
+    return {} if multipliers.is_default else {"multipliers": multipliers.describe()}
+
+
 @cache
 def _randomized_response(epsilon: Fraction) -> RandomizedResponse:
     """One mechanism for each promise: its threshold takes eighty digits to compute."""
@@ -105,4 +113,5 @@ def position_survey(
         raise BadPrivacyParameter(f"A survey has 1 or 2 rounds; got {rounds}.")
     first = exact_epsilon(first_share, "the first round's share of epsilon")
     shares = (Fraction(1),) if rounds == 1 else (first, 1 - first)
-    return PositionSurvey(view.roster_digest, view.n, view.policy.digest, exact_epsilon(epsilon), shares)
+    policy = view.policy
+    return PositionSurvey(view.roster_digest, view.n, policy.digest, exact_epsilon(epsilon), shares, policy.multipliers)

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.rules import Names
+from visibility_aware_edge_ldp.public.secrets import KNOWN_BY, Secret, Secrets
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Octets = npt.NDArray[np.uint8]
@@ -69,9 +70,26 @@ class PublicView:
         return {kind: int(np.bitwise_count(bits).sum(dtype=np.int64)) for kind, bits in self.class_bits.items()}
 
     @cached_property
+    def secrets(self) -> Secrets:
+        """Which secrets there are, how well the policy guards each, and what everybody knows; print it."""
+        rows = (
+            Secret(kind, size, self.policy.multiplier(kind), KNOWN_BY[kind].format(edges=len(self.edges)))
+            for kind, size in self.class_sizes.items()
+            if size
+        )
+        return Secrets(tuple(rows), self.policy.assumptions)
+
+    @cached_property
     def edge_numbers(self) -> Ints:
         """The numbers of the public edges, sorted."""
         return np.sort(numbers(self.n, self.edges[:, 0], self.edges[:, 1]))
+
+    @cached_property
+    def edge_bits(self) -> Octets:
+        """The public edges, one packed bit a position."""
+        flat = np.zeros((self.positions + 7) // 8, np.uint8)
+        np.bitwise_or.at(flat, self.edge_numbers >> 3, np.uint8(1) << (self.edge_numbers & 7).astype(np.uint8))
+        return flat
 
     @cached_property
     def roster_digest(self) -> str:

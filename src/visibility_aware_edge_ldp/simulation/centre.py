@@ -43,7 +43,7 @@ class Centre:
 
     def __init__(self, world: VisibilityAwareGraph, cap: Number = 1000, delta: Number = "0.01") -> None:
         self.world = world
-        limit = {kind: kind.multiplier * exact_epsilon(cap) for kind in NON_PUBLIC}
+        limit = {kind: world.policy.multiplier(kind) * exact_epsilon(cap) for kind in NON_PUBLIC}
         self._curator = Curator(
             WholeGraph(world.graph.n, world.graph.edges), world.public, Purse(limit, exact_delta(delta))
         )

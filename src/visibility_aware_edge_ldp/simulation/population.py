@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +60,7 @@ def collect(
 
 def _exact_purse(survey: PositionSurvey) -> Purse:
     """Enough for this survey and nothing more."""
-    return Purse({kind: Fraction(kind.multiplier) * survey.epsilon for kind in NON_PUBLIC})
+    return Purse({kind: survey.multipliers.of(kind) * survey.epsilon for kind in NON_PUBLIC})
 
 
 def _present(count: int, dropout: float, coins: Coins) -> npt.NDArray[np.bool_] | None:

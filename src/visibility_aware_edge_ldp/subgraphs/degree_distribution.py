@@ -5,13 +5,16 @@ Every function takes the same four arrays, one entry per node: ``noisy`` (unbias
 random numbers: all uncertainty comes from closed forms and quadrature. Reasoning: ``degree_distribution.md``.
 
 ``skew`` is the third cumulant of the noise divided by its variance. Left out, it is that of randomized response,
-1 - 2 (density of the hidden positions) [NOISE.1]; 0 means symmetric noise.
+1 - 2 (density of the hidden positions) [NOISE.1]; 0 means symmetric noise. ``law`` is the noise's shape: about
+normal, as a sum over many positions is, or that of one Laplace draw [NOISE.2].
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +24,31 @@ Floats = NDArray[np.float64]
 TINY = 1e-300
 _Z = np.linspace(-9.0, 9.0, 9001)
 _CDF = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _Z])  # NumPy has no erf; error < 2e-7
+
+
+@dataclass(frozen=True)
+class Law:
+    """The shape of a noise of variance 1: the chance of at most z, and the z of a chance."""
+
+    below: Callable[[Floats], Floats]
+    quantile: Callable[[float], float]
+
+
+def _normal_below(z: Floats) -> Floats:
+    return np.asarray(np.interp(z, _Z, _CDF))
+
+
+def _laplace_below(z: Floats) -> Floats:
+    tail = np.exp(-math.sqrt(2.0) * np.abs(z)) / 2.0
+    return np.where(z < 0.0, tail, 1.0 - tail)
+
+
+def _laplace_quantile(chance: float) -> float:
+    return math.copysign(math.log(2.0 * min(chance, 1.0 - chance)) / math.sqrt(2.0), chance - 0.5)
+
+
+NORMAL = Law(_normal_below, NormalDist().inv_cdf)
+LAPLACE = Law(_laplace_below, _laplace_quantile)
 
 _COARSE_CELLS = 64  # cells of the fitted log density, even on the asinh scale
 _BASIS = 36  # cosines beyond the straight line and the parabola
@@ -39,6 +67,7 @@ class Sample:
     exact: NDArray[np.int64]
     ceiling: int
     skew: float
+    law: Law = NORMAL
 
     @property
     def noisy_nodes(self) -> int:
@@ -58,11 +87,16 @@ class Fit:
 
 
 def deconvolve(
-    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None = None,
+    law: Law = NORMAL,
 ) -> Floats:
     """Estimated share of the nodes with degree 0, 1, ..., n - 1."""
     nodes = np.asarray(noisy).size
-    sample = group(noisy, variance, low, high, skew)
+    sample = group(noisy, variance, low, high, skew, law)
     shares = np.bincount(sample.exact, minlength=nodes).astype(np.float64)
     if sample.noisy_nodes:
         fit = best(fits(sample))
@@ -73,7 +107,14 @@ def deconvolve(
     return np.asarray(shares / shares.sum())
 
 
-def group(noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None) -> Sample:
+def group(
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None,
+    law: Law = NORMAL,
+) -> Sample:
     x, t, lo, hi = (np.asarray(a, dtype=np.float64) for a in (noisy, variance, low, high))
     known = (t <= 0) | (lo == hi)
     exact = np.sort(np.rint(np.where(t <= 0, x, lo)[known]).astype(np.int64))
@@ -81,13 +122,15 @@ def group(noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike
         skew = 1.0 - 2.0 * _hidden_density(x, lo, hi)
     x, t = sorted_nodes(x[~known], t[~known])
     # Variances within 10 % and degrees within an eighth of their noise share a group: far fewer rows.
-    family = np.floor(np.log(np.maximum(t, TINY)) / math.log(1.1))
-    mean_t = np.empty_like(t)
-    for name in np.unique(family):
-        mean_t[family == name] = t[family == name].mean()
-    step = np.maximum(np.sqrt(mean_t), 0.5) / 8.0  # whole degrees need no finer step
-    keys, count = np.unique(np.stack([mean_t, np.rint(x / step) * step]), axis=1, return_counts=True)
-    return Sample(keys[1], keys[0], count.astype(np.float64), exact, int(hi.max()), skew)
+    _, family = np.unique(np.floor(np.log(np.maximum(t, TINY)) / math.log(1.1)), return_inverse=True)
+    means = np.bincount(family, weights=t) / np.maximum(np.bincount(family), 1)
+    steps = np.maximum(np.sqrt(means), 0.5) / 8.0  # whole degrees need no finer step
+    rung = np.rint(x / steps[family]).astype(np.int64)
+    lowest = rung.min(initial=0)
+    # One number for family and rung: sorting pairs takes ten times as long.
+    keys, count = np.unique(family * (1 << 40) + (rung - lowest), return_counts=True)
+    of, rung = keys >> 40, (keys & ((1 << 40) - 1)) + lowest
+    return Sample(rung * steps[of], means[of], count.astype(np.float64), exact, int(hi.max()), skew, law)
 
 
 def sorted_nodes(noisy: ArrayLike, variance: ArrayLike) -> tuple[Floats, Floats]:
@@ -107,10 +150,10 @@ def skewness(t: Floats, skew: float) -> Floats:
     return np.asarray(np.clip(skew / np.sqrt(np.maximum(t, TINY)), -_SKEWNESS_CAP, _SKEWNESS_CAP))
 
 
-def phi(z: Floats, skew: Floats) -> Floats:
-    """P(standardised noise <= z): normal, with the first skewness correction [NOISE.1]."""
-    z = np.clip(z, -9.0, 9.0)
-    return np.asarray(np.interp(z - skew * (z**2 - 1.0) / 6.0, _Z, _CDF))
+def phi(z: Floats, skew: Floats, law: Law = NORMAL) -> Floats:
+    """P(standardised noise <= z): the law, with the first skewness correction [NOISE.1]."""
+    z = np.clip(z, -9.0, 9.0) if law is NORMAL else z
+    return law.below(z - skew * (z**2 - 1.0) / 6.0)
 
 
 def _cells(sample: Sample) -> tuple[Floats, float]:
@@ -130,7 +173,7 @@ def _cells(sample: Sample) -> tuple[Floats, float]:
 def likelihood(sample: Sample, edges: Floats) -> Floats:
     """Mean normal density over each cell, each row scaled to a largest entry of one."""
     z = (sample.x[:, None] - edges) / np.sqrt(sample.t)[:, None]
-    below = phi(z, skewness(sample.t, sample.skew)[:, None])
+    below = phi(z, skewness(sample.t, sample.skew)[:, None], sample.law)
     rows = (-np.diff(below, axis=1) + TINY) / np.diff(edges)
     return np.asarray(rows / rows.max(axis=1, keepdims=True))
 

@@ -9,7 +9,17 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visibility_aware_edge_ldp.subgraphs.degree_distribution import Fit, Floats, Sample, best, fits, group, likelihood
+from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
+    NORMAL,
+    Fit,
+    Floats,
+    Law,
+    Sample,
+    best,
+    fits,
+    group,
+    likelihood,
+)
 
 _NORMAL = NormalDist()
 _BIN_WIDTH = 2.0  # histogram bins, in noise standard deviations
@@ -39,12 +49,17 @@ def bin_edges(nodes: int, variance: ArrayLike) -> NDArray[np.int64]:
 
 
 def histogram(
-    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None = None,
+    law: Law = NORMAL,
 ) -> DegreeHistogram:
     """Estimated number of nodes per degree bin; non-negative, summing to the number of nodes [HIST.1]."""
     nodes = np.asarray(noisy).size
     edges = bin_edges(nodes, variance)
-    sample = group(noisy, variance, low, high, skew)
+    sample = group(noisy, variance, low, high, skew, law)
     counts = np.histogram(sample.exact, edges)[0].astype(np.float64)
     errors = np.zeros_like(counts)
     if sample.noisy_nodes:

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
+    NORMAL,
     TINY,
     Fit,
     Floats,
+    Law,
     Sample,
     best,
     fits,
@@ -48,6 +50,7 @@ class MaxDegree:
     _floor: float = field(repr=False)
     _ceiling: float = field(repr=False)
     _skew: float = field(default=0.0, repr=False)
+    _law: Law = field(default=NORMAL, repr=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval, equal error on both sides; it always contains `value`."""
@@ -60,21 +63,26 @@ class MaxDegree:
         error = (1.0 - level) / 2.0
         below = float(np.interp(error, self._tail_crowded, self._candidates))
         above = float(np.interp(1.0 - error, self._tail_alone, self._candidates))
-        single_below, single_above = _single_node_bounds(self._x, self._t, self._skew, error)
+        single_below, single_above = _single_node_bounds(self._x, self._t, self._skew, error, self._law)
         below = max(below, single_below, _moment_bound(self._x, self._t, error), self._floor)
         below = min(below, self._ceiling)
         return below, min(max(min(above, single_above), below), self._ceiling)
 
 
 def max_degree(
-    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None = None,
+    law: Law = NORMAL,
 ) -> MaxDegree:
     """The largest degree, corrected for the upward bias of the largest noisy degree [MAX.1].
 
     The value lies between the median of the posterior of the maximum (best when noise hides the order of the
     nodes) and the plain maximum (best when it does not); the ratio of spread to noise sets the mixture.
     """
-    sample = group(noisy, variance, low, high, skew)
+    sample = group(noisy, variance, low, high, skew, law)
     floor = float(max(sample.exact.max(initial=0), np.max(low)))
     if not sample.noisy_nodes:
         none = np.empty(0)
@@ -89,7 +97,7 @@ def max_degree(
     crowded = _tail_probability(sample, fit, top, candidates, 1.0, 0.0)
     alone = _tail_probability(sample, fit, top, candidates, 1.0 - 1.0 / sample.noisy_nodes, _RIVAL_FLOOR)
     x, t = sorted_nodes(noisy, variance)
-    draft = MaxDegree(value, 0.0, x, t, candidates, crowded, alone, floor, float(sample.ceiling), sample.skew)
+    draft = MaxDegree(value, 0.0, x, t, candidates, crowded, alone, floor, float(sample.ceiling), sample.skew, law)
     below, above = draft.interval(_ONE_SIGMA)
     return replace(draft, standard_error=(above - below) / 2.0)
 
@@ -128,7 +136,9 @@ def _tail_probability(sample: Sample, fit: Fit, top: float, candidates: Floats, 
 
     def log_stays_below(degree: Floats) -> Floats:
         z = (top - degree) / np.sqrt(families)[:, None]
-        return np.asarray(share @ np.log(np.maximum(phi(z, skewness(families, sample.skew)[:, None]), TINY)))
+        return np.asarray(
+            share @ np.log(np.maximum(phi(z, skewness(families, sample.skew)[:, None], sample.law), TINY))
+        )
 
     shares = np.minimum(np.append(0.0, np.cumsum(fit.weight)), rivals)
     terms = np.diff(shares) * log_stays_below((fit.edges[1:] + fit.edges[:-1]) / 2.0)
@@ -137,18 +147,18 @@ def _tail_probability(sample: Sample, fit: Fit, top: float, candidates: Floats, 
     quiet = np.exp(nodes * (log_below + clipped * log_stays_below(candidates)))
     quiet = doubt + (1.0 - doubt) * quiet
     z = (top - candidates) / math.sqrt(families[-1])
-    tail = 1.0 - phi(z, skewness(families[-1:], sample.skew)) * quiet
+    tail = 1.0 - phi(z, skewness(families[-1:], sample.skew), sample.law) * quiet
     return np.asarray(np.maximum.accumulate(tail))
 
 
-def _single_node_bounds(x: Floats, t: Floats, skew: float, error: float) -> tuple[float, float]:
+def _single_node_bounds(x: Floats, t: Floats, skew: float, error: float, law: Law) -> tuple[float, float]:
     """Limits that need no model of the rivals; they bite when nodes differ much in noise [MAX.3].
 
     Below: no node lies above the maximum, so no node's lower limit does (union bound, a tenth of the error).
     Above: the maximum is one of the nodes, so it lies below the largest of their upper limits.
     """
     lean, deviation = skewness(t, skew), np.sqrt(t)
-    high, low = _NORMAL.inv_cdf(1.0 - error / (10.0 * x.size)), _NORMAL.inv_cdf(error)
+    high, low = law.quantile(1.0 - error / (10.0 * x.size)), law.quantile(error)
     most, least = (z + lean * (z * z - 1.0) / 6.0 for z in (high, low))
     return float(np.max(x - most * deviation)), float(np.max(x - least * deviation))
 

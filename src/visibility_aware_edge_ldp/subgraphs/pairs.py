@@ -82,17 +82,19 @@ class PairBlock:
         return _combined(terms, self.shape)
 
     def _shared(self, a: int, b: int) -> Counts:
-        """N_ab at every pair; a plane that holds every position needs no counting."""
-        degrees, full = self.scores.plane_degrees, self.scores.full
-        if a == b == full:
-            return np.full(self.shape, self.scores.n - 2)
-        if a == full:
-            return np.asarray(degrees[b][None, self.start :] - self._planes[b])
-        if b == full:
-            return np.asarray(degrees[a][self.start : self.stop, None] - self._planes[a])
-        return choice.shared_counts()(
-            self.scores.planes[a, self.start : self.stop], self.scores.planes[b, self.start :]
-        )
+        return joined(self.scores, a, b, self.start, self.stop)
+
+
+def joined(scores: Scores, a: int, b: int, start: int, stop: int) -> Counts:
+    """N_ab for users ``start`` to ``stop`` and those from ``start`` on; a plane of every position needs no counting."""
+    degrees, full = scores.plane_degrees, scores.full
+    if a == b == full:
+        return np.full((stop - start, scores.n - start), scores.n - 2)
+    if full in (a, b):
+        other = b if a == full else a
+        ends = degrees[b][None, start:] if a == full else degrees[a][start:stop, None]
+        return np.asarray(ends - unpack_rows(scores.planes[other, start:stop], scores.n, start))
+    return choice.shared_counts()(scores.planes[a, start:stop], scores.planes[b, start:])
 
 
 def _combined(

@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels.bitset import Words, row_sums, unpack_rows
+from visibility_aware_edge_ldp.kernels.bitset import Words, plane_of, row_sums, unpack_rows, word_count
 
 Floats = npt.NDArray[np.float64]
+Octets = npt.NDArray[np.uint8]
 ScoreFunction = Callable[[Floats], Floats]
 
 
@@ -81,3 +82,26 @@ class Scores:
             part = unpack_rows(plane[chosen], self.n) * weight
             total = part if total is None else np.add(total, part, out=total)
         return np.zeros((len(self.planes[0][chosen]), self.n), np.float32) if total is None else total
+
+
+def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
+    """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
+    flats = [flat for bits, _ in groups for flat in bits]
+    planes = np.array([plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
+    values = np.array([value for _, scores in groups for value in scores])
+    positions = n * (n - 1) // 2
+    full = next(
+        (i for i, flat in enumerate(flats) if int(np.bitwise_count(flat).sum(dtype=np.int64)) == positions), None
+    )
+    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), full)
+
+
+def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
+    """Within a class planes are nested: outcome i lies in its first i + 1 planes."""
+    size = sum(groups)
+    member = np.zeros((size, size), dtype=np.bool_)
+    first = 0
+    for length in groups:
+        member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
+        first += length
+    return member

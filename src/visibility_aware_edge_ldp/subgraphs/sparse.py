@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadStatistic
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
+from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size, tail_start
 
 Integers = npt.NDArray[np.int64]
 
@@ -126,7 +126,9 @@ def transitivity(graph: Graph) -> float:
 def exact(graph: Graph, statistic: str) -> Any:
     """The true value of a statistic given by name."""
     (name,) = check_statistics([statistic], graph.n)
-    k = star_size(name)
+    k, start = star_size(name), tail_start(name)
+    if start is not None:
+        return int((graph.degrees >= start).sum())
     return stars(graph, k) if k is not None else _BY_NAME[name](graph)
 
 

@@ -17,6 +17,12 @@ def star_size(statistic: str) -> int | None:
     return int(tail) if head == "stars" and tail.isdecimal() else None
 
 
+def tail_start(statistic: str) -> int | None:
+    """T of "tail:T", the number of nodes with a degree of at least T; None for other statistics."""
+    head, _, tail = statistic.partition(":")
+    return int(tail) if head == "tail" and tail.isdecimal() else None
+
+
 def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]:
     """The statistics asked for, each known and possible on n nodes; "all" means every one."""
     listed = statistics.split(",") if isinstance(statistics, str) else list(statistics)
@@ -36,9 +42,11 @@ def possible(statistics: Iterable[str], n: int) -> tuple[str, ...]:
 
 
 def _check(name: str, n: int) -> None:
-    k = star_size(name)
-    if k is None and name not in PLAIN:
-        choice = f"choose from {', '.join(PLAIN)}, stars:K with K ≥ 2"
+    k, start = star_size(name), tail_start(name)
+    if start is not None and not 1 <= start <= n - 1:
+        raise BadStatistic(f"{name!r} tells nothing on {n:,} nodes: degrees from 1 to {n - 1:,} are counted.")
+    if k is None and start is None and name not in PLAIN:
+        choice = f"choose from {', '.join(PLAIN)}, stars:K with K ≥ 2, tail:T with T ≥ 1"
         raise BadStatistic(f"{name!r} is not a statistic; {choice}.{meant(name, EVERYTHING)}")
     if k is not None and not 2 <= k <= n - 1:
         raise BadStatistic(

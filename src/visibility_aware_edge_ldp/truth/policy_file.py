@@ -19,12 +19,12 @@ NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
 
 # What a policy file of each kind may say.
 KEYS = {
-    "nothing": set(),
-    "fractions": {"public", "friend_visible", "private", "salt"},
-    "profiles": {"profiles", "file", "node", "public_when", "rule"},
-    "attributes": {"file", "node", "missing", "rules", "otherwise"},
-    "positions": {"public", "friend_visible", "otherwise"},
-    "hubs": {"fraction", "rule"},
+    "nothing": {"loss"},
+    "fractions": {"public", "friend_visible", "private", "salt", "loss"},
+    "profiles": {"profiles", "file", "node", "public_when", "rule", "loss"},
+    "attributes": {"file", "node", "missing", "rules", "otherwise", "loss"},
+    "positions": {"public", "friend_visible", "otherwise", "loss"},
+    "hubs": {"fraction", "rule", "loss"},
 }
 
 
@@ -82,7 +82,7 @@ def read_policy(path: str | Path) -> VisibilityPolicy:
             f"{file.name} has {sorted(unknown)[0]!r}, which a {kind} policy does not know; check its spelling."
         )
     try:
-        return makers[kind]()
+        return _guarded(makers[kind](), content.get("loss"))
     except BadPolicy:
         raise
     except BadInput as error:
@@ -91,6 +91,20 @@ def read_policy(path: str | Path) -> VisibilityPolicy:
         raise BadPolicy(
             f"In {file.name} a value has the wrong type: {error}. Write it as in docs/policies.md."
         ) from error
+
+
+def _guarded(policy: VisibilityPolicy, loss: Mapping[str, Any] | None) -> VisibilityPolicy:
+    """The policy with the loss per class that the file states, in units of epsilon."""
+    if loss is None:
+        return policy
+    unknown = dict(loss).keys() - {"friend_visible", "private"}
+    if unknown:
+        raise BadPolicy(
+            f"A loss is stated for friend_visible and private; the file has one for {sorted(unknown)[0]!r}."
+        )
+    if not policy.multipliers.is_default:
+        raise BadPolicy("The file states losses both in its rules and under 'loss'; keep one of the two.")
+    return policy.guarded(**loss)
 
 
 def _exists(text: str) -> bool:

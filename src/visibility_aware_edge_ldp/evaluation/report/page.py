@@ -22,13 +22,12 @@ from visibility_aware_edge_ldp.evaluation.report.figures import (
     series_of,
 )
 from visibility_aware_edge_ldp.evaluation.trials import TrialRow
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
 from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS
 
 TEMPLATE = "report.html.j2"
 DASH = "–"
 SYNTHETIC = "(synthetic)"
-LOSSES = {0: "not protected", 1: "at most ε", 2: "at most 2 ε"}
 
 
 def page(comparison: Comparison, command: str) -> str:
@@ -63,6 +62,8 @@ def content(comparison: Comparison) -> dict[str, Any]:
         "positions": sum(comparison.positions.values()),
         "public_share": percent(_share(comparison, "PUBLIC")),
         "friend_visible": comparison.positions.get("FRIEND_VISIBLE", 0) > 0,
+        "private_loss": times_epsilon(comparison.multipliers.private),
+        "times": times(comparison.multipliers),
         "figures": [(drawn[name], describe(name, series)) for name, series in every.items()],
         "some_left_out": any(left_out(series) for series in every.values()),
         "groups": groups(comparison),
@@ -80,11 +81,20 @@ def classes(comparison: Comparison) -> list[dict[str, Any]]:
             "name": name,
             "count": f"{size:,}",
             "share": percent(_share(comparison, name)),
-            "promise": LOSSES[factor := Visibility.of(name).multiplier],
-            "losses": [f"{factor * epsilon:g}" if factor else DASH for epsilon in _epsilons(comparison)],
+            "promise": f"at most {times_epsilon(loss)}" if loss else "not protected",
+            "losses": [f"{float(loss) * epsilon:g}" if loss else DASH for epsilon in _epsilons(comparison)],
         }
         for name, size in comparison.positions.items()
+        for loss in [comparison.multipliers.of(Visibility.of(name))]
     ]
+
+
+def times(multipliers: Multipliers) -> str:
+    """How many times as much as a PRIVATE edge a FRIEND_VISIBLE one may lose, in words; empty for no more."""
+    ratio = multipliers.friend_visible / multipliers.private
+    if ratio == 1:
+        return ""
+    return "twice" if ratio == 2 else f"{float(ratio):g} times"
 
 
 def groups(comparison: Comparison) -> list[tuple[str, list[dict[str, Any]]]]:

@@ -1,0 +1,146 @@
+"""NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-4]"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from math import comb
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.many_laplaces import variances
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
+from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport
+from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, least_loss
+from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_plan, clipped_plan, weighted_plan
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.subgraphs import degree_functions
+from visibility_aware_edge_ldp.subgraphs.sparse import triangles
+
+Floats = npt.NDArray[np.float64]
+
+
+def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
+    """A plan with bounds from noisy degrees: pure for delta = 0, believed where delta pays for it.  [OWNED.1]"""
+    first, small = degrees.survey, exact_delta(delta)
+    heard = degrees.answered | ~degrees.hiding.any(axis=0)
+    if small:
+        return believed_plan(first, degrees.reported, heard, small)
+    loss = least_loss(exact_epsilon(epsilon), first.multipliers, first.classes)
+    return weighted_plan(first, degrees.reported, heard, loss)
+
+
+def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
+    """Document 004's hard cap, with a bound on what it loses from noisy degrees; the cap itself needs none.  [OWNED.4]
+
+    A triangle is lost only where one of its users forgets a friend in it: at most C(d, 2) − C(cap, 2) at each user.
+    """
+    kept = cap * (cap - 1) / 2
+    value, variance = degree_functions.total(
+        degrees.noisy_degrees(), lambda d: np.maximum(degree_functions.binomial(d, 2) - kept, 0), clamped=True
+    )
+    return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * variance**0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class _PublicGraph:
+    """The public edges alone."""
+
+    n: int
+    edges: npt.NDArray[np.int32]
+
+    @property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.edges.ravel(), minlength=self.n)
+
+
+def public_triangles(view: PublicView) -> int:
+    """Triangles of which every side is a public edge: known to everybody."""
+    return triangles(_PublicGraph(view.n, view.edges))
+
+
+class NeighbourhoodCollection:
+    """All that has arrived for one survey of owned triangles: a bit and a number a user."""
+
+    def __init__(self, survey: NeighbourhoodSurvey, view: PublicView) -> None:
+        if (survey.roster, survey.policy) != (view.roster_digest, view.policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
+        self.survey, self.view = survey, view
+        self._answered = np.zeros(view.n, np.bool_)
+        self._values = np.zeros(view.n, np.int64)
+        self._seen: set[str] = set()
+
+    def absorb(self, report: NeighbourhoodReport) -> None:
+        """Take a report in. The same report again changes nothing; a second answer is refused."""
+        if report.digest in self._seen:
+            return
+        if report.survey != self.survey.identity:
+            raise ProtocolViolation("A report for another survey was sent here.")
+        if report.users.stop > self.view.n:
+            raise ProtocolViolation(f"A report names users beyond the last, {self.view.n - 1}.")
+        if (self._answered[report.users] & report.answered).any():
+            raise ProtocolViolation("A second, different answer of a user to the same survey; the first one stands.")
+        self._answered[report.users] |= report.answered
+        self._values[report.users] += report.values
+        self._seen.add(report.digest)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What was paid for, named by what arrived."""
+        digest = hashlib.sha256(self._answered.tobytes() + self._values.tobytes()).hexdigest()
+        return tuple(replace(release, transcript=digest) for release in self.survey.releases)
+
+    @property
+    def response_rate(self) -> float:
+        """The share of the users with a bound of their own that sent their count."""
+        heard = self.survey.plan.heard
+        return float(self._answered[heard].mean()) if heard.any() else 0.0
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """What the users with a bound of their own sent, as numbers of triangles, and the variance of each."""
+        plan, used = self.survey.plan, self._answered & self.survey.plan.heard
+        noise = variances(self.survey.loss, plan.sensitivities[used])
+        return self._values[used] / plan.unit, noise / plan.unit**2
+
+
+def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | None = None) -> Estimate:
+    """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
+    plan, counts = collection.survey.plan, collection.counts()
+    scale = 1 / _owned_share(plan)
+    value, variance = _expanded(*counts, int(plan.heard.sum()))
+    value, variance = public_triangles(collection.view) + scale * value, scale**2 * variance
+    lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
+
+    def limits(level: float) -> Interval:
+        reach = NormalDist().inv_cdf(0.5 + level / 2) * variance**0.5
+        return value - reach, min(value + reach + lost, max(most, value + reach))
+
+    paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
+    return Estimate("triangles", value, variance, paid, unbiased=not plan.lost, limits=limits)
+
+
+def _expanded(counts: Floats, noise: Floats, asked: int) -> tuple[float, float]:
+    """The sum over all who were asked from those who answered, and its variance.  [OWNED.3]"""
+    answers = counts.size
+    if not answers:
+        raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
+    each = asked / answers
+    variance = each**2 * float(noise.sum())
+    if answers < asked:
+        spread = float(counts.var(ddof=1) - noise.mean()) if answers > 1 else np.inf
+        variance += asked * (asked - answers) / answers * max(spread, 0.0)
+    return each * float(counts.sum()), variance
+
+
+def _owned_share(plan: OwnerPlan) -> float:
+    """The share of all triples with a user who has a bound of its own: the others have no owner who reports."""
+    n, absent = plan.heard.size, int((~plan.heard).sum())
+    if absent == n:
+        raise BadStatistic("No user has reported a degree, so nobody owns a triangle yet.")
+    return 1 - comb(absent, 3) / comb(n, 3) if n > 2 else 1.0

@@ -1,0 +1,131 @@
+"""NEIGHBOURHOOD (a): users who see two steps far count the triangles they own, and add noise.  [OWNER.1-6]"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.two_hop import Edges, TwoHop
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
+from visibility_aware_edge_ldp.public.neighbourhood_report import LARGEST, NeighbourhoodReport
+from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey
+from visibility_aware_edge_ldp.public.owner_plan import BELIEVED, CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+Bits = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+# Weights are whole numbers of 2^-40; the square root of that splits them for exact sums.
+_HALF = 1 << 20
+WEIGHT_ONE = _HALF * _HALF
+
+
+class Neighbourhoods:
+    """Users who each see their own neighbourhood: their views, their purse and what they have answered.
+
+    ``first`` is the survey of degrees that these users answered, and what they reported, public friends included.
+    Bounds that are to be believed are compared with it; the other guards keep their promise whatever the bounds are.
+    """
+
+    def __init__(
+        self, view: TwoHop, public: PublicView, purse: Purse, first: tuple[DegreeSurvey, Ints] | None = None
+    ) -> None:
+        _check_edges(view, public.n)
+        self._view, self._public, self._purse, self._first = view, public, purse, first
+        self._answers: dict[str, NeighbourhoodReport] = {}
+
+    def owned(self, survey: NeighbourhoodSurvey, coins: Coins, present: Bits | None = None) -> NeighbourhoodReport:
+        """The report; asked again, the same report again, whatever the coins.  [OWNER.6]
+
+        ``present`` says which users take part; by default all do.
+        """
+        if survey.identity not in self._answers:
+            self._check(survey)
+            self._purse.pay({kind: price.epsilon for kind, price in survey.price.items()}, survey.plan.delta)
+            self._answers[survey.identity] = self._randomize(survey, coins, present)
+        return self._answers[survey.identity]
+
+    def _check(self, survey: NeighbourhoodSurvey) -> None:
+        """Take nothing on trust: roster, policy, losses and, where they are believed, one's own bounds."""
+        public = self._public
+        if (survey.roster, survey.policy) != (public.roster_digest, public.policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this client's.")
+        classes = tuple(kind for kind in NON_PUBLIC if kind in public.present)
+        if survey.multipliers != public.policy.multipliers or survey.classes != classes:
+            raise ProtocolViolation("The survey prices or names other classes than this client's policy.")
+        if survey.plan.guard == BELIEVED:
+            self._check_bounds(survey.plan)
+
+    def _check_bounds(self, plan: OwnerPlan) -> None:
+        """An aggregator that lowers a bound would lower the noise on this user's edges.  [OWNER.2]"""
+        if self._first is None or plan.first != self._first[0]:
+            raise ProtocolViolation("These users never answered the survey of degrees that the plan's bounds rest on.")
+        needed = np.minimum(self._first[1] + plan.margin, self._public.n - 2)
+        if (plan.bounds[self._view.users] < needed).any():
+            raise ProtocolViolation("The plan's bound is below what this user's own report allows.")
+
+    def _randomize(self, survey: NeighbourhoodSurvey, coins: Coins, present: Bits | None) -> NeighbourhoodReport:
+        answered = np.ones(self._view.count, np.bool_) if present is None else present
+        counts = owned_triangles(self._view.edges, self._public, survey.plan)[self._view.users]
+        noise = sample_each(survey.loss, survey.plan.sensitivities[self._view.users], coins)
+        values = np.where(answered, np.clip(counts + noise, -LARGEST, LARGEST), 0)
+        return NeighbourhoodReport(survey.identity, self._view.start, answered, values)
+
+
+def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
+    """How many triangles with a non-public side each user owns, in the plan's units; right for those who see enough.
+
+    A triangle is owned by its user of highest rank.  [OWNER.1]
+    """
+    kept = edges[_kept(edges, plan)] if plan.guard == CLIPPED else edges
+    rising = RisingEdges.of(kept, plan.ranks)
+    hidden = (public.classes.of(kept[:, 0], kept[:, 1]) != Visibility.PUBLIC)[rising.source]
+    weights = _weights(edges, plan)
+    # Whole and broken parts of weights are summed apart: both sums are whole numbers that doubles hold exactly.
+    sums = np.zeros((2, public.n))
+    for ab, ac, bc in triangles(rising, public.n):
+        counted = np.flatnonzero(hidden[ab] | hidden[ac] | hidden[bc])
+        b, c = rising.high[ab[counted]], rising.high[ac[counted]]
+        each = np.minimum(weights[b], weights[c])
+        for part, values in enumerate(np.divmod(each, _HALF)):
+            sums[part] += np.bincount(c, weights=values, minlength=public.n)
+    whole, broken = sums[:, plan.ranks].astype(np.int64).astype(np.object_)
+    counts: Ints = ((whole * _HALF + broken) * plan.unit // WEIGHT_ONE).astype(np.int64)
+    return counts
+
+
+def _weights(edges: Edges, plan: OwnerPlan) -> Ints:
+    """By rank, in parts of WEIGHT_ONE: 1, or bound/degree for a user with more friends than its bound.  [OWNER.3]"""
+    weights = np.full(plan.bounds.size, WEIGHT_ONE)
+    if plan.guard == WEIGHTED:
+        degrees = np.bincount(edges.ravel(), minlength=plan.bounds.size)
+        weights[plan.ranks] = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
+    return weights
+
+
+def _kept(edges: Edges, plan: OwnerPlan) -> Bits:
+    """Edges that neither end forgets: a user keeps its friends of highest rank, as many as its bound.  [OWNER.4]"""
+    holder, friend = np.concatenate([edges, edges[:, ::-1]]).T
+    order = np.lexsort((-plan.ranks[friend], holder))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(edges.ravel(), minlength=plan.bounds.size))])
+    remembered = np.empty(holder.size, np.bool_)
+    remembered[order] = np.arange(holder.size) - starts[holder[order]] < plan.bounds[holder[order]]
+    return remembered[: len(edges)] & remembered[len(edges) :]
+
+
+def _check_edges(view: TwoHop, nodes: int) -> None:
+    """One bit is one row: an edge named twice would count twice.  [OWNER.0]"""
+    edges = view.edges
+    if view.start < 0 or view.count < 0 or view.start + view.count > nodes:
+        raise BadInput(f"A roster of {nodes:,} users has no users {view.start} to {view.start + view.count - 1}.")
+    if len(edges) and (edges.min() < 0 or edges.max() >= nodes or (edges[:, 0] >= edges[:, 1]).any()):
+        raise BadInput("A neighbourhood's edges must be rows u < v of users of the roster.")
+    keys = edges[:, 0].astype(np.int64) * nodes + edges[:, 1]
+    if (np.diff(keys) <= 0).any():
+        raise BadInput("A neighbourhood's edges must be sorted, and each named once.")

@@ -1,0 +1,219 @@
+"""USER triangles: a user answers for its row, hears all first answers, and sums over its list.  [TRIANGLE.1-2]"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public.positions import numbers, row_start
+from visibility_aware_edge_ldp.public.report import PositionReport
+from visibility_aware_edge_ldp.public.row_report import RowReport
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, response_rate
+from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.subgraphs.row_cycles import cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.rows import Pulls, RowBlock, later, over_rows, triangle_pulls
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
+
+Bits = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+# Double precision errs by far less than these; they keep both conditions of a smooth bound true.  [TRIANGLE.2]
+_SLOWER, _LARGER = 1 - 1e-6, 1 + 1e-9
+# Up to the first, sums are exact to half a unit; reports are cut off at the second.  [TRIANGLE.2]
+_EXACT, _FARTHEST = 1 << 52, 1 << 61
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRound:
+    """What a client makes of the broadcast first answers; it takes nothing but the bits from it."""
+
+    survey: TriangleSurvey
+    public: PublicView
+    transcript: Transcript
+
+    def __post_init__(self) -> None:
+        if self.transcript.survey != self.survey.first.identity:
+            raise ProtocolViolation("The transcript is of another survey's first round.")
+
+    @cached_property
+    def heard(self) -> Bits:
+        """Which users answered for their row; refuses a transcript that no honest round could have."""
+        return self.transcript.rows_heard(self.public)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The unbiased score of every position; 0 where nobody answered."""
+        rate = response_rate(int(holders(self.public).sum()), int(self.heard.sum()))
+        groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
+        for kind in NON_PUBLIC:
+            held = self.transcript.answered & self.public.class_bits[kind]
+            if held.any():
+                values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
+                groups.append(([held, held & self.transcript.ones], values))
+        return scores_of(groups, self.public.n)
+
+    @cached_property
+    def pulls(self) -> Pulls:
+        """How much each possible friend would add to a user's sum."""
+        return triangle_pulls if self.survey.statistic == "triangles" else cycle_pulls(self._paths)
+
+    @cached_property
+    def largest(self) -> float:
+        """M: one friend more or less moves no pull by more than this."""
+        if self.survey.statistic == "triangles":
+            largest = float(np.abs(self.scores.values).max(initial=0.0))
+        else:
+            largest = largest_path(self._paths, self.scores)
+        return largest or 1.0  # without any score nothing moves at all
+
+    def refuse_what_doubles_cannot_hold(self) -> None:
+        """Whether sums are exact follows from public numbers alone, so that refusing tells nothing.  [TRIANGLE.2]"""
+        n, unit = self.public.n, 2.0**self.survey.fineness
+        # Triangles are summed as a few whole counts, 4-cycles one score after another: so many roundings each.
+        roundings = 64 if self.survey.statistic == "triangles" else 2 * n
+        if not self.largest * n**2 * unit * roundings <= _EXACT:
+            raise ProtocolViolation(
+                f"Scores of up to {self.largest:.3g} are too large to be summed exactly: the first round's epsilon is "
+                "too small, or too few users answered. Ask with a larger epsilon or a smaller fineness."
+            )
+
+    @cached_property
+    def _paths(self) -> npt.NDArray[np.float32]:
+        return path_scores(self.scores)
+
+
+class RowHolders:
+    """Users with consecutive numbers: their lists, their purse and what they have answered."""
+
+    def __init__(self, view: FriendLists, public: PublicView, purse: Purse) -> None:
+        self._view, self._public, self._purse = view, public, purse
+        self._offsets, self._members = later(view.start, view.offsets, view.neighbours)
+        self._row_bits = Respondent(self._bits(), public, purse)
+        self._took_part: dict[str, Bits] = {}
+        self._second: dict[str, RowReport] = {}
+
+    def answer(self, survey: TriangleSurvey, coins: Coins, present: Bits | None = None) -> PositionReport:
+        """Round 1: every bit of the row by randomized response; asked again, the same report again."""
+        self._check(survey)
+        if survey.identity not in self._took_part:
+            here = np.ones(self._view.count, np.bool_) if present is None else present
+            by_position = None if present is None else np.repeat(here, self._row_lengths)
+            report = self._row_bits.answer(survey.first, 1, coins, by_position)
+            self._took_part[survey.identity] = here
+            return report
+        return self._row_bits.answer(survey.first, 1, coins)
+
+    def total(self, survey: TriangleSurvey, first: FirstRound, coins: Coins, present: Bits | None = None) -> RowReport:
+        """Round 2: the row's noisy reach and noisy sum; asked again, the same report again."""
+        if survey.identity not in self._second:
+            self._check(survey)
+            if survey.identity not in self._took_part:
+                raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
+            if first.survey != survey or first.public is not self._public:
+                raise ProtocolViolation("The first round was read with another survey or another public view.")
+            asked = self._took_part[survey.identity] & holders(self._public)[self._users]
+            if not first.heard[self._users][asked].all():
+                raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
+            first.refuse_what_doubles_cannot_hold()
+            if present is not None:
+                asked = asked & present
+            reaches, sums = self._measure(survey, first)
+            self._purse.pay({kind: survey.second_price(kind) for kind in NON_PUBLIC})
+            self._second[survey.identity] = _noised(survey, first, self._view.start, asked, reaches, sums, coins)
+        elif self._second[survey.identity].transcript != first.transcript.digest:
+            raise ProtocolViolation("Round 2 was answered on another transcript; there is one answer a round.")
+        return self._second[survey.identity]
+
+    def _check(self, survey: TriangleSurvey) -> None:
+        policy = self._public.policy
+        if (survey.first.roster, survey.first.policy) != (self._public.roster_digest, policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this client's.")
+        if survey.multipliers != policy.multipliers:
+            raise ProtocolViolation(
+                f"The survey would cost {survey.multipliers} per edge; this client's policy allows "
+                f"{policy.multipliers}."
+            )
+
+    def _measure(self, survey: TriangleSurvey, first: FirstRound) -> tuple[Floats, Floats]:
+        def work(block: RowBlock) -> tuple[Floats, Floats]:
+            weights = _weights(self._public, block.start, len(block.pulls), float(1 / survey.ratio))
+            return (np.abs(block.pulls) * weights).max(axis=1, initial=0.0), block.totals
+
+        parts = over_rows(first.scores, self._view.start, self._offsets, self._members, work, first.pulls)
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    @property
+    def _users(self) -> slice:
+        return slice(self._view.start, self._view.start + self._view.count)
+
+    @cached_property
+    def _row_lengths(self) -> npt.NDArray[np.int64]:
+        return self._public.n - 1 - np.arange(self._view.start, self._view.start + self._view.count)
+
+    def _bits(self) -> PositionBits:
+        """The users' rows as bits, in the canonical order of positions."""
+        n, first = self._public.n, self._view.start
+        start, stop = row_start(n, first), row_start(n, first + self._view.count)
+        bits = np.zeros(stop - start, dtype=np.bool_)
+        owner = np.repeat(np.arange(first, first + self._view.count), np.diff(self._offsets))
+        bits[numbers(n, owner, self._members) - start] = True
+        return PositionBits(start, bits)
+
+
+def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
+    """max over t ≥ 0 of e^(-βt)(reach + tM): moves by at most e^β when the reach moves by M.  [TRIANGLE.2]"""
+    pace = largest / beta
+    return np.where(reach >= pace, reach, pace * np.exp(np.minimum(reach / pace, 1.0) - 1))
+
+
+def _noised(
+    survey: TriangleSurvey,
+    first: FirstRound,
+    start: int,
+    asked: Bits,
+    reaches: Floats,
+    sums: Floats,
+    coins: Coins,
+) -> RowReport:
+    """The two numbers of every user, each with its noise; zeros where a user does not answer."""
+    unit = 2.0**survey.fineness
+    beta = float(survey.total_noise.beta) * _SLOWER
+    bound = smooth_bound(reaches, first.largest, beta) * (_LARGER * unit) + 2
+    steps = np.floor(reaches / (first.largest * _LARGER)).astype(np.int64)
+    total = np.floor(sums * unit + 0.5).astype(np.int64)
+    noisy_reach = _cut_sum(steps, survey.reach_noise.sample_many(steps.size, coins))
+    noisy_total = _cut_sum(total, survey.total_noise.sample_each(bound, coins))
+    return RowReport(
+        survey.identity,
+        first.transcript.digest,
+        start,
+        asked,
+        np.where(asked, noisy_reach, 0),
+        np.where(asked, noisy_total, 0),
+    )
+
+
+def _cut_sum(values: Integers, noise: Integers) -> Integers:
+    """Values plus noise, cut off at ±2^61: the same whatever the noise is beyond ±2^62, where 64 bits end."""
+    return np.clip(values + np.clip(noise, -2 * _FARTHEST, 2 * _FARTHEST), -_FARTHEST, _FARTHEST)
+
+
+def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> Floats:
+    """For each user and x: 1 where x is a later user at a private position, less at a friend-visible one, else 0."""
+    n = public.n
+    first, last = row_start(n, start), row_start(n, start + count)
+    worth = np.zeros(len(Visibility))
+    worth[Visibility.PRIVATE], worth[Visibility.FRIEND_VISIBLE] = 1.0, friend_visible
+    weights = np.zeros((count, n))
+    upper = np.arange(n)[None, :] > np.arange(start, start + count)[:, None]
+    weights[upper] = worth[public.classes.range(first, last - first)]
+    return weights

@@ -1,0 +1,156 @@
+"""NEIGHBOURHOOD (b): what public hubs are asked, with which noise, at which price.  [HUB.2-5]"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from functools import cache, cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.hub_plan import HubPlan, hub_plan
+from visibility_aware_edge_ldp.public.neighbourhood_survey import least_loss
+from visibility_aware_edge_ldp.public.survey import stated
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
+
+Ints = npt.NDArray[np.int64]
+
+SHARED, PLAIN = KINDS = ("shared", "plain")
+# What each kind asks, and the shares of the loss; "rest" is only asked to bound what "inside" leaves out.
+NUMBERS = {
+    SHARED: {"all": Fraction(1)},
+    PLAIN: {"inside": Fraction(4, 5), "rest": Fraction(1, 5)},
+}
+# Shares of a number's epsilon that may pay for the movement of its scale; the best one is taken.
+_SHARES = tuple(Fraction(1, i) for i in (100, 50, 30, 20, 15, 12, 10, 8, 6, 5, 4))
+_UP = Context(prec=40, rounding=ROUND_CEILING)
+
+
+@dataclass(frozen=True)
+class HubSurvey:
+    """Every reporter of a public plan counts the triangles that belong to it, with noise on a bounded scale.
+
+    ``epsilon`` is the loss per PRIVATE edge against all reports together. ``kind`` is "shared" (every triangle that
+    two ends of one territory close) or "plain" (only triangles all of whose non-public sides belong to one hub).
+    """
+
+    roster: str
+    nodes: int
+    policy: str
+    epsilon: Fraction
+    plan: HubPlan = field(repr=False)
+    kind: str = SHARED
+    classes: tuple[Visibility, ...] = NON_PUBLIC
+    multipliers: Multipliers = DEFAULT_MULTIPLIERS
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadInput(f"{self.kind!r} is not a way of sharing positions; use {' or '.join(KINDS)}.")
+        if self.epsilon <= 0:
+            raise BadPrivacyParameter(f"epsilon must be above 0; got {self.epsilon}.")
+
+    @cached_property
+    def loss(self) -> Fraction:
+        """What one edge loses by all reports together, at most."""
+        return least_loss(self.epsilon, self.multipliers, self.classes)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the numbers that each reporter sends."""
+        return tuple(NUMBERS[self.kind])
+
+    def weights(self, number: str) -> Ints:
+        """(groups, groups): the part 1/weight of the number's loss that a position pays at each reporter.  [HUB.2]"""
+        reaches, loose = self.plan.reaches, self.plan.loose
+        if number == "inside":
+            return np.where(loose, 0, 1)
+        # A position that no territory holds also pays for being counted as loose.
+        return reaches + (loose if number == "all" else 0)
+
+    def largest_weight(self, number: str) -> int:
+        """The largest weight of any position."""
+        held, loose = self.plan.most_reached(False), self.plan.most_reached(True)
+        return {"all": max(held, loose + 1 if loose else 0), "inside": 1, "rest": max(held, loose)}[number] or 1
+
+    @cached_property
+    def loose_noise(self) -> DiscreteLaplace | None:
+        """The noise on the number of loose edges; none where no position is loose.  [HUB.3]"""
+        if not self.plan.loose_positions:
+            return None
+        parts = self.plan.most_reached(True) + 1
+        return DiscreteLaplace(self.loss / parts if self.kind == SHARED else self.loss * NUMBERS[PLAIN]["inside"])
+
+    @cached_property
+    def noises(self) -> dict[str, SmoothPower]:
+        """The noise of each number; its share minimises the total variance, from public sizes only.  [HUB.4]"""
+        return {number: self._best_noise(number) for number in self.numbers}
+
+    def floors(self, number: str) -> Ints:
+        """The least scale of each reporter's noise: with it the scale hardly moves, and is known.  [HUB.2, HUB.4]"""
+        return self._floors(number, self.noises[number])
+
+    def _best_noise(self, number: str) -> SmoothPower:
+        loss = self.loss * NUMBERS[self.kind][number]
+        choices = [_noise(loss, share) for share in _SHARES]
+        spread = [n.standard_deviation(1) * float(np.linalg.norm(self._floors(number, n))) for n in choices]
+        return choices[int(np.argmin(spread))]
+
+    def _floors(self, number: str, noise: SmoothPower) -> Ints:
+        squared = self.largest_weight(number) ** 2
+        least = int(_UP.divide(squared, noise.beta).to_integral_value(ROUND_CEILING))
+        return np.maximum(least, self.plan.sizes // 2 + 1)
+
+    @property
+    def price(self) -> dict[Visibility, Guarantee[OneEdge]]:
+        """What an edge of each class loses by the reports of all hubs."""
+        return {kind: Guarantee(OneEdge, self.loss) for kind in self.classes}
+
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of the survey in canonical JSON."""
+        content = {
+            "format": "va-edge-ldp survey 1",
+            "trust": "neighbourhood",
+            "question": f"triangles of public hubs, {self.kind}",
+            "roster": self.roster,
+            "nodes": self.nodes,
+            "policy": self.policy,
+            "loss": str(self.loss),
+            "plan": self.plan.digest,
+            "noise": {number: [str(noise.epsilon), str(noise.share)] for number, noise in self.noises.items()},
+            "floors": {number: self.floors(number).tolist() for number in self.numbers},
+            **stated(self.multipliers),
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What the survey costs."""
+        return (Release(self.identity, 1, tuple(reversed(list(self.price.items())))),)
+
+
+@cache
+def _noise(loss: Fraction, share: Fraction) -> SmoothPower:
+    """One mechanism for each promise."""
+    return SmoothPower(loss, share)
+
+
+def hub_survey(view: PublicView, epsilon: Number, kind: str = SHARED, plan: HubPlan | None = None) -> HubSurvey:
+    """A survey of the triangles that public hubs see."""
+    policy, classes = view.policy, tuple(each for each in NON_PUBLIC if each in view.present)
+    chosen = hub_plan(view) if plan is None else plan
+    exact = exact_epsilon(epsilon)
+    return HubSurvey(view.roster_digest, view.n, policy.digest, exact, chosen, kind, classes, policy.multipliers)

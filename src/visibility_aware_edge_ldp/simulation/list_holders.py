@@ -1,0 +1,93 @@
+"""Holders of friend lists in a simulation: cut a graph into lists, and let each user report its degree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.user_histogram import HistogramCollection
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_degrees import ListHolders
+from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public import histogram_report
+from visibility_aware_edge_ldp.public.degree_report import decode, encode
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
+from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.population import coins_for
+from visibility_aware_edge_ldp.truth.graph import Graph
+
+USERS_PER_VIEW = 1 << 16
+
+
+def cut_lists(graph: Graph, users_per_view: int = USERS_PER_VIEW) -> Iterator[FriendLists]:
+    """The friend lists of all users, so many users at a time."""
+    starts, friends = _lists(graph)
+    for first in range(0, graph.n, users_per_view):
+        offsets = starts[first : min(first + users_per_view, graph.n) + 1]
+        yield FriendLists(first, offsets - offsets[0], friends[offsets[0] : offsets[-1]])
+
+
+def _lists(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """All lists in one array, each rising, and where each begins: smaller friends first, then larger ones."""
+    low, high = graph.edges[:, 0].astype(np.int64), graph.edges[:, 1].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(graph.degrees)])
+    smaller = np.bincount(high, minlength=graph.n)
+    before = np.concatenate([[0], np.cumsum(smaller)])
+    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
+    owner, friend = np.divmod(np.sort(high * graph.n + low), graph.n)
+    friends = np.empty(2 * len(low), dtype=np.int32)
+    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
+    larger_before = np.concatenate([[0], np.cumsum(graph.degrees - smaller)])
+    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
+    return starts, friends
+
+
+def collect_degrees(
+    world: VisibilityAwareGraph, survey: DegreeSurvey, seed: int | str | None = None, dropout: float = 0.0
+) -> DegreeCollection:
+    """Every user reports its degree; what is sent goes through the wire format.
+
+    ``dropout`` is the chance that a user never takes part, whatever its list.
+    """
+    coins = coins_for(seed)
+    collection = DegreeCollection(survey, world.public)
+    for view in cut_lists(world.graph):
+        holders = ListHolders(view, world.public, exact_purse(survey))
+        present = who_is_present(view.count, dropout, coins("dropout", view.start))
+        report = holders.degrees(survey, coins("degrees", view.start), present)
+        collection.absorb(decode(encode(report)))
+    return collection
+
+
+def collect_histogram(
+    world: VisibilityAwareGraph, survey: HistogramSurvey, seed: int | str | None = None, dropout: float = 0.0
+) -> HistogramCollection:
+    """Every user tells the bin of its degree and hides the whole of it; through the wire format, as above."""
+    coins = coins_for(seed)
+    collection = HistogramCollection(survey, world.public)
+    for view in cut_lists(world.graph):
+        holders = DegreeHolders(view, world.public, Purse(dict.fromkeys(NON_PUBLIC, survey.list_price.epsilon)))
+        present = who_is_present(view.count, dropout, coins("dropout", view.start))
+        report = holders.bins(survey, coins("histogram", view.start), present)
+        collection.absorb(histogram_report.decode(histogram_report.encode(report)))
+    return collection
+
+
+def exact_purse(survey: DegreeSurvey) -> Purse:
+    """What one holder's report costs and nothing more: half of what an edge loses."""
+    return Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})
+
+
+def who_is_present(count: int, dropout: float, coins: Coins) -> npt.NDArray[np.bool_] | None:
+    """Who takes part, each by a coin of its own; None for everybody."""
+    if not dropout:
+        return None
+    drawn = np.frombuffer(coins(4 * count), dtype="<u4")
+    return drawn >= int(dropout * 2**32)

@@ -1,0 +1,73 @@
+"""USER triangles in a simulation: every user answers for its row, hears the transcript, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.codec import decode, encode
+from visibility_aware_edge_ldp.public.row_report import decode_rows, encode_rows
+from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.list_holders import cut_lists, who_is_present
+from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for
+
+USERS_AT_ONCE = 1024
+
+
+def collect_rows(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, TriangleSurvey],
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+) -> dict[str, TriangleCollection]:
+    """Every user answers for its row once and then every survey's sum; what is sent goes through the wire format.
+
+    The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
+    """
+    coins = coins_for(seed)
+    collections = {name: TriangleCollection(survey, world.public) for name, survey in surveys.items()}
+    runs = _first_round(world, surveys, collections, coins, dropout)
+    for name, survey in surveys.items():
+        first = FirstRound(survey, world.public, collections[name].close_first_round())
+        for start, users in runs:
+            report = users.total(survey, first, coins(f"{name} sums", start))
+            collections[name].absorb(decode_rows(encode_rows(report)))
+    return collections
+
+
+def _first_round(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, TriangleSurvey],
+    collections: Mapping[str, TriangleCollection],
+    coins: CoinsFor,
+    dropout: float,
+) -> list[tuple[int, RowHolders]]:
+    present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
+    runs = []
+    for view in cut_lists(world.graph, USERS_AT_ONCE):
+        users = RowHolders(view, world.public, _purse(surveys))
+        here = None if present is None else present[view.start : view.start + view.count]
+        for name, survey in surveys.items():
+            sent = encode(users.answer(survey, coins("row answers", view.start), here))
+            collections[name].absorb_answers(decode(sent))
+        runs.append((view.start, users))
+    return runs
+
+
+def collect_triangles(
+    world: VisibilityAwareGraph, survey: TriangleSurvey, seed: int | str | None = None, dropout: float = 0.0
+) -> TriangleCollection:
+    """Every user answers both rounds of one survey."""
+    return collect_rows(world, {survey.statistic: survey}, seed, dropout)[survey.statistic]
+
+
+def _purse(surveys: Mapping[str, TriangleSurvey]) -> Purse:
+    """Enough for these surveys and nothing more."""
+    one = next(iter(surveys.values()))
+    whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
+    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC})

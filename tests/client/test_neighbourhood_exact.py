@@ -1,0 +1,184 @@
+"""The whole protocol (a) on every small graph: no transcript tells more than was promised.  [OWNER.2-4]
+
+Counts come from the real code. A report is a count plus discrete Laplace noise, whose law is exact; logarithms of
+ratios are taken over a window of outputs, beyond which they no longer change.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.public.degree_survey import degree_survey
+from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, neighbourhood_survey
+from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_margin, believed_plan
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+World = tuple[int, ...]
+EPSILON = 1.0
+
+
+def positions(n: int) -> list[tuple[int, int]]:
+    return list(combinations(range(n), 2))
+
+
+def edges_of(n: int, bits: World) -> np.ndarray:
+    return np.array([p for p, bit in zip(positions(n), bits, strict=True) if bit], np.int32).reshape(-1, 2)
+
+
+def private_view(n: int) -> PublicView:
+    return PublicView(range(n), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+
+
+def flipped(bits: World, place: int) -> World:
+    return (*bits[:place], 1 - bits[place], *bits[place + 1 :])
+
+
+def report_loss(survey: NeighbourhoodSurvey, user: int, one: int, other: int) -> float:
+    """The largest log-ratio of one user's report between two counts, over all outputs; the law's mass is checked."""
+    reach = int(survey.plan.sensitivities[user])
+    if not reach:
+        return 0.0 if one == other else math.inf
+    noise = DiscreteLaplace(survey.loss, reach)
+    # Beyond the larger count the ratio of two discrete Laplace laws is constant: one more output shows the tail.
+    low, high = min(one, other), max(one, other)
+    losses = [
+        noise.rate * abs(abs(y - one) - abs(y - other)) for y in {low - 1, low, (low + high) // 2, high, high + 1}
+    ]
+    return float(max(losses))
+
+
+def largest_loss(survey: NeighbourhoodSurvey, view: PublicView, patterns: list[World], free: list[int]) -> float:
+    """The largest loss over all worlds and all positions that may change."""
+    n = view.n
+    counts = {bits: owned_triangles(edges_of(n, bits), view, survey.plan) for bits in patterns}
+    worst = 0.0
+    for bits in patterns:
+        for place in free:
+            other = counts[flipped(bits, place)]
+            worst = max(worst, sum(report_loss(survey, u, int(counts[bits][u]), int(other[u])) for u in range(n)))
+    return worst
+
+
+def test_the_law_of_a_report_sums_to_one_inside_its_window() -> None:
+    """Truncated at ±40 scales, what is outside is known: the closed form above is about the whole law."""
+    noise = DiscreteLaplace(Fraction(1), 3)
+    inside = sum(Fraction(noise.pmf(k, 40)) for k in range(-120, 121))
+    outside = 2 * Fraction(noise.cdf(-121, 40))
+    assert abs(inside + outside - 1) < Fraction(1, 10**35)
+    ratios = [abs(math.log(noise.pmf(y) / noise.pmf(y - 2))) for y in range(-120, 121)]
+    assert max(ratios) == pytest.approx(2 / 3)
+    assert ratios[0] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("guard", ["weighted", "clipped"])
+def test_pure_guards_on_every_graph_of_five_nodes_for_bounds_of_any_kind(guard: str) -> None:
+    """Low bounds put weights and caps to work; the promise must not depend on bounds being right."""
+    view, worlds = private_view(5), list(product((0, 1), repeat=10))
+    reached = 0.0
+    for bounds in ([1, 1, 1, 1, 1], [2, 2, 2, 2, 2], [3, 1, 2, 2, 3], [4, 4, 4, 4, 4], [1, 2, 3, 4, 5]):
+        plan = OwnerPlan(guard, np.array(bounds), np.ones(5, np.bool_))
+        survey = neighbourhood_survey(view, 1, plan)
+        loss = largest_loss(survey, view, worlds, list(range(10)))
+        assert loss <= EPSILON * (1 + 1e-12), bounds
+        reached = max(reached, loss)
+    assert reached > 0.3, "the promise is hardly spent"
+
+
+@pytest.mark.parametrize("guard", ["weighted", "clipped"])
+def test_mixes_of_classes_on_four_nodes(guard: str) -> None:
+    """Public positions, edges or not, stay as they are; every other bit keeps the promise of the strictest class."""
+    everywhere = positions(4)
+    for pattern in [(0, 1, 2, 2, 1, 0), (2, 2, 2, 1, 1, 1), (0, 0, 2, 1, 2, 2), (1, 1, 1, 1, 1, 0)]:
+        listed = [[p for p, kind in zip(everywhere, pattern, strict=True) if kind == k] for k in range(3)]
+        policy = VisibilityPolicy.from_positions(listed[0], listed[1])
+        free = [i for i, kind in enumerate(pattern) if kind]
+        worlds = [bits for bits in product((0, 1), repeat=6) if all(bits[i] for i in range(6) if not pattern[i])]
+        view = PublicView(range(4), policy, np.array(listed[0], np.int32).reshape(-1, 2))
+        survey = neighbourhood_survey(view, 1, OwnerPlan(guard, np.array([2, 1, 3, 2]), np.ones(4, np.bool_)))
+        assert survey.loss == (1 if Visibility.PRIVATE in survey.classes else 2)
+        assert 0 < largest_loss(survey, view, worlds, free) <= float(survey.loss) * (1 + 1e-12)
+
+
+# v = 0 and w = 1 share four friends among nine users; n − 2 is above that, so the bounds must do the work.
+SHARED_FRIENDS = np.array([[u, x] for u in (0, 1) for x in (2, 3, 4, 5)], np.int32)
+FIRST, SECOND = Fraction(5), Fraction(1)
+
+
+def second_round(noise: tuple[int, int], with_edge: bool, delta: Fraction) -> float:
+    """The loss of the second round for the edge (0, 1), given the noises of both ends in the first."""
+    view = private_view(9)
+    without, joined = SHARED_FRIENDS, np.concatenate([[[0, 1]], SHARED_FRIENDS]).astype(np.int32)
+    degrees = np.bincount((joined if with_edge else without).ravel(), minlength=9)
+    degrees[:2] += noise
+    plan = believed_plan(degree_survey(view, FIRST), degrees, np.ones(9, np.bool_), delta)
+    survey = neighbourhood_survey(view, SECOND, plan)
+    one, other = (owned_triangles(np.unique(edges, axis=0), view, plan) for edges in (without, joined))
+    return sum(report_loss(survey, u, int(one[u]), int(other[u])) for u in range(9))
+
+
+@pytest.mark.parametrize("with_edge", [False, True])
+def test_both_rounds_with_believed_bounds_fail_with_at_most_delta(with_edge: bool) -> None:
+    view, delta = private_view(9), Fraction(1, 100)
+    first = degree_survey(view, FIRST)
+    assert believed_margin(first, delta) == 0
+    noise, reach = first.mechanism(Visibility.PRIVATE), 7
+    failed = Fraction(0)
+    for pair in product(range(-reach, reach + 1), repeat=2):
+        if second_round(pair, with_edge, delta) > float(SECOND) * (1 + 1e-12):
+            failed += math.prod(Fraction(noise.pmf(k)) for k in pair)
+    outside = 1 - (1 - 2 * Fraction(noise.cdf(-reach - 1))) ** 2
+    assert 0 < failed
+    assert failed + outside <= delta, "noises outside the window count as failures"
+
+
+def test_believing_bounds_without_a_delta_is_caught() -> None:
+    """The same bounds under a pure claim: some first transcripts make the second round too loud."""
+    assert second_round((-2, -2), False, Fraction(1, 100)) > 1.5
+    assert second_round((-2, 0), False, Fraction(1, 100)) <= 1
+
+
+def test_every_triangle_counted_by_all_three_is_caught() -> None:
+    """Document 004: T_u counts all triangles at u; at the scale of one owner the loss is up to three times the claim."""
+    view = private_view(5)
+    plan = OwnerPlan("clipped", np.full(5, 4), np.ones(5, np.bool_))
+    survey = neighbourhood_survey(view, 1, plan)
+
+    def counts(bits: World) -> list[int]:
+        matrix = np.zeros((5, 5), np.int64)
+        for u, v in edges_of(5, bits):
+            matrix[u, v] = matrix[v, u] = 1
+        return [int(row) // 2 for row in np.diag(matrix @ matrix @ matrix)]
+
+    full, less = (1,) * 10, (0, *(1,) * 9)
+    # One owner and an uncapped graph would need a scale of c = 3; the same noise on all three counts is three times short.
+    scale = survey.loss / 3
+    loss = sum(float(scale) * abs(a - b) for a, b in zip(counts(full), counts(less), strict=True))
+    assert loss == pytest.approx(3.0)
+    owned = [
+        owned_triangles(edges_of(5, bits), view, OwnerPlan("weighted", np.full(5, 5), np.ones(5, np.bool_))) // 64
+        for bits in (full, less)
+    ]
+    assert float(scale) * np.abs(owned[0] - owned[1]).sum() == pytest.approx(1.0)
+
+
+def test_noise_scaled_by_the_users_own_count_is_caught() -> None:
+    """A user that scales by the largest c it sees: between a graph with c = 1 and one with c = 2 the tail tells."""
+    one, two = DiscreteLaplace(Fraction(1), 1), DiscreteLaplace(Fraction(1), 2)
+    assert max(abs(math.log(two.probability(y - 2) / one.probability(y - 1))) for y in range(-60, 61)) > 10
+
+
+def test_a_cap_counted_as_one_moved_edge_is_caught() -> None:
+    """The capped graph may lose two edges when it gains one: a third of the noise is not enough."""
+    view, worlds = private_view(5), list(product((0, 1), repeat=10))
+    plan = OwnerPlan("clipped", np.full(5, 2), np.ones(5, np.bool_))
+    survey = neighbourhood_survey(view, 1, plan)
+    assert 3 * largest_loss(survey, view, worlds, list(range(10))) > 1.5

@@ -1,0 +1,137 @@
+"""Those who hide their whole degree: any two lists are alike, an edge loses at most twice that.  [WHOLE.1-3]"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import chain, combinations, pairwise
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
+from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.privacy.relation import OneDegree
+from visibility_aware_edge_ldp.public.histogram_report import decode, encode
+from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey, growing_bins, histogram_survey
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+N = 4
+VIEW = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+SURVEY = histogram_survey(VIEW, 1, (0, 1, 2, 3, 4))
+Law = dict[bytes, Fraction]
+
+
+def holders(user: int, friends: tuple[int, ...], cap: str = "1") -> DegreeHolders:
+    lists = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
+    return DegreeHolders(lists, VIEW, Purse({Visibility.PRIVATE: Fraction(cap)}))
+
+
+def no_coins(count: int) -> bytes:
+    raise AssertionError("a coin was drawn")
+
+
+def law_of(user: int, friends: tuple[int, ...], survey: HistogramSurvey = SURVEY) -> Law:
+    """Every column that can be drawn and every sign, through the real client and its bytes."""
+    law: Law = defaultdict(Fraction)
+    mechanism = survey.mechanism
+    for column in range(mechanism.columns):
+        for byte, chance in ((0, mechanism.sign.flip), (255, mechanism.sign.keep)):
+            left = [column.to_bytes(4, "little"), bytes([byte])]
+            report = holders(user, friends).bins(survey, lambda count, left=left: left.pop(0) if count else b"")
+            assert not left
+            law[encode(decode(encode(report)))] += chance / mechanism.columns
+    assert sum(law.values()) == 1
+    return law
+
+
+def loss_between(one: Law, other: Law) -> float:
+    assert one.keys() == other.keys()
+    return max(abs(math.log(one[said] / other[said])) for said in one)
+
+
+def lists_of(user: int) -> list[tuple[int, ...]]:
+    others = [other for other in range(N) if other != user]
+    return list(chain.from_iterable(combinations(others, size) for size in range(N)))
+
+
+def test_any_two_lists_are_alike_and_an_edge_loses_at_most_twice_that() -> None:
+    laws = {(user, friends): law_of(user, friends) for user in range(N) for friends in lists_of(user)}
+    alike = max(loss_between(laws[u, f], laws[u, g]) for u in range(N) for f in lists_of(u) for g in lists_of(u))
+    assert 0.999 <= alike <= 1
+    assert SURVEY.guarantee.epsilon == 1
+    assert SURVEY.guarantee.relation is OneDegree
+    worst = max(
+        loss_between(laws[0, f], laws[0, tuple(sorted({*f, 1}))])
+        + loss_between(laws[1, g], laws[1, tuple(sorted({*g, 0}))])
+        for f in lists_of(0)
+        for g in lists_of(1)
+    )
+    assert 1.999 <= worst <= 2
+    assert {price.epsilon for price in Bill(SURVEY.releases).values()} == {2}
+
+
+def test_a_change_inside_a_bin_is_not_seen_at_all() -> None:
+    survey = histogram_survey(VIEW, 1, (0, 1, 4))
+    assert law_of(0, (1,), survey) == law_of(0, (1, 2, 3), survey)
+
+
+def test_the_degree_report_does_not_hide_a_whole_degree() -> None:
+    """The twin: discrete Laplace at the same ε for one entry loses three times ε for three."""
+    noise = DiscreteLaplace(Fraction(1))
+    assert math.log(noise.probability(5) / noise.probability(5 + 3)) == pytest.approx(3)
+
+
+def test_refuse_pay_repeat() -> None:
+    client = holders(0, (1, 2))
+    first = client.bins(SURVEY, secure_coins())
+    assert client.bins(SURVEY, no_coins) is first
+    with pytest.raises(Refused):
+        client.bins(histogram_survey(VIEW, "0.1"), no_coins)
+    with pytest.raises(Refused):
+        holders(0, (1,), "0.99").bins(SURVEY, no_coins)
+    other = PublicView(range(1, N + 1), VIEW.policy, VIEW.edges)
+    with pytest.raises(ProtocolViolation, match="another"):
+        holders(0, (1,)).bins(histogram_survey(other, 1), no_coins)
+    with pytest.raises(BadInput):
+        holders(0, (1, 1))
+
+
+def test_the_absent_say_nothing() -> None:
+    lists = FriendLists(0, np.zeros(N + 1, np.int64), np.empty(0, np.int32))
+    client = DegreeHolders(lists, VIEW, Purse(dict.fromkeys(NON_PUBLIC, Fraction(1))))
+    report = client.bins(SURVEY, secure_coins(), np.array([True, False, True, False]))
+    assert report.who_answered.tolist() == [True, False, True, False]
+    assert not report.values[[1, 3]].any()
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5, 7, 100, 216_665])
+def test_bins_grow_and_cover_every_degree(nodes: int) -> None:
+    edges = growing_bins(nodes)
+    assert edges[0] == 0
+    assert edges[-1] == nodes
+    assert all(low < high for low, high in pairwise(edges))
+    assert len(edges) <= 2 * math.log2(nodes + 1) + 3
+
+
+def test_bins_are_pinned() -> None:
+    assert growing_bins(30) == (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 30)
+
+
+@pytest.mark.parametrize("edges", [(), (0,), (0, 3), (1, 4), (0, 2, 2, 4), (0, 3, 1, 4), (0, 5)])
+def test_bins_that_do_not_fit_are_refused(edges: tuple[int, ...]) -> None:
+    with pytest.raises(BadInput, match="Bins"):
+        histogram_survey(VIEW, 1, edges)
+
+
+def test_every_field_is_in_the_identity() -> None:
+    others = [histogram_survey(VIEW, 2, SURVEY.edges), histogram_survey(VIEW, 1, (0, 1, 4)), histogram_survey(VIEW, 1)]
+    assert len({survey.identity for survey in (SURVEY, *others)}) == 3  # the growing bins of four users are SURVEY's

@@ -1,0 +1,365 @@
+"""USER triangles: refuse, pay, answer once a round, and absorb what honest clients send.  [TRIANGLE.1-2]"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, triangles
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders, _cut_sum, smooth_bound
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.report import unpack
+from visibility_aware_edge_ldp.public.row_report import encode_rows
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders
+from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey, triangle_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
+from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
+from visibility_aware_edge_ldp.simulation.row_holders import collect_triangles
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+N = 21
+WORLD = VisibilityAwareGraph(erdos_renyi(N, 90, seed=4), VisibilityPolicy("0.2", "0.3", "0.5"))
+VIEW = WORLD.public
+SURVEY = triangle_survey(VIEW, 2)
+SIZE = VIEW.positions
+
+
+def no_coins(count: int) -> bytes:
+    raise AssertionError("a coin was drawn")
+
+
+def purse(survey: TriangleSurvey = SURVEY, times: Fraction = Fraction(1)) -> Purse:
+    return Purse({kind: times * survey.multipliers.of(kind) * survey.epsilon for kind in NON_PUBLIC})
+
+
+def everybody(view: PublicView = VIEW, money: Purse | None = None, users_at_once: int = N) -> list[RowHolders]:
+    lists = cut_lists(WORLD.graph, users_at_once)
+    return [RowHolders(held, view, money or purse()) for held in lists]
+
+
+def first_answers(users: RowHolders, survey: TriangleSurvey = SURVEY, seed: int = 1) -> FirstRound:
+    """The first round of all users in one, as everybody hears it."""
+    collection = TriangleCollection(survey, VIEW)
+    collection.absorb_answers(users.answer(survey, keyed_coins(seeded_key(seed))))
+    return FirstRound(survey, VIEW, collection.close_first_round())
+
+
+def changed(first: FirstRound, **parts: np.ndarray) -> FirstRound:
+    return FirstRound(first.survey, first.public, replace(first.transcript, **parts))
+
+
+def flat(bits: np.ndarray) -> np.ndarray:
+    return np.packbits(bits, bitorder="little")
+
+
+# ── refuse, pay, answer, store ──
+
+
+def test_asked_again_it_repeats_itself_whatever_the_coins() -> None:
+    (users,) = everybody()
+    answers = users.answer(SURVEY, secure_coins())
+    assert users.answer(SURVEY, no_coins) is answers
+    first = first_answers(users)
+    total = users.total(SURVEY, first, secure_coins())
+    assert users.total(SURVEY, first, no_coins) is total
+    assert users.answer(SURVEY, no_coins, np.zeros(N, bool)) is answers
+
+
+def test_both_rounds_cost_exactly_what_the_survey_says() -> None:
+    (users,) = everybody(money=purse())
+    users.total(SURVEY, first_answers(users), secure_coins())
+    other = replace(SURVEY, total=SURVEY.total / 1000)
+    with pytest.raises(Refused, match="0 is left"):
+        users.total(other, FirstRound(other, VIEW, first_of(users, other)), no_coins)
+    assert SURVEY.epsilon == 2
+    for kind in NON_PUBLIC:
+        prices = [dict(release.prices)[kind].epsilon for release in SURVEY.releases]
+        assert prices == [SURVEY.first.round_price(kind, 1), SURVEY.second_price(kind)]
+        assert sum(prices) == 2 * SURVEY.multipliers.of(kind)
+
+
+def first_of(users: RowHolders, survey: TriangleSurvey) -> Transcript:
+    """The first answers again: a survey with the same first round does not pay for them twice."""
+    return first_answers(users, survey).transcript
+
+
+def test_with_an_empty_purse_nothing_is_answered_nor_stored() -> None:
+    poor = Purse({kind: SURVEY.first.round_price(kind, 1) for kind in NON_PUBLIC})
+    (users,) = everybody(money=poor)
+    first = first_answers(users)
+    for _ in range(2):
+        with pytest.raises(Refused):
+            users.total(SURVEY, first, no_coins)
+    assert not users._second
+    (penniless,) = everybody(money=Purse({}))
+    for _ in range(2):
+        with pytest.raises(Refused):
+            penniless.answer(SURVEY, no_coins)
+    with pytest.raises(ProtocolViolation, match="before round 1"):
+        penniless.total(SURVEY, first, no_coins)
+
+
+def test_round_two_comes_after_round_one() -> None:
+    (users,) = everybody()
+    (other,) = everybody()
+    with pytest.raises(ProtocolViolation, match="before round 1"):
+        users.total(SURVEY, first_answers(other), no_coins)
+
+
+def test_a_second_transcript_is_refused() -> None:
+    (users,) = everybody()
+    first = first_answers(users)
+    users.total(SURVEY, first, secure_coins())
+    ones = first.transcript.answered & ~first.transcript.ones
+    with pytest.raises(ProtocolViolation, match="another transcript"):
+        users.total(SURVEY, changed(first, ones=ones), no_coins)
+
+
+def test_a_transcript_without_ones_own_answers_is_refused() -> None:
+    view = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    survey = triangle_survey(view, 2)
+    (users,) = everybody(view)
+    users.answer(survey, secure_coins())
+    silent = np.zeros((SIZE + 7) // 8, np.uint8)
+    for held_back in (0, 5, N - 2):
+        rows = np.repeat(np.arange(N - 1), np.arange(N - 1, 0, -1))
+        answered = flat(rows != held_back)
+        first = FirstRound(survey, view, Transcript(survey.first.identity, answered, silent))
+        with pytest.raises(ProtocolViolation, match="own first answers"):
+            users.total(survey, first, no_coins)
+    assert not users._second
+
+
+HIDDEN = VIEW.classes.range(0, SIZE) != Visibility.PUBLIC
+
+
+def broken(kind: str, first: FirstRound) -> FirstRound:
+    answered, ones = first.transcript.answered.copy(), first.transcript.ones.copy()
+    place = int(np.flatnonzero(HIDDEN)[3])
+    if kind == "a part of a row":
+        answered[place >> 3] &= ~np.uint8(1 << (place & 7))
+        ones &= answered
+    elif kind == "a public position answers":
+        public = int(np.flatnonzero(~HIDDEN)[0])
+        answered[public >> 3] |= np.uint8(1 << (public & 7))
+    elif kind == "a one without an answer":
+        return changed(first, answered=np.zeros_like(answered), ones=flat(HIDDEN))
+    elif kind == "bits after the last position":
+        answered[-1] |= np.uint8(0x80)
+    elif kind == "too short":
+        return changed(first, answered=answered[:-1], ones=ones[:-1])
+    else:
+        return changed(first, answered=answered, ones=ones[:-1])
+    return changed(first, answered=answered, ones=ones)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a part of a row",
+        "a public position answers",
+        "a one without an answer",
+        "bits after the last position",
+        "too short",
+        "of unlike lengths",
+    ],
+)
+def test_transcripts_of_no_honest_round_are_refused(kind: str) -> None:
+    assert SIZE % 8 != 0
+    (users,) = everybody()
+    first = first_answers(users)
+    with pytest.raises(ProtocolViolation):
+        users.total(SURVEY, broken(kind, first), no_coins)
+    assert not users._second
+    assert users.total(SURVEY, first, secure_coins()).answered.any()
+
+
+def test_the_first_round_of_another_survey_or_view_is_refused() -> None:
+    (users,) = everybody()
+    first = first_answers(users)
+    dearer = replace(SURVEY, first=replace(SURVEY.first, epsilon=Fraction(3)))
+    with pytest.raises(ProtocolViolation, match="another survey's first round"):
+        FirstRound(dearer, VIEW, first.transcript)
+    twin = PublicView(VIEW.names, VIEW.policy, VIEW.edges)
+    other_total = replace(SURVEY, total=SURVEY.total * 2)
+    for read in (FirstRound(SURVEY, twin, first.transcript), FirstRound(other_total, VIEW, first.transcript)):
+        with pytest.raises(ProtocolViolation, match="read with another"):
+            users.total(SURVEY, read, no_coins)
+
+
+def test_a_survey_about_other_people_other_classes_or_other_prices_is_refused() -> None:
+    nothing = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    renamed = PublicView(range(1, N + 1), VIEW.policy, np.empty((0, 2), np.int32))
+    lying = replace(SURVEY, first=replace(SURVEY.first, multipliers=Multipliers(Fraction(3), Fraction(1))))
+    (users,) = everybody(money=purse(times=Fraction(9)))
+    first = first_answers(users)
+    for survey in (triangle_survey(nothing, 2), triangle_survey(renamed, 2), lying):
+        with pytest.raises(ProtocolViolation, match=r"another roster or another policy|policy allows"):
+            users.answer(survey, no_coins)
+        with pytest.raises(ProtocolViolation, match=r"another roster or another policy|policy allows"):
+            users.total(survey, first, no_coins)
+
+
+def test_a_survey_must_be_possible() -> None:
+    two_rounds = replace(SURVEY.first, shares=(Fraction(1, 2), Fraction(1, 2)))
+    bad: list[dict[str, object]] = [
+        {"first": two_rounds},
+        {"fineness": -1},
+        {"fineness": 21},
+        {"reach": Fraction(0)},
+        {"total": Fraction(-1)},
+        {"share": Fraction(1, 2)},
+        {"share": Fraction(0)},
+    ]
+    for parts in bad:
+        with pytest.raises(BadPrivacyParameter):
+            replace(SURVEY, **parts)
+    identities = {SURVEY.identity, *(replace(SURVEY, **{name: getattr(SURVEY, name) / 2}).identity for name in PARTS)}
+    assert len(identities | {replace(SURVEY, fineness=9).identity}) == 5
+
+
+PARTS = ("reach", "total", "share")
+
+
+# ── surveys that are made to break a client ──
+
+
+def complete_world(n: int = 12) -> VisibilityAwareGraph:
+    return VisibilityAwareGraph(erdos_renyi(n, n * (n - 1) // 2), VisibilityPolicy.nothing())
+
+
+def hostile(world: VisibilityAwareGraph, **parts: object) -> TriangleSurvey:
+    return replace(triangle_survey(world.public, 2), **parts)
+
+
+def test_numbers_that_doubles_cannot_hold_are_refused_before_anything_is_paid() -> None:
+    """A first epsilon of 10⁻¹² costs nothing and makes scores of 10¹²; their sums would not fit in 64 bits."""
+    world = complete_world()
+    survey = hostile(world, first=replace(triangle_survey(world.public, 2).first, epsilon=Fraction(1, 10**12)))
+    (held,) = cut_lists(world.graph)
+    money = purse(survey)
+    users = RowHolders(held, world.public, money)
+    collection = TriangleCollection(survey, world.public)
+    collection.absorb_answers(users.answer(survey, secure_coins()))
+    first = FirstRound(survey, world.public, collection.close_first_round())
+    for _ in range(2):
+        with pytest.raises(ProtocolViolation, match="too large to be summed exactly"):
+            users.total(survey, first, no_coins)
+    money.pay({kind: survey.second_price(kind) for kind in NON_PUBLIC})
+
+
+@pytest.mark.parametrize("part", ["reach", "total"])
+def test_noise_beyond_64_bits_does_not_show_what_it_was_added_to(part: str) -> None:
+    """A tiny epsilon costs nothing and must tell nothing: a noise that is cut off and then added to would."""
+    world, tiny = complete_world(), {"reach": Fraction(1, 10**25), "total": Fraction(1, 10**7)}
+    extra = {"share": Fraction(2, 5), "fineness": 20} if part == "total" else {}
+    collection = collect_triangles(world, hostile(world, **{part: tiny[part]}, **extra), seed=5)
+    told = collection.reaches if part == "reach" else collection.totals
+    assert (np.abs(told[collection.answered]) <= 1 << 61).all()
+    if part == "reach":
+        assert set(np.abs(told[collection.answered]).tolist()) == {1 << 61}
+
+
+def test_what_is_cut_off_is_the_exact_sum() -> None:
+    """[TRIANGLE.2]: the draw arrives cut off at the ends of 64 bits, and the report is as if it had not."""
+    draws = [sign * (1 << bits) + step for bits in range(55, 66) for sign in (-1, 1) for step in (-7, 0, 7)]
+    arrived = np.array([max(-(2**63) + 1, min(draw, 2**63 - 1)) for draw in draws])
+    for value in (0, 1, -1, 2**46, -(2**46)):
+        expected = [max(-(2**61), min(value + draw, 2**61)) for draw in draws]
+        assert _cut_sum(np.full(arrived.size, value), arrived).tolist() == expected
+
+
+def test_without_any_score_there_is_nothing_to_tell() -> None:
+    """Everything public and no edge: nobody is asked, and nothing is divided by a largest score of 0."""
+    world = VisibilityAwareGraph(erdos_renyi(6, 0), VisibilityPolicy("1"))
+    collection = collect_triangles(world, triangle_survey(world.public, 1), seed=1)
+    assert not collection.answered.any()
+    found = triangles(collection)
+    assert (found.value, found.variance) == (0, 0)
+
+
+# ── the two numbers ──
+
+
+@pytest.mark.parametrize("largest", [0.7, 2.5])
+@pytest.mark.parametrize("beta", [0.05, 0.8])
+def test_the_smooth_bound_is_smooth_and_a_bound(largest: float, beta: float) -> None:
+    """[TRIANGLE.2] on a grid, against a search over t."""
+    reach = np.linspace(0, 4 * largest / beta, 2001)
+    bound = smooth_bound(reach, largest, beta)
+    steps = np.linspace(0, 6 / beta, 4001)
+    searched = (np.exp(-beta * steps)[None] * (reach[::50, None] + steps * largest)).max(axis=1)
+    assert bound[::50] == pytest.approx(searched, rel=1e-5)
+    assert (bound >= reach).all()
+    moved = np.abs(np.log(smooth_bound(reach + largest, largest, beta) / bound))
+    assert moved.max() <= beta * (1 + 1e-12)
+    assert moved.max() > 0.999 * beta
+
+
+def own_numbers(users: RowHolders, first: FirstRound) -> tuple[np.ndarray, np.ndarray]:
+    return users._measure(SURVEY, first)
+
+
+def test_reach_and_sum_are_those_of_the_definition() -> None:
+    """Against loops over the positions, friend-visible ones divided by their multiplier, public ones left out."""
+    (users,) = everybody()
+    first = first_answers(users)
+    reaches, sums = own_numbers(users, first)
+    score = first.scores.rows(slice(0, N)).astype(float)
+    bits = np.zeros((N, N), bool)
+    bits[WORLD.graph.edges[:, 0], WORLD.graph.edges[:, 1]] = True
+    worth = {Visibility.PRIVATE: 1.0, Visibility.FRIEND_VISIBLE: 2.0}
+    for user in range(N):
+        mine = np.flatnonzero(bits[user])
+        assert sums[user] == pytest.approx(sum(score[j, k] for j, k in combinations(mine, 2)), abs=1e-5)
+        pulls = {x: abs(score[mine, x].sum()) for x in range(user + 1, N)}
+        kinds = {x: Visibility(int(VIEW.classes.of([user], [x])[0])) for x in pulls}
+        expected = max((pulls[x] / worth[kinds[x]] for x in pulls if kinds[x] in worth), default=0.0)
+        assert reaches[user] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("users_at_once", [1, 2, 7, N])
+def test_runs_of_any_size_measure_the_same(users_at_once: int) -> None:
+    (whole,) = everybody()
+    first = first_answers(whole)
+    parts = [own_numbers(users, first) for users in everybody(users_at_once=users_at_once)]
+    reaches, sums = (np.concatenate(numbers) for numbers in zip(*parts, strict=True))
+    assert (reaches == own_numbers(whole, first)[0]).all()
+    assert (sums == own_numbers(whole, first)[1]).all()
+
+
+def test_those_who_are_absent_say_nothing() -> None:
+    (users,) = everybody()
+    here = np.arange(N) % 3 > 0
+    answers = users.answer(SURVEY, secure_coins(), here)
+    rows = np.repeat(np.arange(N - 1), np.arange(N - 1, 0, -1))
+    assert (unpack(answers.answered, SIZE) == (HIDDEN & here[rows])).all()
+    collection = TriangleCollection(SURVEY, VIEW)
+    collection.absorb_answers(answers)
+    first = FirstRound(SURVEY, VIEW, collection.close_first_round())
+    assert (first.heard == (here & holders(VIEW))).all()
+    later = np.arange(N) % 2 > 0
+    report = users.total(SURVEY, first, secure_coins(), later)
+    assert (report.answered == (here & later & holders(VIEW))).all()
+    assert not report.totals[~report.answered].any()
+    assert not report.reaches[~report.answered].any()
+
+
+def test_lengths_do_not_depend_on_lists_and_lists_do_not_print() -> None:
+    empty = FriendLists(0, np.zeros(N + 1, np.int64), np.empty(0, np.int32))
+    (users,) = everybody()
+    lonely = RowHolders(empty, VIEW, purse())
+    reports = [one.total(SURVEY, first_answers(one), secure_coins()) for one in (users, lonely)]
+    assert len({len(encode_rows(report)) for report in reports}) == 1
+    (held,) = cut_lists(WORLD.graph)
+    assert "neighbours" not in repr(held)
+    assert "totals" not in repr(reports[0])

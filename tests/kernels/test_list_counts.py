@@ -1,0 +1,68 @@
+"""Sums over lists of packed rows, and planes from flat bits: both kernels against plain matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.kernels import bitset, choice
+
+SIZES = [2, 3, 63, 64, 65, 130, 600]
+
+
+def some_lists(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Five lists: of everybody, of nobody, of one, of the last, and of about a third."""
+    drawn = np.flatnonzero(np.random.default_rng(seed).random(n) < 0.3)
+    lists = [np.arange(n), np.empty(0, int), np.array([n // 2]), np.array([n - 1]), drawn]
+    return np.cumsum([0, *map(len, lists)]), np.concatenate(lists).astype(np.int32)
+
+
+def plain_counts(whole: np.ndarray, offsets: np.ndarray, members: np.ndarray) -> np.ndarray:
+    return np.stack([whole[members[a:b]].sum(axis=0) for a, b in pairwise(offsets)])
+
+
+def kernel(name: str) -> Callable[..., np.ndarray]:
+    if name == "plain":
+        return bitset.list_counts
+    module = pytest.importorskip("visibility_aware_edge_ldp.kernels.compiled", reason="numba is not installed")
+    counts: Callable[..., np.ndarray] = module.list_counts
+    return counts
+
+
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@pytest.mark.parametrize("n", SIZES)
+def test_list_counts_are_sums_of_rows(n: int, name: str) -> None:
+    upper = np.triu(np.random.default_rng(n).random((n, n)) < 0.4, 1)
+    whole = upper | upper.T
+    lists = some_lists(n, n + 1)
+    counts = kernel(name)(bitset.pack_rows(whole, n), *lists, n)
+    assert counts.shape == (5, n)
+    assert counts.dtype == np.int32
+    assert (counts == plain_counts(whole, *lists)).all()
+    whole[0, 1] = ~whole[0, 1]
+    assert (counts != plain_counts(whole, *lists)).any()
+
+
+def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "plain")
+    choice.kernels.cache_clear()
+    try:
+        assert choice.list_counts() is bitset.list_counts
+    finally:
+        choice.kernels.cache_clear()
+
+
+@pytest.mark.parametrize("n", [*SIZES, 1, 513, 1030])
+def test_planes_from_flat_bits(n: int) -> None:
+    """One packed bit a position, row by row; bits after the last position do not matter."""
+    bits = np.random.default_rng(n).random(n * (n - 1) // 2) < 0.5
+    whole = np.zeros((n, n), bool)
+    whole[np.triu_indices(n, 1)] = bits
+    whole |= whole.T
+    flat = np.packbits(bits, bitorder="little")
+    if bits.size % 8:
+        flat[-1] |= np.uint8(0xFF << bits.size % 8 & 0xFF)
+    assert (bitset.unpack_rows(bitset.plane_of(flat, n), n) == whole).all()

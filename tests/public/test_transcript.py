@@ -1,0 +1,97 @@
+"""The transcript as everybody may read it: whole rows, and who holds them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.report import PositionReport, pack
+from visibility_aware_edge_ldp.public.transcript import (
+    Transcript,
+    any_in_rows,
+    holders,
+    refuse_part_rows,
+    response_rate,
+)
+from visibility_aware_edge_ldp.public.view import PublicView
+
+# Seven users; the whole row of user 4 is public, and two positions of others.
+POSITIONS = list(combinations(range(7), 2))
+PUBLIC = [(0, 3), *((4, x) for x in (5, 6)), (1, 4)]
+VIEW = PublicView(range(7), VisibilityPolicy.from_positions(PUBLIC), np.empty((0, 2), np.int32))
+HIDDEN = np.array([p not in PUBLIC for p in POSITIONS])
+ROWS = np.array([u for u, _ in POSITIONS])
+SURVEY = "ab" * 32
+
+
+def transcript(answered: np.ndarray, ones: np.ndarray | None = None) -> Transcript:
+    silent = np.zeros(len(POSITIONS), bool)
+    flat = (np.packbits(bits, bitorder="little") for bits in (answered, silent if ones is None else ones))
+    return Transcript(SURVEY, *flat)
+
+
+def test_who_is_asked_and_who_was_heard() -> None:
+    assert holders(VIEW).tolist() == [True, True, True, True, False, True, False]
+    assert transcript(HIDDEN).rows_heard(VIEW).tolist() == holders(VIEW).tolist()
+    some = transcript(HIDDEN & np.isin(ROWS, [0, 3]))
+    assert np.flatnonzero(some.rows_heard(VIEW)).tolist() == [0, 3]
+    assert not transcript(np.zeros(len(POSITIONS), bool)).rows_heard(VIEW).any()
+
+
+def test_every_single_answer_that_is_missing_or_too_many_is_refused() -> None:
+    for place in range(len(POSITIONS)):
+        answered = HIDDEN.copy()
+        answered[place] = ~answered[place]
+        alone = HIDDEN[place] and (HIDDEN & (ROWS[place] == ROWS)).sum() == 1
+        if alone:
+            assert not transcript(answered).rows_heard(VIEW)[ROWS[place]]
+        else:
+            with pytest.raises(ProtocolViolation):
+                transcript(answered).rows_heard(VIEW)
+
+
+def test_the_digest_names_everything_in_it() -> None:
+    ones = HIDDEN.copy()
+    ones[0] = False
+    kept = [transcript(HIDDEN), transcript(HIDDEN, HIDDEN), transcript(HIDDEN, ones)]
+    assert len({one.digest for one in [*kept, Transcript("cd" * 32, kept[0].answered, kept[0].ones)]}) == 4
+
+
+def test_any_in_rows() -> None:
+    bits = np.packbits(np.array([0, 0, 0, 1, 0, 0]), bitorder="little")
+    assert any_in_rows(bits, 4).tolist() == [False, True, False, False]
+    assert any_in_rows(np.empty(0, np.uint8), 1).tolist() == [False]
+
+
+def test_the_chance_of_an_answer() -> None:
+    assert response_rate(10, 10) == 1
+    assert response_rate(10, 7) == pytest.approx(6 / 9)
+    assert response_rate(1, 1) == response_rate(0, 0) == 1
+
+
+def report(start: int, stop: int, answered: np.ndarray) -> PositionReport:
+    return PositionReport(
+        SURVEY, 1, start, stop - start, pack(answered[start:stop]), pack(np.zeros(stop - start, bool))
+    )
+
+
+def test_reports_of_whole_rows_pass_and_all_others_are_refused() -> None:
+    """Every range of positions, everybody in it answering: it passes if and only if it begins and ends with a row."""
+    ends = {int(np.flatnonzero(u == ROWS)[0]) for u in range(6)} | {len(POSITIONS)}
+    for start, stop in combinations(range(len(POSITIONS) + 1), 2):
+        if start in ends and stop in ends:
+            refuse_part_rows(report(start, stop, HIDDEN), VIEW)
+        else:
+            with pytest.raises(ProtocolViolation, match="part of its row"):
+                refuse_part_rows(report(start, stop, HIDDEN), VIEW)
+    for silent in range(6):
+        refuse_part_rows(report(0, len(POSITIONS), HIDDEN & (silent != ROWS)), VIEW)
+    for place in np.flatnonzero(HIDDEN)[:-1]:
+        answered = HIDDEN.copy()
+        answered[place] = False
+        with pytest.raises(ProtocolViolation, match="part of its row"):
+            refuse_part_rows(report(0, len(POSITIONS), answered), VIEW)
