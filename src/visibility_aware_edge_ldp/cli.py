@@ -67,7 +67,9 @@ def estimate(
     epsilon: Annotated[
         str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
     ] = "1",
-    delta: Annotated[str, typer.Option(help="Curator: above 0 for Laplace noise, 0 for pure noise.")] = "0",
+    delta: Annotated[
+        str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")
+    ] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
     statistics: StatisticsOption = None,
@@ -75,6 +77,9 @@ def estimate(
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
     top: TopOption = None,
     hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
+    reporters: Annotated[
+        str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
+    ] = "auto",
     bounds: Annotated[bool, typer.Option(help="Beside each error, the least that any such protocol has.")] = False,
     local: Annotated[bool, typer.Option(help="Curator: say what the same ε gives without a trusted centre.")] = True,
     seed: SeedOption = None,
@@ -91,14 +96,14 @@ def estimate(
         _say_memory(world.graph.n, rounds)
     answers = run(
         world, trust, epsilon, statistics, rounds=rounds, delta=delta,
-        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, hide=hide, seed=seed,
+        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, hide=hide, reporters=reporters, seed=seed,
     )  # fmt: skip
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     if as_json:
         shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
         _print_json({"graph": _about(world.graph), **answers.as_dict(), **shown})
         return
-    if trust != "curator" and delta != "0":
+    if trust in ("position", "user") and delta != "0":
         typer.echo(f"Note: the {trust} model is pure; delta is not spent.", err=True)
     _table(
         f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "

@@ -42,41 +42,40 @@ def flipped(bits: World, place: int) -> World:
     return (*bits[:place], 1 - bits[place], *bits[place + 1 :])
 
 
-def report_loss(survey: NeighbourhoodSurvey, user: int, one: int, other: int) -> float:
-    """The largest log-ratio of one user's report between two counts, over all outputs; the law's mass is checked."""
-    reach = int(survey.plan.sensitivities[user])
-    if not reach:
-        return 0.0 if one == other else math.inf
-    noise = DiscreteLaplace(survey.loss, reach)
-    # Beyond the larger count the ratio of two discrete Laplace laws is constant: one more output shows the tail.
-    low, high = min(one, other), max(one, other)
-    losses = [
-        noise.rate * abs(abs(y - one) - abs(y - other)) for y in {low - 1, low, (low + high) // 2, high, high + 1}
-    ]
-    return float(max(losses))
+def loss_between(survey: NeighbourhoodSurvey, one: np.ndarray, other: np.ndarray) -> float:
+    """The largest log-ratio over all transcripts: each user's report reaches its own beyond both counts."""
+    moved, scales = np.abs(one - other), survey.plan.sensitivities
+    if moved[scales == 0].any():
+        return math.inf
+    return float(survey.loss) * float((moved / np.maximum(scales, 1)).sum())
 
 
 def largest_loss(survey: NeighbourhoodSurvey, view: PublicView, patterns: list[World], free: list[int]) -> float:
     """The largest loss over all worlds and all positions that may change."""
-    n = view.n
-    counts = {bits: owned_triangles(edges_of(n, bits), view, survey.plan) for bits in patterns}
-    worst = 0.0
-    for bits in patterns:
-        for place in free:
+    counts = {bits: owned_triangles(edges_of(view.n, bits), view, survey.plan) for bits in patterns}
+    return max(loss_between(survey, counts[b], counts[flipped(b, place)]) for b in patterns for place in free)
+
+
+def test_the_closed_form_is_that_of_the_enumerated_law() -> None:
+    """Every output within ±40 scales, with what lies outside known: on three nodes one user can own a triangle."""
+    view = private_view(3)
+    survey = neighbourhood_survey(view, 1, OwnerPlan("clipped", np.array([2, 2, 2]), np.ones(3, np.bool_)))
+    counts = {bits: owned_triangles(edges_of(3, bits), view, survey.plan) for bits in product((0, 1), repeat=3)}
+    assert sorted(c.sum() for c in counts.values()) == [0] * 7 + [1]
+    noise = DiscreteLaplace(survey.loss, int(survey.plan.sensitivities[0]))
+    window = range(-120, 122)
+    for bits, count in counts.items():
+        laws = [[noise.pmf(y - int(c), 40) for y in window] for c in count]
+        outside = Fraction(noise.cdf(-121 - 0, 40)) * 2
+        assert all(1 - outside - Fraction(1, 10**30) < sum(map(Fraction, law)) <= 1 for law in laws)
+        for place in range(3):
             other = counts[flipped(bits, place)]
-            worst = max(worst, sum(report_loss(survey, u, int(counts[bits][u]), int(other[u])) for u in range(n)))
-    return worst
-
-
-def test_the_law_of_a_report_sums_to_one_inside_its_window() -> None:
-    """Truncated at ±40 scales, what is outside is known: the closed form above is about the whole law."""
-    noise = DiscreteLaplace(Fraction(1), 3)
-    inside = sum(Fraction(noise.pmf(k, 40)) for k in range(-120, 121))
-    outside = 2 * Fraction(noise.cdf(-121, 40))
-    assert abs(inside + outside - 1) < Fraction(1, 10**35)
-    ratios = [abs(math.log(noise.pmf(y) / noise.pmf(y - 2))) for y in range(-120, 121)]
-    assert max(ratios) == pytest.approx(2 / 3)
-    assert ratios[0] == pytest.approx(2 / 3)
+            ratios = [
+                max(abs(math.log(p / noise.pmf(y - int(o), 40))) for y, p in zip(window, law, strict=True))
+                for law, o in zip(laws, other, strict=True)
+            ]
+            assert sum(ratios) == pytest.approx(loss_between(survey, count, other))
+            assert sum(ratios) <= EPSILON
 
 
 @pytest.mark.parametrize("guard", ["weighted", "clipped"])
@@ -122,7 +121,7 @@ def second_round(noise: tuple[int, int], with_edge: bool, delta: Fraction) -> fl
     plan = believed_plan(degree_survey(view, FIRST), degrees, np.ones(9, np.bool_), delta)
     survey = neighbourhood_survey(view, SECOND, plan)
     one, other = (owned_triangles(np.unique(edges, axis=0), view, plan) for edges in (without, joined))
-    return sum(report_loss(survey, u, int(one[u]), int(other[u])) for u in range(9))
+    return loss_between(survey, one, other)
 
 
 @pytest.mark.parametrize("with_edge", [False, True])
@@ -177,8 +176,13 @@ def test_noise_scaled_by_the_users_own_count_is_caught() -> None:
 
 
 def test_a_cap_counted_as_one_moved_edge_is_caught() -> None:
-    """The capped graph may lose two edges when it gains one: a third of the noise is not enough."""
-    view, worlds = private_view(5), list(product((0, 1), repeat=10))
-    plan = OwnerPlan("clipped", np.full(5, 2), np.ones(5, np.bool_))
-    survey = neighbourhood_survey(view, 1, plan)
-    assert 3 * largest_loss(survey, view, worlds, list(range(10))) > 1.5
+    """Two cliques of four: joining 8 and 9 makes both forget their friend of lowest rank, and two triangles each."""
+    view = private_view(10)
+    cliques = [(*three, top) for three, top in (((0, 1, 2), 8), ((3, 4, 5), 9))]
+    apart = sorted(pair for clique in cliques for pair in combinations(clique, 2))
+    survey = neighbourhood_survey(view, 1, OwnerPlan("clipped", np.full(10, 3), np.ones(10, np.bool_)))
+    worlds = (np.array(rows, np.int32) for rows in (apart, sorted([*apart, (8, 9)])))
+    one, other = (owned_triangles(edges, view, survey.plan) for edges in worlds)
+    assert np.abs(one - other).sum() == 4
+    assert loss_between(survey, one, other) == pytest.approx(2 / 3)
+    assert 3 * loss_between(survey, one, other) > 1, "at the scale of one edge's triangles the claim would be broken"

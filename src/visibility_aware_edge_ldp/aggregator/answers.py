@@ -42,6 +42,7 @@ class Certificate:
     per_list: Mapping[str, Guarantee[OneListEntry]] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
     also: tuple[Guarantee[Any], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
@@ -63,6 +64,7 @@ class Certificate:
             stayed = "the others are assumed to have stayed away whatever their bits"
             sentences.append(f"Response: {', '.join(lost)}; {stayed}.")
         sentences += [f"Assumes that {text}." for text in self.assumptions]
+        sentences += [f"Note: {text}." for text in self.notes]
         sentences += self._kept_back()
         sentences.append("Simulated: every client ran on this machine, which held the whole graph.")
         if self.simulated:
@@ -116,6 +118,7 @@ class Certificate:
             "positions": dict(self.classes),
             "response": dict(self.response),
             "assumptions": list(self.assumptions),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "simulation_not_private": self.simulated,
             "errors_not_for_release": list(self.not_for_release),
         }

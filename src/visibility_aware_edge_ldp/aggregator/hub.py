@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cached_property
 from math import comb, sqrt
 from statistics import NormalDist
 
@@ -44,6 +43,12 @@ class HubCollection:
         if self._reports.setdefault(report.hub, report) != report:
             raise ProtocolViolation("A second, different answer of a hub to the same survey; the first one stands.")
 
+    def snapshot(self) -> HubCollection:
+        """What has arrived so far; later reports do not change it."""
+        copy = HubCollection(self.survey, self.view)
+        copy._reports = dict(self._reports)
+        return copy
+
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for, named by what arrived."""
@@ -76,7 +81,7 @@ class HubCollection:
     def _bounds(self, number: str) -> Floats:
         return self.survey.floors(number)[self.present].astype(np.float64)
 
-    @cached_property
+    @property
     def loose_edges(self) -> float:
         """At most so many edges, but for one time in a thousand, at positions that no territory holds.  [HUBSUM.2]"""
         plan, noise = self.survey.plan, self.survey.loose_noise
@@ -107,13 +112,13 @@ def estimate(collection: HubCollection) -> Estimate:
     """The number of triangles, from the reporters that have answered.  [HUBSUM.1]"""
     if not collection.present:
         raise BadStatistic("No hub has answered yet, so nothing can be estimated.")
-    number = collection.survey.numbers[0]
-    value = public_triangles(collection.view) + collection.total(number)
-    most = float(comb(collection.view.n, 3))
+    taken, number = collection.snapshot(), collection.survey.numbers[0]
+    value = public_triangles(taken.view) + taken.total(number)
+    most = float(comb(taken.view.n, 3))
 
     def limits(level: float) -> Interval:
-        noise = collection.reach(number, level)
-        return value - noise, max(min(value + noise + collection.left_out(level), most), value - noise)
+        noise = taken.reach(number, level)
+        return value - noise, max(min(value + noise + taken.left_out(level), most), value + noise)
 
-    exact = collection.survey.kind != PLAIN and not collection.missing and not collection.uncovered
-    return Estimate("triangles", value, collection.variance(number), collection.releases, unbiased=exact, limits=limits)
+    exact = taken.survey.kind != PLAIN and not taken.missing and not taken.uncovered
+    return Estimate("triangles", value, taken.variance(number), taken.releases, unbiased=exact, limits=limits)

@@ -109,8 +109,17 @@ class TriangleCollection:
         digest = hashlib.sha256(b"".join(array.tobytes() for array in content)).hexdigest()
         return (*self.first.releases, replace(self.survey.releases[-1], transcript=digest))
 
+    @cached_property
+    def heard_scores(self) -> Scores:
+        """The score of every position that was heard, and 0 elsewhere; the first round is closed by it."""
+        self.close_first_round()
+        return self._scores(1.0)
+
     def scores(self, rate: float) -> Scores:
         """The score of every position, for a chance ``rate`` that its row was heard."""
+        return self.heard_scores if rate == 1 else self._scores(rate)
+
+    def _scores(self, rate: float) -> Scores:
         groups = [([self.view.edge_bits], [1.0])] if len(self.view.edges) else []
         for kind in NON_PUBLIC:
             held, ones = self.first.nested(kind)
@@ -122,15 +131,17 @@ class TriangleCollection:
 def triangles(collection: TriangleCollection) -> Estimate:
     """The triangle count, without bias, and its standard error.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection)
-    scores = collection.scores(response_rate(asked, first))
+    rate = response_rate(asked, first)
     sums = collection.totals[collection.answered] / 2.0**collection.survey.fineness
     value = _public_rows(collection, collection.scores(first / asked if asked else 1.0), triangle_pulls)
     if not asked:
         return Estimate("triangles", value, 0.0, collection.releases)
     value += asked / second * float(sums.sum())
-    noise = _second_noise(collection, float(np.abs(scores.values).max()))
-    variance = (asked / second) ** 2 * noise + _first_noise(scores, value)
-    variance += absence_variance(sums, noise, asked, first, second)
+    noise = _second_noise(collection, float(np.abs(collection.scores(rate).values).max()))
+    # Each answer stands for those who stayed away, too: as a first vertex, and as the holder of the far side.
+    kept = first / asked
+    answers = _first_noise(collection.heard_scores, value * kept**1.5) / (kept * rate) ** 2
+    variance = (asked / second) ** 2 * noise + answers + absence_variance(sums, noise, asked, first, second)
     return Estimate("triangles", value, variance, collection.releases)
 
 
@@ -172,12 +183,13 @@ def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Pulls) -
 def _second_noise(collection: TriangleCollection, largest: float) -> float:
     """The variance of all second-round noise together, from the noisy reaches, without bias.  [TRIANGLE.4]"""
     survey, noise = collection.survey, collection.survey.total_noise
-    pace = 1 / float(noise.beta)
+    pace, more = 1 / float(noise.beta), 2 / (largest * 2.0**survey.fineness)
     factor = (largest * noise.standard_deviation(1)) ** 2
 
     def squared_bound(reach: Integers | float) -> Floats:
         middle = reach + 0.5
-        return np.where(middle >= pace, middle, pace * np.exp(np.minimum(middle / pace, 1.0) - 1)) ** 2
+        smooth = np.where(middle >= pace, middle, pace * np.exp(np.minimum(middle / pace, 1.0) - 1))
+        return np.square(smooth + more)
 
     reaches = collection.reaches[collection.answered]
     measured = float(survey.reach_noise.unbiased(squared_bound, reaches).sum())

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.client.two_hop import TwoHop as TwoHop
+
 
 @dataclass(frozen=True)
 class PositionBits:

@@ -49,9 +49,7 @@ class CuratorQuery:
         if self.noise not in NOISES:
             raise BadPrivacyParameter(f"{self.noise!r} is not a noise; use {', '.join(NOISES)}.")
         if self.noise == "laplace" and self.statistic not in CONSTANT and not self.delta:
-            raise BadPrivacyParameter(
-                "Laplace noise on a smooth bound needs a delta above 0; for delta = 0 use power."
-            )
+            raise BadPrivacyParameter("Laplace noise on a smooth bound needs a delta above 0; for delta = 0 use power.")
         if not self.has_constant_sensitivity:
             _ = self.multipliers.steps  # refuses what smooth bounds cannot count
 

@@ -104,6 +104,11 @@ class HubPlan:
         return hashlib.sha256(head + self.marks.astype(">i8").tobytes()).hexdigest()
 
 
+def has_hubs(view: PublicView) -> bool:
+    """Whether anybody's whole friend list is public, and holds somebody who hides something."""
+    return bool(choose_hubs(view, np.any(users_with(view, NON_PUBLIC), axis=0), 1))
+
+
 def hub_plan(view: PublicView, hubs: Sequence[int] | None = None, keep: int = KEEP) -> HubPlan:
     """The plan for these reporters; by default for public nodes that together hold as many nodes as they can."""
     hiding: Bits = np.any(users_with(view, NON_PUBLIC), axis=0)

@@ -156,7 +156,7 @@ def noises_of(first: DegreeSurvey) -> tuple[DiscreteLaplace, ...]:
 def believed_margin(first: DegreeSurvey, delta: Fraction) -> int:
     """The least m such that two degrees both have a noise below −m with probability at most delta.  [OWNER.2]"""
     noises = noises_of(first)
-    return max(0, smallest(lambda m: float(tails(noises, max(m, 0) + 1)) ** 2 <= float(delta))) if noises else 0
+    return smallest(lambda m: m >= 0 and float(tails(noises, m + 1)) ** 2 <= float(delta)) if noises else 0
 
 
 def tails(noises: tuple[DiscreteLaplace, ...], t: npt.ArrayLike) -> Floats:

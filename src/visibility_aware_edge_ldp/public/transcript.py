@@ -50,8 +50,7 @@ def refuse_part_rows(report: PositionReport, view: PublicView) -> None:
     start, stop = report.start, report.start + report.count
     if not report.count or stop > view.positions:
         return  # the last user's row is empty; what does not exist is refused by the collection
-    users = range(row_of(view.n, start), row_of(view.n, stop - 1) + 2)
-    starts = np.array([row_start(view.n, u) for u in users]) - start
+    starts = _row_starts(view.n, row_of(view.n, start), row_of(view.n, stop - 1) + 2) - start
     hidden = np.unpackbits(~view.class_bits[Visibility.PUBLIC][start >> 3 : (stop + 7) >> 3], bitorder="little")
     asked, answered = (
         np.add.reduceat(bits, np.maximum(starts[:-1], 0), dtype=np.int64)
@@ -75,10 +74,16 @@ def any_in_rows(octets: Octets, n: int) -> Bits:
     """For each user, whether any position of its row has its bit set; the last user's row is empty."""
     found = np.zeros(n, dtype=np.bool_)
     if n > 1:
-        starts = np.array([row_start(n, u) for u in range(n - 1)])
+        starts = _row_starts(n, 0, n - 1)
         bits = np.unpackbits(octets, bitorder="little", count=row_start(n, n - 1))
         found[:-1] = np.bitwise_or.reduceat(bits, starts).view(np.bool_)
     return found
+
+
+def _row_starts(n: int, first: int, last: int) -> npt.NDArray[np.int64]:
+    """Where the rows of the users from ``first`` to before ``last`` begin."""
+    users = np.arange(first, last, dtype=np.int64)
+    return users * (2 * n - users - 1) // 2
 
 
 def _cut(octets: Octets, view: PublicView) -> Octets:

@@ -110,9 +110,7 @@ def by_whole_degrees(
 ) -> Answers:
     """The degree histogram from users who hide their whole degree, by Hadamard response."""
     if tuple(statistics) != ("degree_histogram",):
-        raise BadInput(
-            "Users who hide their whole degree answer degree_histogram alone; ask for nothing else."
-        )
+        raise BadInput("Users who hide their whole degree answer degree_histogram alone; ask for nothing else.")
     survey = histogram_survey(world.public, epsilon)
     collection = collect_histogram(world, survey, seed, dropout)
     certificate = Certificate(

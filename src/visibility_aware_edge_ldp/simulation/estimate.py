@@ -9,16 +9,22 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, meant
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_share
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES
-from visibility_aware_edge_ldp.simulation import by_curator, by_position, by_user
+from visibility_aware_edge_ldp.simulation import by_curator, by_neighbourhood, by_position, by_user
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, tail_start
 
 TRUST_WORDS = {
     "position": by_position.TRUST_WORDS,
     "user": by_user.TRUST_WORDS,
+    "neighbourhood": by_neighbourhood.TRUST_WORDS,
     "curator": by_curator.TRUST_WORDS,
 }
-DEFAULTS = {"position": DEFAULT, "user": by_user.DEFAULT, "curator": QUERIES}
+DEFAULTS = {
+    "position": DEFAULT,
+    "user": by_user.DEFAULT,
+    "neighbourhood": by_neighbourhood.DEFAULT,
+    "curator": QUERIES,
+}
 
 
 def estimate(
@@ -32,6 +38,7 @@ def estimate(
     dropout: float = 0.0,
     estimator: str = "unbiased",
     hide: str = "edge",
+    reporters: str = "auto",
     seed: int | str | None = None,
 ) -> Answers:
     """Let everybody answer once, and estimate all statistics from the answers.
@@ -51,8 +58,8 @@ def estimate(
     rounds
         Position model: 1, or 2 as in the source documents (one is better).
     delta
-        Curator: 0 for pure noise, above 0 for Laplace noise on smooth bounds. The other models are
-        pure and leave it unspent.
+        Curator: 0 for pure noise, above 0 for Laplace noise on smooth bounds. Users of the neighbourhood model:
+        above 0 for bounds that are believed, which is more accurate. The others leave it unspent.
     dropout
         The share of positions (or users) that never take part.
     estimator
@@ -60,6 +67,9 @@ def estimate(
     hide
         User model: "edge", or "degree" for a degree histogram from users who hide their whole degree. Epsilon is
         then the loss per degree.
+    reporters
+        Neighbourhood model: "hubs" (public nodes), "plain hubs", "users", "cap:50" for document 004's hard cap, or
+        "auto": hubs where the policy has some.
     seed
         Makes the run repeatable, and therefore not private.
 
@@ -75,6 +85,8 @@ def estimate(
         raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
     if hide not in ("edge", "degree") or (hide == "degree" and trust != "user"):
         raise BadInput(f"hide is 'edge', or in the user model 'degree'; got {hide!r} in the {trust} model.")
+    if reporters != "auto" and trust != "neighbourhood":
+        raise BadInput(f"Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.")
     if trust == "position":
         return by_position.by_position(
             world, epsilon, wanted, rounds=rounds, dropout=dropout, estimator=estimator, seed=seed
@@ -84,6 +96,8 @@ def estimate(
     if trust == "user":
         ask = by_user.by_whole_degrees if hide == "degree" else by_user.by_user
         return ask(world, epsilon, wanted, dropout, seed)
+    if trust == "neighbourhood":
+        return by_neighbourhood.by_neighbourhood(world, epsilon, wanted, delta, reporters, dropout, seed)
     if dropout:
         raise BadInput("A curator holds everything and cannot drop out; leave dropout out.")
     return by_curator.by_curator(world, epsilon, delta, wanted, seed)

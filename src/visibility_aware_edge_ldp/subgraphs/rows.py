@@ -74,10 +74,15 @@ def over_rows(
         lists = _as_bits(*inside, scores.n)
         return work(RowBlock(start + first, lists, (pulls or triangle_pulls)(scores, start + first, *inside, lists)))
 
-    if len(firsts) == 1:
-        return [one(0)]  # a single user, or a few: threads would take longer to start than the work
-    with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, len(firsts)))) as pool:
-        return list(pool.map(one, firsts))
+    return _on_all_cores(one, firsts)
+
+
+def _on_all_cores(work: Callable[[int], Result], starts: range) -> list[Result]:
+    """One result a block; a single user, or a few, are done before a thread would have started."""
+    if len(starts) <= 2:
+        return [work(start) for start in starts]
+    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(starts))) as pool:
+        return list(pool.map(work, starts))
 
 
 def _as_bits(offsets: Integers, members: Members, n: int) -> Bits:
@@ -106,8 +111,7 @@ def first_vertex_noise(scores: Scores) -> float:
     before = earlier_only(scores)
     starts = range(0, scores.n, BLOCK // 2)
     choice.shared_counts()
-    with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, len(starts)))) as pool:
-        return float(np.sum(list(pool.map(lambda start: _noise_of(scores, before, start), starts))))
+    return float(np.sum(_on_all_cores(lambda start: _noise_of(scores, before, start), starts)))
 
 
 def _noise_of(scores: Scores, before: Words, start: int) -> float:

@@ -1,0 +1,266 @@
+"""Folds of NEIGHBOURHOOD reports, their codecs, the plans, and what the estimates say.  [OWNED.1-4, HUBSUM.1-3]"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.aggregator import hub as hubs
+from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
+from visibility_aware_edge_ldp.aggregator.hub import HubCollection
+from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
+from visibility_aware_edge_ldp.aggregator.noise_sum import reach
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public import owner_plan
+from visibility_aware_edge_ldp.public.degree_survey import degree_survey
+from visibility_aware_edge_ldp.public.hub_plan import hub_plan
+from visibility_aware_edge_ldp.public.hub_report import HubReport, decode_hub, encode_hub
+from visibility_aware_edge_ldp.public.hub_survey import hub_survey
+from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport, decode_owned, encode_owned
+from visibility_aware_edge_ldp.public.neighbourhood_survey import neighbourhood_survey
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees
+from visibility_aware_edge_ldp.truth.statistics import exact
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+N = 30
+GRAPH = erdos_renyi(N, 160, seed=4)
+WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
+CLIPPED = neighbourhood_survey(WORLD.public, 1, owner_plan.clipped_plan(N, 8))
+
+
+def owned(values: list[int], start: int = 0, survey: str = CLIPPED.identity) -> NeighbourhoodReport:
+    return NeighbourhoodReport(survey, start, np.ones(len(values), bool), np.array(values, np.int64))
+
+
+def test_owned_reports_survive_the_wire_and_nothing_else_does() -> None:
+    report = NeighbourhoodReport(CLIPPED.identity, 3, np.array([True, False, True]), np.array([5, 0, -(2**62)]))
+    data = encode_owned(report)
+    back = decode_owned(data)
+    assert (back.survey, back.start, back.digest) == (report.survey, 3, report.digest)
+    assert back.answered.tolist() == [True, False, True]
+    assert back.values.tolist() == [5, 0, -(2**62)]
+    spare = bytearray(data)
+    spare[53] |= 0x80  # a bit after the last user
+    for broken in (data[:-1], data + b"\0", b"XXXX" + data[4:], data[:20], bytes(spare)):
+        with pytest.raises(ProtocolViolation):
+            decode_owned(broken)
+    with pytest.raises(ProtocolViolation, match="did not answer"):
+        NeighbourhoodReport(CLIPPED.identity, 0, np.array([False]), np.array([1]))
+    with pytest.raises(ProtocolViolation, match="2\\^62"):
+        NeighbourhoodReport(CLIPPED.identity, 0, np.array([True]), np.array([2**62 + 1]))
+    with pytest.raises(ProtocolViolation, match="one answer bit"):
+        NeighbourhoodReport(CLIPPED.identity, -1, np.array([True]), np.array([1]))
+
+
+def test_a_fold_takes_each_user_once() -> None:
+    collection = NeighbourhoodCollection(CLIPPED, WORLD.public)
+    with pytest.raises(BadStatistic, match="No user"):
+        owners.estimate(collection)
+    collection.absorb(owned([1, 2, 3]))
+    before = collection.releases
+    collection.absorb(owned([1, 2, 3]))
+    assert collection.releases == before
+    with pytest.raises(ProtocolViolation, match="second, different"):
+        collection.absorb(owned([9], start=2))
+    with pytest.raises(ProtocolViolation, match="another survey"):
+        collection.absorb(owned([1], 5, "ab" * 32))
+    with pytest.raises(ProtocolViolation, match="beyond"):
+        collection.absorb(owned([1, 1], N - 1))
+    collection.absorb(owned([4], start=3))
+    assert collection.releases != before
+    assert collection.response_rate == pytest.approx(4 / N)
+    other = VisibilityAwareGraph(GRAPH, VisibilityPolicy("0.5"))
+    with pytest.raises(ProtocolViolation, match="another roster"):
+        NeighbourhoodCollection(CLIPPED, other.public)
+
+
+def test_few_answers_stand_for_all_and_the_spread_says_so() -> None:
+    collection = NeighbourhoodCollection(CLIPPED, WORLD.public)
+    collection.absorb(owned([-10, 210]))
+    found = owners.estimate(collection)
+    assert found.value == pytest.approx(100 * N)
+    noise = DiscreteLaplace(Fraction(1), 21).variance
+    assert found.variance == pytest.approx((N / 2) ** 2 * 2 * noise + N * (N - 2) / 2 * (24200 - noise))
+    assert found.interval(0.01)[1] == comb(N, 3), "nobody said how much the cap loses"
+
+
+def test_what_a_cap_loses_is_bounded_from_noisy_degrees() -> None:
+    degrees = collect_degrees(WORLD, degree_survey(WORLD.public, 4), seed=1)
+    tight, loose = owners.capped_plan(degrees, 5), owners.capped_plan(degrees, N - 1)
+    pairs = sum(max(comb(int(d), 2) - comb(5, 2), 0) for d in GRAPH.degrees)
+    assert tight.lost == pytest.approx(pairs, rel=0.25)
+    assert tight.lost > pairs
+    assert loose.lost < 0.1 * tight.lost
+    survey = neighbourhood_survey(WORLD.public, 1, tight)
+    collection = NeighbourhoodCollection(survey, WORLD.public)
+    collection.absorb(owned([0] * N, survey=survey.identity))
+    found = owners.estimate(collection, degrees)
+    low, high = found.interval(0.95)
+    assert high + low - 2 * found.value == pytest.approx(tight.lost)
+    assert not found.unbiased
+    assert {release.survey for release in found.releases} == {survey.identity, degrees.survey.identity}
+
+
+def test_tails_of_the_noise_in_a_degree_are_those_of_its_law() -> None:
+    """One and two noises against sums over the laws themselves."""
+    one, two = DiscreteLaplace(Fraction(1, 2)), DiscreteLaplace(Fraction(1))
+    reach_ = range(-200, 201)
+    for noises in ((one,), (one, two), (two, two)):
+        laws = [{k: noise.probability(k) for k in reach_} for noise in noises]
+        law = laws[0]
+        if len(noises) == 2:
+            law = dict.fromkeys(range(-400, 401), 0.0)
+            for k, p in laws[0].items():
+                for j, q in laws[1].items():
+                    law[k + j] += p * q
+        for t in (1, 2, 5, 20):
+            tail = sum(p for k, p in law.items() if k <= -t)
+            assert float(owner_plan.tails(noises, t)) == pytest.approx(tail, rel=1e-5)
+            assert float(owner_plan.tails(noises, t)) >= tail * (1 - 1e-9)
+        over = sum(p * max(-k - 7, 0) for k, p in law.items())
+        assert owner_plan.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
+    assert owner_plan.overshoots((), np.array([0, 3])).tolist() == [0, 0]
+
+
+def test_a_believed_margin_is_the_least_that_delta_allows() -> None:
+    first = degree_survey(WORLD.public, 1)
+    noises = owner_plan.noises_of(first)
+    for delta in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 3)):
+        margin = owner_plan.believed_margin(first, delta)
+        assert float(owner_plan.tails(noises, margin + 1)) ** 2 <= delta
+        assert margin == 0 or float(owner_plan.tails(noises, margin)) ** 2 > delta
+
+
+def test_those_without_a_bound_rank_last_and_plans_have_limits() -> None:
+    degrees = collect_degrees(WORLD, degree_survey(WORLD.public, 4), seed=2, dropout=0.4)
+    plan = owners.bought_plan(degrees, 1)
+    absent = ~plan.heard
+    assert 0 < absent.sum() < N
+    assert plan.ranks[absent].max() < plan.ranks[~absent].min()
+    with pytest.raises(BadInput, match="delta = 0"):
+        owners.bought_plan(degrees, 1, "1e-6")
+    with pytest.raises(TooLarge):
+        owner_plan.clipped_plan(owner_plan.MOST_USERS + 1, 5)
+    with pytest.raises(BadInput, match="at least 2"):
+        owner_plan.clipped_plan(N, 1)
+    with pytest.raises(BadInput, match="guard"):
+        owner_plan.OwnerPlan("hoped for", plan.bounds, plan.heard)
+    with pytest.raises(BadInput, match="roster"):
+        neighbourhood_survey(WORLD.public, 1, owner_plan.clipped_plan(N + 1, 5))
+
+
+HUB_WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.from_profiles({0: "public", 1: "public"}, rule="any"))
+
+
+def test_hub_reports_survive_the_wire_and_nothing_else_does() -> None:
+    report = HubReport("cd" * 32, 1, (12, -(2**62)), -3)
+    data = encode_hub(report)
+    assert decode_hub(data) == report
+    for broken in (data[:-1], data + b"\0", b"XXXX" + data[4:], data[:10]):
+        with pytest.raises(ProtocolViolation):
+            decode_hub(broken)
+    with pytest.raises(ProtocolViolation, match="2\\^62"):
+        HubReport("cd" * 32, 0, (2**62 + 1,))
+    with pytest.raises(ProtocolViolation, match="reporter"):
+        HubReport("cd" * 32, 0, ())
+
+
+def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
+    survey = hub_survey(HUB_WORLD.public, 1, "shared", hub_plan(HUB_WORLD.public, (0, 1)))
+    collection = HubCollection(survey, HUB_WORLD.public)
+    with pytest.raises(BadStatistic, match="No hub"):
+        hubs.estimate(collection)
+    first = HubReport(survey.identity, 0, (50,), 2)
+    collection.absorb(first)
+    collection.absorb(first)
+    assert collection.missing == (1,)
+    public = owners.public_triangles(HUB_WORLD.public)
+    partial = hubs.estimate(collection)
+    assert partial.value == public + 50
+    assert partial.interval(0.95)[1] == comb(N, 3)
+    assert not partial.unbiased
+    with pytest.raises(ProtocolViolation, match="second, different"):
+        collection.absorb(replace(first, values=(51,)))
+    with pytest.raises(ProtocolViolation, match="there is no"):
+        collection.absorb(replace(first, hub=2))
+    with pytest.raises(ProtocolViolation, match="another survey"):
+        collection.absorb(replace(first, survey="ab" * 32))
+    with pytest.raises(ProtocolViolation, match="another survey"):
+        collection.absorb(replace(first, hub=1, values=(1, 2)))
+    collection.absorb(replace(first, hub=1, values=(4,), loose=-1))
+    complete = hubs.estimate(collection)
+    assert complete.value == public + 54
+    assert collection.missing == ()
+    assert complete.interval(0.95)[1] < partial.interval(0.95)[1]
+    with pytest.raises(ProtocolViolation, match="another roster"):
+        HubCollection(survey, WORLD.public)
+
+
+def test_public_triangles_are_counted_exactly() -> None:
+    everything = VisibilityAwareGraph(GRAPH, VisibilityPolicy(1))
+    assert owners.public_triangles(everything.public) == exact(GRAPH, "triangles")
+    assert owners.public_triangles(WORLD.public) == 0
+
+
+def uncovered(world: VisibilityAwareGraph, nodes: tuple[int, ...], keep: int) -> tuple[int, float, HubCollection]:
+    """Triangles that no territory covers, counted from the truth, and the bound with all noises at 0."""
+    plan = hub_plan(world.public, nodes, keep)
+    survey = hub_survey(world.public, 1, "shared", plan)
+    collection = HubCollection(survey, world.public)
+    edges = world.graph.edges
+    hidden = world.public.classes.of(*edges.T) != Visibility.PUBLIC
+    apart = (plan.marks[edges[:, 0]] & plan.marks[edges[:, 1]]) == 0
+    seen = hidden & apart & ((plan.marks[edges[:, 0]] | plan.marks[edges[:, 1]]) > 0)
+    for place in range(len(nodes)):
+        collection.absorb(HubReport(survey.identity, place, (0,), int(seen.sum()) if place == 0 else 0))
+    held = {frozenset(e) for e in edges[hidden & ~apart].tolist()}
+    loose = {frozenset(e) for e in edges[hidden & apart].tolist()}
+    joined = {frozenset(e) for e in edges.tolist()}
+    missed = 0
+    for a in range(N):
+        for b in range(a):
+            for c in range(b):
+                sides = [frozenset(s) for s in ((a, b), (a, c), (b, c))]
+                if all(s in joined for s in sides) and not any(s in held for s in sides):
+                    missed += any(s in loose for s in sides)
+    return missed, collection.uncovered, collection
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+@pytest.mark.parametrize("nodes", [(0,), (0, 1), (0, 1, 2)])
+def test_what_no_hub_covers_is_within_its_bound(nodes: tuple[int, ...], keep: int) -> None:
+    """Four public nodes, of which some report; some further positions are public too."""
+    policy = VisibilityPolicy.from_profiles(dict.fromkeys(range(4), "public"), rule="any") | VisibilityPolicy("0.1")
+    missed, bound, _ = uncovered(VisibilityAwareGraph(GRAPH, policy), nodes, keep)
+    assert 0 < missed <= bound
+
+
+def test_nothing_is_uncovered_where_one_list_holds_everybody() -> None:
+    star = np.array([[0, v] for v in range(1, N)], np.int32)
+    edges = np.unique(np.concatenate([star, GRAPH.edges[GRAPH.edges[:, 0] > 0]]), axis=0)
+    world = VisibilityAwareGraph(edges.tolist(), VisibilityPolicy.from_profiles({0: "public"}, rule="any"))
+    missed, bound, collection = uncovered(world, (0,), 1)
+    assert missed == bound == 0
+    assert collection.survey.loose_noise is None
+    assert hubs.estimate(collection).unbiased
+
+
+def test_the_reach_of_a_sum_is_that_of_simulated_sums() -> None:
+    noise = SmoothPower(Fraction(1), Fraction(1, 8))
+    bounds = np.array([500.0, 300.0, 300.0, 100.0])
+    coins = keyed_coins(seeded_key(9))
+    drawn = sum(noise.sample_each(np.full(40000, bound), coins).astype(float) for bound in bounds)
+    for level in (0.5, 0.9, 0.95, 0.99):
+        assert np.mean(np.abs(drawn) <= reach(noise, bounds, level)) == pytest.approx(level, abs=0.006)
+    alone = noise.interval(500, 0.95)[1]
+    assert reach(noise, np.array([500.0]), 0.95) == pytest.approx(alone, rel=0.01)
+    assert reach(noise, np.array([0.0]), 0.95) == 0.0
