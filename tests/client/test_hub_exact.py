@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ SETTINGS = {
 
 def setting(name: str) -> tuple[PublicView, tuple[int, ...], list[tuple[int, int]]]:
     publics, n, edges, hubs = SETTINGS[name]
-    policy = VisibilityPolicy.from_profiles({h: "public" for h in range(publics)}, rule="any")
+    policy = VisibilityPolicy.from_profiles(dict.fromkeys(range(publics), "public"), rule="any")
     private = list(combinations(range(publics, n), 2))
     return PublicView(range(n), policy, np.array(sorted(edges), np.int32)), hubs, private
 
@@ -72,7 +72,7 @@ def log_law(noise: SmoothPower, bound: int, reach: int = 400) -> np.ndarray:
     """The logarithm of the probability of each output from −reach to reach around a count of 0."""
     law = noise.law(bound)
     below = [law.cdf(k, 40) for k in range(-reach - 1, 1)]
-    left = np.array([float((high - low).ln()) for low, high in zip(below[:-1], below[1:], strict=True)])
+    left = np.array([float((high - low).ln()) for low, high in pairwise(below)])
     return np.concatenate([left, left[-2::-1]])
 
 
@@ -132,7 +132,7 @@ def test_friend_visible_positions_lose_no_more_than_private_ones() -> None:
     """Three classes: hubs' positions are public, two others friend-visible; all losses stay at the strictest."""
     publics, n, edges, hubs = SETTINGS["two hubs sharing two"]
     open_ones = VisibilityPolicy.from_positions([], [(2, 3), (4, 5)])
-    policy = VisibilityPolicy.from_profiles({h: "public" for h in range(publics)}, rule="any") | open_ones
+    policy = VisibilityPolicy.from_profiles(dict.fromkeys(range(publics), "public"), rule="any") | open_ones
     view = PublicView(range(n), policy, np.array(sorted(edges), np.int32))
     survey = hub_survey(view, EPSILON, "shared", hub_plan(view, hubs, 3))
     assert survey.price[Visibility.FRIEND_VISIBLE] == survey.price[Visibility.PRIVATE]

@@ -135,7 +135,7 @@ def test_both_rounds_with_believed_bounds_fail_with_at_most_delta(with_edge: boo
         if second_round(pair, with_edge, delta) > float(SECOND) * (1 + 1e-12):
             failed += math.prod(Fraction(noise.pmf(k)) for k in pair)
     outside = 1 - (1 - 2 * Fraction(noise.cdf(-reach - 1))) ** 2
-    assert 0 < failed
+    assert failed > 0
     assert failed + outside <= delta, "noises outside the window count as failures"
 
 
@@ -146,7 +146,7 @@ def test_believing_bounds_without_a_delta_is_caught() -> None:
 
 
 def test_every_triangle_counted_by_all_three_is_caught() -> None:
-    """Document 004: T_u counts all triangles at u; at the scale of one owner the loss is up to three times the claim."""
+    """Document 004: T_u counts all triangles at u. At the scale of one owner that loses three times the claim."""
     view = private_view(5)
     plan = OwnerPlan("clipped", np.full(5, 4), np.ones(5, np.bool_))
     survey = neighbourhood_survey(view, 1, plan)
@@ -158,7 +158,7 @@ def test_every_triangle_counted_by_all_three_is_caught() -> None:
         return [int(row) // 2 for row in np.diag(matrix @ matrix @ matrix)]
 
     full, less = (1,) * 10, (0, *(1,) * 9)
-    # One owner and an uncapped graph would need a scale of c = 3; the same noise on all three counts is three times short.
+    # c = 3: with one owner for each triangle this scale is right, with three it is three times short.
     scale = survey.loss / 3
     loss = sum(float(scale) * abs(a - b) for a, b in zip(counts(full), counts(less), strict=True))
     assert loss == pytest.approx(3.0)

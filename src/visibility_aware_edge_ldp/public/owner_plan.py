@@ -30,7 +30,7 @@ _ROUNDED_UP = 1 + 1e-9
 # With more users the rounding of weights would show.  [OWNER.3]
 MOST_USERS = 1 << 19
 # Margins above noisy degrees that are tried.
-_MARGINS = 100
+_MARGINS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def _padded(wanted: Ints, heard: Bits) -> Ints:
 def _tried(first: DegreeSurvey) -> Ints:
     """Margins worth trying: up to where hardly anybody's degree is above its bound."""
     noises = noises_of(first)
-    most = 20 / min(float(noise.rate) for noise in noises) if noises else 0
+    most = 12 / min(float(noise.rate) for noise in noises) if noises else 0
     return np.unique(np.linspace(0, most, _MARGINS).astype(np.int64))
 
 

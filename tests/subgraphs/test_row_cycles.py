@@ -1,0 +1,55 @@
+"""4-cycles over rows: each is counted once, whatever the numbering of its vertices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.kernels.bitset import pack_rows
+from visibility_aware_edge_ldp.subgraphs import sparse
+from visibility_aware_edge_ldp.subgraphs.row_cycles import cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.rows import later, over_rows
+from visibility_aware_edge_ldp.subgraphs.scores import Scores
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.readers import read_graph
+
+
+def random_graph(n: int, share: float, seed: int) -> tuple[Graph, np.ndarray]:
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+    edges = np.argwhere(upper)
+    return read_graph(edges, nodes=range(n)), upper | upper.T
+
+
+def bits_as_scores(joined: np.ndarray) -> Scores:
+    n = len(joined)
+    return Scores(n, pack_rows(joined, n)[None], np.ones(1), np.ones((1, 1), dtype=np.bool_))
+
+
+def lists_of(joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.concatenate([[0], np.cumsum(joined.sum(axis=1))])
+    return later(0, offsets, np.nonzero(joined)[1].astype(np.int32))
+
+
+@pytest.mark.parametrize(("n", "share", "seed"), [(4, 1.0, 0), (9, 0.6, 1), (40, 0.3, 2), (150, 0.1, 3)])
+def test_true_bits_give_every_4_cycle_once(n: int, share: float, seed: int) -> None:
+    graph, joined = random_graph(n, share, seed)
+    scores = bits_as_scores(joined)
+    totals = over_rows(scores, 0, *lists_of(joined), lambda block: block.totals, cycle_pulls(path_scores(scores)))
+    assert np.concatenate(totals).sum() == sparse.four_cycles(graph)
+
+
+def test_a_pull_is_what_one_friend_more_or_less_changes() -> None:
+    _, joined = random_graph(12, 0.5, 4)
+    scores = bits_as_scores(joined)
+    pulls = cycle_pulls(path_scores(scores))
+
+    def total(friends: list[int]) -> tuple[float, np.ndarray]:
+        offsets, members = np.array([0, len(friends)]), np.array(friends, dtype=np.int32)
+        (block,) = over_rows(scores, 2, offsets, members, lambda block: block, pulls)
+        return float(block.totals[0]), block.pulls[0]
+
+    with_friend, without = total([4, 6, 9, 11]), total([4, 6, 11])
+    assert with_friend[0] - without[0] == pytest.approx(with_friend[1][9])
+    assert with_friend[1][9] == pytest.approx(without[1][9])
+    changes = np.abs(with_friend[1] - without[1])[3:]
+    assert changes.max() <= largest_path(path_scores(scores), scores)
