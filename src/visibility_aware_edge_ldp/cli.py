@@ -67,9 +67,7 @@ def estimate(
     epsilon: Annotated[
         str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
     ] = "1",
-    delta: Annotated[
-        str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")
-    ] = "0",
+    delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
     statistics: StatisticsOption = None,

@@ -182,6 +182,9 @@ def test_another_policy_another_node_or_other_territories_are_refused() -> None:
     forged = HubPlan(honest.hubs, honest.keep, honest.marks & 1, honest.hiding)
     with pytest.raises(ProtocolViolation, match="territories"):
         hub().answer(hub_survey(world_of("hubs").public, 1, "shared", forged), no_coins)
+    fewer = HubPlan(honest.hubs, honest.keep, honest.marks, honest.hiding & (np.arange(honest.hiding.size) % 2 == 0))
+    with pytest.raises(ProtocolViolation, match="territories"):
+        hub().answer(hub_survey(world_of("hubs").public, 1, "shared", fewer), no_coins)
     with pytest.raises(BadInput, match="sharing"):
         hub_survey(world_of("hubs").public, 1, "secret")
 

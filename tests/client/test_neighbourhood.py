@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -179,3 +180,20 @@ def test_views_and_plans_that_cannot_be_right_are_refused() -> None:
         OwnerPlan("believed", np.full(N, 3), ALL)
     with pytest.raises(BadInput, match="did not report"):
         believed_plan(degree_survey(VIEW, 1), GRAPH.degrees, ~ALL, Fraction(1, 100))
+
+
+@pytest.mark.parametrize("guard", ["weighted", "clipped"])
+def test_noise_that_is_cut_does_not_show_what_it_was_added_to(guard: str) -> None:
+    """With a tiny epsilon every draw lies beyond 64 bits: what is sent must not depend on the counts."""
+    survey = neighbourhood_survey(VIEW, Fraction(1, 10**30), plan(guard))
+    purse = Purse(dict.fromkeys((Visibility.PRIVATE, Visibility.FRIEND_VISIBLE), Fraction(1)))
+    report = users(purse).owned(survey, keyed_coins(seeded_key(3)))
+    noisy = survey.plan.sensitivities > 0
+    assert set(np.abs(report.values[noisy]).tolist()) == {1 << 61}
+
+
+def test_a_survey_about_fewer_users_is_refused() -> None:
+    smaller = OwnerPlan("weighted", np.ones(3, np.int64), np.ones(3, np.bool_))
+    survey = replace(neighbourhood_survey(VIEW, 1, plan("weighted")), nodes=3, plan=smaller)
+    with pytest.raises(ProtocolViolation, match="users"):
+        users().owned(survey, secure_coins())

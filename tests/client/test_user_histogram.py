@@ -13,7 +13,7 @@ import pytest
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.privacy.composition import Bill
@@ -135,3 +135,12 @@ def test_bins_that_do_not_fit_are_refused(edges: tuple[int, ...]) -> None:
 def test_every_field_is_in_the_identity() -> None:
     others = [histogram_survey(VIEW, 2, SURVEY.edges), histogram_survey(VIEW, 1, (0, 1, 4)), histogram_survey(VIEW, 1)]
     assert len({survey.identity for survey in (SURVEY, *others)}) == 3  # the growing bins of four users are SURVEY's
+
+
+def test_a_survey_about_fewer_users_is_refused() -> None:
+    """A degree beyond its bins would have no row of its own, and give itself away."""
+    survey = HistogramSurvey(VIEW.roster_digest, 3, VIEW.policy.digest, Fraction(1), (0, 3))
+    with pytest.raises(ProtocolViolation, match="3 users"):
+        holders(0, (1, 2, 3)).bins(survey, no_coins)
+    with pytest.raises(BadPrivacyParameter, match="numbered"):
+        survey.mechanism.randomize(np.array([1]), no_coins)

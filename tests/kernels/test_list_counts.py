@@ -24,12 +24,13 @@ def plain_counts(whole: np.ndarray, offsets: np.ndarray, members: np.ndarray) ->
     return np.stack([whole[members[a:b]].sum(axis=0) for a, b in pairwise(offsets)])
 
 
-def kernel(name: str) -> Callable[..., np.ndarray]:
-    if name == "plain":
-        return bitset.list_counts
-    module = pytest.importorskip("visibility_aware_edge_ldp.kernels.compiled", reason="numba is not installed")
-    counts: Callable[..., np.ndarray] = module.list_counts
-    return counts
+def kernel(name: str, what: str) -> Callable[..., np.ndarray]:
+    if name == "compiled":
+        pytest.importorskip("numba", reason="numba is not installed")
+        from visibility_aware_edge_ldp.kernels import compiled
+
+        return getattr(compiled, what)  # type: ignore[no-any-return]
+    return getattr(bitset, what)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
@@ -38,12 +39,22 @@ def test_list_counts_are_sums_of_rows(n: int, name: str) -> None:
     upper = np.triu(np.random.default_rng(n).random((n, n)) < 0.4, 1)
     whole = upper | upper.T
     lists = some_lists(n, n + 1)
-    counts = kernel(name)(bitset.pack_rows(whole, n), *lists, n)
+    counts = kernel(name, "list_counts")(bitset.pack_rows(whole, n), *lists, n)
     assert counts.shape == (5, n)
     assert counts.dtype == np.int32
     assert (counts == plain_counts(whole, *lists)).all()
     whole[0, 1] = ~whole[0, 1]
     assert (counts != plain_counts(whole, *lists)).any()
+
+
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@pytest.mark.parametrize("n", [3, 65])
+def test_list_sums_are_sums_of_rows_in_double_precision(n: int, name: str) -> None:
+    matrix = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    lists = some_lists(n, n + 1)
+    sums = kernel(name, "list_sums")(matrix, *lists)
+    assert sums.dtype == np.float64
+    assert sums == pytest.approx(plain_counts(matrix.astype(np.float64), *lists), rel=1e-12, abs=1e-12)
 
 
 def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

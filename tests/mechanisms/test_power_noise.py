@@ -233,7 +233,8 @@ def test_many_draws_are_the_exact_draws(noise: SmoothPower, bound: float) -> Non
 @EVERY_NOISE
 def test_words_beside_a_threshold_are_decided_exactly(noise: SmoothPower) -> None:
     """Words a few units around where one integer becomes the next: doubles alone cannot tell them apart."""
-    bound, law, words = 5.3, noise.law(Decimal(5.3)), []
+    bound, words = 5.3, []
+    law = noise.law(Decimal(bound))
     for k in (-40, -3, -1, 0, 2, 17):
         threshold = int(law.cdf(k, 40) * 2**64)
         words += [threshold + step for step in (-300, -2, -1, 0, 1, 2, 300)]
@@ -252,7 +253,7 @@ def test_without_the_margin_of_doubt_some_draws_are_wrong(monkeypatch: pytest.Mo
 def test_the_margin_grows_with_alpha() -> None:
     """With α = 10^7 a power of a double has lost seven digits; the draws are exact all the same."""
     noise = SmoothPower(Fraction(1), Fraction(1, 10**7))
-    law, words = noise.law(Decimal(4.0)), []
+    law, words = noise.law(Decimal(4)), []
     for k in (-9, -2, 0, 5):
         words += [int((law.cdf(k, 40) + step * Decimal("2e-12")) * 2**64) for step in (-2, -1, 1, 2)]
     drawn = noise.sample_each(np.full(len(words), 4.0), words_of(words, endless(0)))

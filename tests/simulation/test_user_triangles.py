@@ -39,7 +39,7 @@ def communities(n: int, groups: int, within: float, across: float, seed: int) ->
 
 
 def renumbered(graph: Graph, seed: int) -> Graph:
-    """The same graph with numbers given without regard to friendship, as [TRIANGLE.4] assumes of those who stay away."""
+    """The same graph, numbered without regard to friendship: what [TRIANGLE.4] assumes where users stay away."""
     ends = np.sort(np.random.default_rng(seed).permutation(graph.n)[graph.edges], axis=1)
     return Graph(range(graph.n), ends[np.lexsort((ends[:, 1], ends[:, 0]))].astype(np.int32))
 
@@ -129,7 +129,7 @@ def test_unbiased_and_covering_when_more_stay_away_between_the_rounds() -> None:
 
 
 def test_users_answer_for_themselves_whatever_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One user at a time, each with coins of its own: the same law as all at once, here by mean and spread."""
+    """Twenty-five users at a time have the same law as all at once, here by mean and spread."""
     stage = Stage("groups", "nothing public")
     spreads = []
     for users_at_once in (25, 1024):

@@ -97,6 +97,11 @@ class NeighbourhoodCollection:
         return tuple(replace(release, transcript=digest) for release in self.survey.releases)
 
     @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """Who has sent a count."""
+        return self._answered
+
+    @property
     def response_rate(self) -> float:
         """The share of the users with a bound of their own that sent their count."""
         heard = self.survey.plan.heard

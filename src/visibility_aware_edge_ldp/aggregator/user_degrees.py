@@ -77,6 +77,11 @@ class DegreeCollection:
         return np.bincount(self.view.edges.ravel(), minlength=self.view.n).astype(np.int64)
 
     @property
+    def took_part(self) -> degree_functions.Bits:
+        """Who has sent a report, whether or not it hides anything."""
+        return self._answered
+
+    @property
     def answered(self) -> degree_functions.Bits:
         """Who hides something and has answered."""
         return self._answered & self.hiding.any(axis=0)

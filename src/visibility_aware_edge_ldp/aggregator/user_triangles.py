@@ -200,8 +200,9 @@ def _second_noise(collection: TriangleCollection, largest: float) -> float:
 
 
 def _believed(measured: float, guessed: float, doubt: float) -> float:
-    """A mean of what was measured, with standard error ``doubt``, and of a guess that may be off by itself."""
-    return (guessed**2 * measured + doubt**2 * guessed) / (guessed**2 + doubt**2) if guessed else measured
+    """A mean of what was measured, with standard error ``doubt``, and of a guess that may be off by half of itself."""
+    off = guessed / 2
+    return (off**2 * measured + doubt**2 * guessed) / (off**2 + doubt**2) if guessed else measured
 
 
 def _first_noise(scores: Scores, value: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,13 +38,13 @@ class Hub:
     def answer(self, survey: HubSurvey, coins: Coins) -> HubReport:
         """The report; asked again, the same report again, whatever the coins.  [HUB.6]"""
         if survey.identity not in self._answers:
-            self._check(survey)
-            self._purse.pay({kind: price.epsilon for kind, price in survey.price.items()})
-            self._answers[survey.identity] = self._randomize(survey, coins)
+            own = self._checked(survey)
+            self._purse.pay({kind: price.epsilon for kind, price in own.price.items()})
+            self._answers[survey.identity] = self._randomize(own, coins)
         return self._answers[survey.identity]
 
-    def _check(self, survey: HubSurvey) -> None:
-        """Take nothing on trust: roster, policy, losses, and a plan that follows from the public lists."""
+    def _checked(self, survey: HubSurvey) -> HubSurvey:
+        """Take nothing on trust: the same survey, with the plan that this hub finds in the public lists."""
         public = self._public
         if (survey.roster, survey.policy) != (public.roster_digest, public.policy.digest):
             raise ProtocolViolation("The survey is about another roster or another policy than this hub's.")
@@ -53,8 +53,13 @@ class Hub:
             raise ProtocolViolation("The survey prices or names other classes than this hub's policy.")
         if self._view.start not in survey.plan.hubs:
             raise ProtocolViolation("The survey does not ask this node.")
-        if survey.plan.digest != hub_plan(public, survey.plan.hubs, survey.plan.keep).digest:
+        plan = hub_plan(public, survey.plan.hubs, survey.plan.keep)
+        if survey.plan.digest != plan.digest:
             raise ProtocolViolation("The survey's territories are not the ones that the public lists give.")
+        if public.n > MOST_NODES:
+            # A public number: how many nodes a territory touches would tell about private edges.
+            raise TooLarge(f"A hub counts in rosters of at most {MOST_NODES:,} users; this has {public.n:,}.")
+        return replace(survey, plan=plan)
 
     def _randomize(self, survey: HubSurvey, coins: Coins) -> HubReport:
         place = survey.plan.hubs.index(self._view.start)
@@ -92,8 +97,6 @@ class Territory:
         """The part that the reporter at this place of the plan has to look at."""
         inside = (plan.marks >> place & 1).astype(np.bool_)
         nodes = np.concatenate([np.flatnonzero(inside), _others(public.n, edges, inside)])
-        if nodes.size > MOST_NODES:
-            raise TooLarge(f"A hub's territory touches {nodes.size:,} nodes, and at most {MOST_NODES:,} are handled.")
         local = np.full(public.n, -1)
         local[nodes] = np.arange(nodes.size)
         seen = edges[(local[edges] >= 0).all(axis=1)]

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, trian
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
-from visibility_aware_edge_ldp.public.neighbourhood_report import LARGEST, NeighbourhoodReport
+from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport
 from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey
 from visibility_aware_edge_ldp.public.owner_plan import BELIEVED, CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -24,6 +24,8 @@ Ints = npt.NDArray[np.int64]
 # Weights are whole numbers of 2^-40; the square root of that splits them for exact sums.
 _HALF = 1 << 20
 WEIGHT_ONE = _HALF * _HALF
+# Counts stay below 2^60 and noise is cut beyond 2^62, so what is sent is a function of the exact sum.  [OWNER.6]
+_SENT_AT_MOST = 1 << 61
 
 
 class Neighbourhoods:
@@ -59,6 +61,10 @@ class Neighbourhoods:
         classes = tuple(kind for kind in NON_PUBLIC if kind in public.present)
         if survey.multipliers != public.policy.multipliers or survey.classes != classes:
             raise ProtocolViolation("The survey prices or names other classes than this client's policy.")
+        if survey.nodes != public.n or survey.plan.bounds.size != public.n:
+            raise ProtocolViolation(
+                f"The survey is about {survey.nodes:,} users; this client's roster has {public.n:,}."
+            )
         if survey.plan.guard == BELIEVED:
             self._check_bounds(survey.plan)
 
@@ -74,7 +80,7 @@ class Neighbourhoods:
         answered = np.ones(self._view.count, np.bool_) if present is None else present
         counts = owned_triangles(self._view.edges, self._public, survey.plan)[self._view.users]
         noise = sample_each(survey.loss, survey.plan.sensitivities[self._view.users], coins)
-        values = np.where(answered, np.clip(counts + noise, -LARGEST, LARGEST), 0)
+        values = np.where(answered, np.clip(counts + noise, -_SENT_AT_MOST, _SENT_AT_MOST), 0)
         return NeighbourhoodReport(survey.identity, self._view.start, answered, values)
 
 
@@ -87,7 +93,7 @@ def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
     rising = RisingEdges.of(kept, plan.ranks)
     hidden = (public.classes.of(kept[:, 0], kept[:, 1]) != Visibility.PUBLIC)[rising.source]
     weights = _weights(edges, plan)
-    # Whole and broken parts of weights are summed apart: both sums are whole numbers that doubles hold exactly.
+    # Whole and broken parts of weights are summed apart: whole numbers, exact in doubles below 2^33 triangles a user.
     sums = np.zeros((2, public.n))
     for ab, ac, bc in triangles(rising, public.n):
         counted = np.flatnonzero(hidden[ab] | hidden[ac] | hidden[bc])

@@ -10,7 +10,10 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 
 class Purse:
-    """A cap on the loss per edge of each class, and on the sum of all deltas; it never refills."""
+    """A cap on what its holder answers, per edge of each class, and on the sum of all deltas; it never refills.
+
+    Where several holders see the same edge, the edge loses the sum over the surveys that they answered.
+    """
 
     def __init__(self, cap: Mapping[Visibility, Fraction], delta: Fraction = Fraction(0)) -> None:
         self._left, self._delta = dict(cap), delta

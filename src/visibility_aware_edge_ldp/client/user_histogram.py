@@ -34,6 +34,8 @@ class DegreeHolders:
         if survey.identity not in self._answers:
             if (survey.roster, survey.policy) != (self._public.roster_digest, self._public.policy.digest):
                 raise ProtocolViolation("The survey is about another roster or another policy than this client's.")
+            if survey.nodes != self._public.n:
+                raise ProtocolViolation(f"The survey's bins are for {survey.nodes:,} users, not {self._public.n:,}.")
             asked = [kind for kind in NON_PUBLIC if kind in self._public.present]
             self._purse.pay(dict.fromkeys(asked, survey.list_price.epsilon))
             self._answers[survey.identity] = self._randomize(survey, coins, present)

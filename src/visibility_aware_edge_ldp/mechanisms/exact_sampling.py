@@ -54,7 +54,8 @@ class IntegerLaw:
     def sample_many(self, count: int, coins: Coins) -> Integers:
         """``count`` independent integers, from a table of 64-bit thresholds wherever it decides.
 
-        Values outside 64 bits are drawn as the nearest 64-bit integer, which reveals nothing more.
+        Values outside 64 bits are drawn as the nearest 64-bit integer; who adds one to a number cuts the sum off well
+        before that, because a noise that was cut off would show what it is added to.
         """
         words = np.frombuffer(coins(8 * count), dtype=">u8").astype(np.uint64)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)

@@ -54,6 +54,8 @@ class HadamardResponse:
 
     def randomize(self, bins: Ints, coins: Coins) -> Ints:
         """One answer per bin; the coins drawn do not depend on the bins.  [HADAMARD.2]"""
+        if bins.size and not 0 <= bins.min() <= bins.max() < self.size:
+            raise BadPrivacyParameter(f"Bins are numbered 0 to {self.size - 1}; others have no row of their own.")
         rows = bins.astype(np.int64) + 1
         answers = np.frombuffer(coins(4 * bins.size), dtype="<u4").astype(np.int64) & (self.columns - 1)
         wanted = self.sign.flips(bins.size, coins)

@@ -101,7 +101,7 @@ class HubPlan:
     def digest(self) -> str:
         """SHA-256 of all that decides who counts what."""
         head = f"{self.keep} {self.hubs} ".encode()
-        return hashlib.sha256(head + self.marks.astype(">i8").tobytes()).hexdigest()
+        return hashlib.sha256(head + self.marks.astype(">i8").tobytes() + self.hiding.tobytes()).hexdigest()
 
 
 def has_hubs(view: PublicView) -> bool:

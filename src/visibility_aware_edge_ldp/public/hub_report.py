@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.errors import ProtocolViolation
 LARGEST = 1 << 62
 # magic, format version, reporter, how many numbers, survey identity
 _HEADER = struct.Struct(">4sBBB32s")
-_MAGIC, _VERSION = b"VAEH", 1
+_MAGIC, _VERSION = b"VAEB", 1
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ TRUST_WORDS = (
     "one reporter sees its friends' friends too, counts, and adds noise before it sends; the aggregator is not trusted."
 )
 DEFAULT = ("triangles",)
+BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 
 
@@ -44,8 +45,9 @@ def by_neighbourhood(
         return _answers(world, estimate_hubs(hubs), _left_out(hubs), {}, seed)
     cap = int(chosen.removeprefix("cap:")) if chosen.startswith("cap:") else None
     users = collect_owned_triangles(world, epsilon, delta, cap, seed=seed, dropout=dropout)
-    response = {"users": users.degrees.response_rate}
-    return _answers(world, users.estimate, _lost(users), response, seed)
+    response = {"users": float((users.degrees.took_part & users.collection.answered).mean())}
+    believed = (BOARD_ASSUMPTION,) if users.collection.survey.plan.delta else ()
+    return _answers(world, users.estimate, _lost(users), response, seed, believed)
 
 
 def _chosen(world: VisibilityAwareGraph, reporters: str) -> str:
@@ -69,7 +71,12 @@ def _lost(users: OwnedTriangles) -> str:
 
 
 def _answers(
-    world: VisibilityAwareGraph, found: Estimate, note: str, response: dict[str, float], seed: int | str | None
+    world: VisibilityAwareGraph,
+    found: Estimate,
+    note: str,
+    response: dict[str, float],
+    seed: int | str | None,
+    assumed: tuple[str, ...] = (),
 ) -> Answers:
     certificate = Certificate(
         trust="NEIGHBOURHOOD",
@@ -78,7 +85,7 @@ def _answers(
         policy=str(world.policy),
         classes=positions_per_class(world),
         response=response,
-        assumptions=(*assumptions_of(world), SIGHT_ASSUMPTION),
+        assumptions=(*assumptions_of(world), SIGHT_ASSUMPTION, *assumed),
         simulated=seed is not None,
         paid=world.policy.paid,
         notes=(note,) if note else (),

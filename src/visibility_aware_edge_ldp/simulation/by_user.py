@@ -116,7 +116,7 @@ def by_whole_degrees(
     certificate = Certificate(
         trust="USER",
         trust_words=TRUST_WORDS,
-        bill=Bill((*world.policy.paid, *survey.releases)),
+        bill=Bill((*world.policy.paid, *collection.releases)),
         policy=str(world.policy),
         classes=positions_per_class(world),
         response={"users": collection.response_rate},

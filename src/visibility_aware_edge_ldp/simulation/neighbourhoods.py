@@ -81,7 +81,8 @@ def _collect(
     everybody, first = TwoHop(0, world.graph.edges, n), (degrees.survey, degrees.reported)
     users = Neighbourhoods(everybody, world.public, exact_purse(survey), first)
     staying = who_is_present(n, leaving, coins("leaving", 0))
-    present = survey.plan.heard if staying is None else survey.plan.heard & staying
+    present = survey.plan.heard & degrees.took_part
+    present = present if staying is None else present & staying
     collection = NeighbourhoodCollection(survey, world.public)
     collection.absorb(decode_owned(encode_owned(users.owned(survey, coins("owned triangles", 0), present))))
     return collection
