@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.truth.attributes import read_attributes
+from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
 TRIALS = 20
@@ -21,11 +25,13 @@ BY_DEGREES = ["edges", "stars:2", "stars:3", "max_degree"]
 def main() -> int:
     """Print the tables."""
     facebook, actors = dataset("facebook_combined.txt.gz"), dataset("imdb-actors-c20.edges.txt.gz")
-    if facebook is None or actors is None:
-        print("VA_EDGE_LDP_DATA does not name a folder with the Facebook and IMDb graphs; nothing was measured")
+    profiles = dataset("facebook_profile.csv.gz")
+    if facebook is None or actors is None or profiles is None:
+        print("VA_EDGE_LDP_DATA does not name a folder with the Facebook and IMDb files; nothing was measured")
         return 0
     user_errors(VisibilityAwareGraph(read_graph(facebook), VisibilityPolicy.nothing()))
     user_time(VisibilityAwareGraph(read_graph(actors), VisibilityPolicy.nothing()))
+    neighbourhood_errors(read_graph(facebook), profiles)
     return 0
 
 
@@ -56,6 +62,23 @@ def user_time(world: VisibilityAwareGraph) -> None:
     started = time.perf_counter()
     estimate(world, "user", 1, [*BY_DEGREES, "degree_histogram"], seed=2)
     print(f"USER, {world.graph.n:,} users: degree statistics in {time.perf_counter() - started:.2f} s")
+
+
+def neighbourhood_errors(graph: Graph, profiles: Path) -> None:
+    """The ten egos as public hubs, and everybody with bought bounds."""
+    egos = dict(read_attributes(profiles).where("is_ego == 1"))
+    hubs = VisibilityAwareGraph(graph, VisibilityPolicy.from_profiles(egos, rule="any"))
+    private = VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
+    ways: list[tuple[str, VisibilityAwareGraph, dict[str, Any]]] = [
+        ("ten egos are hubs, shared positions", hubs, {"reporters": "hubs"}),
+        ("ten egos are hubs, plain", hubs, {"reporters": "plain hubs"}),
+        ("every user, pure", private, {"reporters": "users"}),
+        ("every user, delta 1e-6", private, {"reporters": "users", "delta": "1e-6"}),
+    ]
+    print(f"NEIGHBOURHOOD, triangles, {TRIALS} trials, mean relative error at epsilon 0.5 / 1 / 2")
+    for name, world, options in ways:
+        rows = evaluate(world, "neighbourhood", [0.5, 1, 2], TRIALS, ["triangles"], seed=11, **options)
+        print(f"  {name}: " + " / ".join(f"{row.mean_relative_error:.2%}" for row in rows), flush=True)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,9 @@ def estimate(
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
     top: TopOption = None,
+    degree_share: Annotated[
+        str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
+    ] = "0.25",
     hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
@@ -89,23 +92,27 @@ def estimate(
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
+    trust = trust.lower()
     world = VisibilityAwareGraph(_open(graph, top, as_json), open_policy(policy))
     if trust == "position":
         _say_memory(world.graph.n, rounds)
     answers = run(
         world, trust, epsilon, statistics, rounds=rounds, delta=delta,
-        dropout=float(exact_share(dropout, "dropout")), estimator=estimator, hide=hide, reporters=reporters, seed=seed,
+        dropout=float(exact_share(dropout, "dropout")), estimator=estimator,
+        degree_share=degree_share, hide=hide, reporters=reporters, seed=seed,
     )  # fmt: skip
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     if as_json:
         shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
         _print_json({"graph": _about(world.graph), **answers.as_dict(), **shown})
         return
-    if trust in ("position", "user") and delta != "0":
-        typer.echo(f"Note: the {trust} model is pure; delta is not spent.", err=True)
+    if delta != "0" and not any(price.delta for price in answers.bill.values()):
+        typer.echo("Note: this is pure; delta is not spent.", err=True)
     _table(
         f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "
-        + ("each statistic" if trust == "curator" else "all statistics together"),
+        + {"curator": "each statistic"}.get(
+            trust, "all statistics together" if hide == "edge" else "each whole degree"
+        ),
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         answers.rows(),
     )
@@ -213,6 +220,13 @@ def _open(text: str | None, top: int | None, quiet: bool) -> Graph:
         for note in notes:
             typer.echo(f"Note: {note}", err=True)
     return graph
+
+
+def _of_what(trust: str, hide: str) -> str:
+    """What the epsilon in the table's title is for."""
+    if hide == "degree":
+        return "each whole degree, twice that per edge"
+    return "each statistic" if trust == "curator" else "all statistics together"
 
 
 def _least_errors(

@@ -24,6 +24,8 @@ from visibility_aware_edge_ldp.subgraphs import degree_functions
 from visibility_aware_edge_ldp.subgraphs.sparse import triangles
 
 Floats = npt.NDArray[np.float64]
+# Σ t² of all triangles of users over that of the triangles which they own, about.  [OWNED.3]
+OWNED_OF_ALL = 1.5
 
 
 def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
@@ -118,8 +120,9 @@ def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | No
     """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
     plan, counts = collection.survey.plan, collection.counts()
     scale = 1 / _owned_share(plan)
-    value, variance = _expanded(*counts, int(plan.heard.sum()))
-    value, variance = public_triangles(collection.view) + scale * value, scale**2 * variance
+    owned, variance = _expanded(*counts, int(plan.heard.sum()))
+    variance += _absence_variance(plan, *counts)
+    value, variance = public_triangles(collection.view) + scale * owned, scale**2 * variance
     lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
 
     def limits(level: float) -> Interval:
@@ -144,8 +147,19 @@ def _expanded(counts: Floats, noise: Floats, asked: int) -> tuple[float, float]:
 
 
 def _owned_share(plan: OwnerPlan) -> float:
-    """The share of all triples with a user who has a bound of its own: the others have no owner who reports."""
+    """The share of all triples with at most one user without a bound of its own: the others are not counted."""
     n, absent = plan.heard.size, int((~plan.heard).sum())
-    if absent == n:
-        raise BadStatistic("No user has reported a degree, so nobody owns a triangle yet.")
-    return 1 - comb(absent, 3) / comb(n, 3) if n > 2 else 1.0
+    if n - absent < min(n, 2):
+        raise BadStatistic("Fewer than two users have reported a degree, so no triangle is counted yet.")
+    return 1 - (comb(absent, 2) * (n - absent) + comb(absent, 3)) / comb(n, 3) if n > 2 else 1.0
+
+
+def _absence_variance(plan: OwnerPlan, counts: Floats, noise: Floats) -> float:
+    """What it adds that others might have stayed away in the first round.  [OWNED.3]"""
+    absent = float((~plan.heard).mean())
+    if not absent or counts.size < 2:
+        return 0.0
+    # How much likelier a triangle is counted with a given one of its users than without.
+    weight = (1 - absent**2) - (1 - absent) ** 2
+    squares = max(float((counts**2).sum() - noise.sum()), 0.0) / (1 - absent)
+    return absent * (1 - absent) * weight**2 * OWNED_OF_ALL * squares

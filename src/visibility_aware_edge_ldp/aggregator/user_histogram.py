@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.histogram_report import HistogramReport
@@ -76,4 +76,9 @@ class HistogramCollection:
         """The nearest histogram that is not negative and sums to the number of users: less error, some bias."""
         found = self.histogram()
         value = projected(np.asarray(found.value), self.view.n)
-        return replace(found, value=value, unbiased=False, limits=found.interval)
+
+        def limits(level: float) -> Interval:
+            low, high = (np.clip(end, 0, self.view.n) for end in found.interval(level))
+            return np.minimum(low, value), np.maximum(high, value)
+
+        return replace(found, value=value, unbiased=False, limits=limits)

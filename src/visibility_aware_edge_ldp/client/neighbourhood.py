@@ -111,7 +111,9 @@ def _weights(edges: Edges, plan: OwnerPlan) -> Ints:
     weights = np.full(plan.bounds.size, WEIGHT_ONE)
     if plan.guard == WEIGHTED:
         degrees = np.bincount(edges.ravel(), minlength=plan.bounds.size)
-        weights[plan.ranks] = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
+        fair = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
+        # Users without a bound of their own weigh nothing, so that what is missed is known: [OWNED.3].
+        weights[plan.ranks] = np.where(plan.heard, fair, 0)
     return weights
 
 

@@ -83,7 +83,7 @@ class FirstRound:
         if not self.largest * n**2 * unit * roundings <= _EXACT:
             raise ProtocolViolation(
                 f"Scores of up to {self.largest:.3g} are too large to be summed exactly: the first round's epsilon is "
-                "too small, or too few users answered. Ask with a larger epsilon or a smaller fineness."
+                "too small, or too few users answered. Ask with a larger epsilon."
             )
 
     @cached_property

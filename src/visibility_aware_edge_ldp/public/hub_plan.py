@@ -104,9 +104,10 @@ class HubPlan:
         return hashlib.sha256(head + self.marks.astype(">i8").tobytes() + self.hiding.tobytes()).hexdigest()
 
 
-def has_hubs(view: PublicView) -> bool:
-    """Whether anybody's whole friend list is public, and holds somebody who hides something."""
-    return bool(choose_hubs(view, np.any(users_with(view, NON_PUBLIC), axis=0), 1))
+def hubs_see_everybody(view: PublicView) -> bool:
+    """Whether everybody who hides something is in some hub's list: what hubs miss is then small."""
+    hiding: Bits = np.any(users_with(view, NON_PUBLIC), axis=0)
+    return bool(choose_hubs(view, hiding, 1)) and not hub_plan(view).unseen_positions
 
 
 def hub_plan(view: PublicView, hubs: Sequence[int] | None = None, keep: int = KEEP) -> HubPlan:

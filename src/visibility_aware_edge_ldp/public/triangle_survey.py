@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,8 +59,8 @@ class TriangleSurvey:
             raise BadStatistic(f"Rows are summed for {' or '.join(STATISTICS)}; {self.statistic} was asked.")
         if self.first.rounds != 1:
             raise BadPrivacyParameter("Users answer for their row once before they sum; give a survey of one round.")
-        if not 0 <= self.fineness <= 20:
-            raise BadPrivacyParameter(f"Sums are reported in units of 2^-0 to 2^-20; got {self.fineness}.")
+        if not -40 <= self.fineness <= 20:
+            raise BadPrivacyParameter(f"Sums are reported in units of 2^40 to 2^-20; got 2^{-self.fineness}.")
         self.reach_noise  # noqa: B018 - refuses bad numbers before anybody is asked
         self.total_noise  # noqa: B018
 
@@ -125,7 +126,7 @@ def row_surveys(view: PublicView, epsilon: Number, statistics: Sequence[str]) ->
     rest = (whole - first) / len(asked) - reach
     answers = PositionSurvey(view.roster_digest, view.n, view.policy.digest, first, multipliers=view.policy.multipliers)
     return {
-        name: TriangleSurvey(answers, reach, rest, best_smoothing_share(name, rest), FINENESS[name], name)
+        name: TriangleSurvey(answers, reach, rest, best_smoothing_share(name, rest), _fineness(name, whole), name)
         for name in asked
     }
 
@@ -133,6 +134,11 @@ def row_surveys(view: PublicView, epsilon: Number, statistics: Sequence[str]) ->
 def triangle_survey(view: PublicView, epsilon: Number) -> TriangleSurvey:
     """A survey of every user for triangles alone."""
     return row_surveys(view, epsilon, ["triangles"])["triangles"]
+
+
+def _fineness(statistic: str, epsilon: Fraction) -> int:
+    """Units far below the noise, which grows with the third power of 1/epsilon, and not so far that draws get slow."""
+    return FINENESS[statistic] + min(0, round(3 * math.log2(epsilon)))
 
 
 def best_first_share(statistics: Sequence[str], epsilon: Fraction) -> Fraction:

@@ -8,12 +8,14 @@ from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hub import HubCollection
 from visibility_aware_edge_ldp.aggregator.hub import estimate as estimate_hubs
+from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.privacy.parameters import Number
-from visibility_aware_edge_ldp.public.hub_plan import has_hubs
+from visibility_aware_edge_ldp.public.hub_plan import hubs_see_everybody
 from visibility_aware_edge_ldp.public.hub_survey import PLAIN, SHARED, hub_survey
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.neighbourhoods import OwnedTriangles, collect_hubs, collect_owned_triangles
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, positions_per_class
 
@@ -38,6 +40,9 @@ def by_neighbourhood(
     if tuple(statistics) != DEFAULT:
         raise BadStatistic("In the neighbourhood model triangles are counted; for the rest use --trust user.")
     chosen = _chosen(world, reporters)
+    if not world.public.present & set(NON_PUBLIC):
+        known = Estimate("triangles", float(public_triangles(world.public)), 0.0)
+        return _answers(world, known, "everything is public, so nobody was asked", {}, seed)
     if chosen in (SHARED, PLAIN):
         if dropout:
             raise BadInput("A hub that stays away takes its triangles with it; leave dropout out.")
@@ -53,7 +58,7 @@ def by_neighbourhood(
 def _chosen(world: VisibilityAwareGraph, reporters: str) -> str:
     known = {"hubs": SHARED, "plain hubs": PLAIN, "users": "users"}
     if reporters == "auto":
-        return SHARED if has_hubs(world.public) else "users"
+        return SHARED if hubs_see_everybody(world.public) else "users"
     if reporters.startswith("cap:") and reporters[4:].isdecimal() and int(reporters[4:]) >= 2:
         return reporters
     if reporters not in known:
@@ -68,6 +73,13 @@ def _left_out(hubs: HubCollection) -> str:
 def _lost(users: OwnedTriangles) -> str:
     lost = users.collection.survey.plan.lost
     return f"at most about {lost:,.0f} triangles are lost to bounds (they are in the interval)" if lost else ""
+
+
+def _spending(found: Estimate) -> dict[str, float]:
+    """On what the loss of a PRIVATE edge went: hubs count at once, users report their degrees first."""
+    names = ("the degrees", "the counts")[-len(found.releases) :] if found.releases else ()
+    losses = (float(dict(release.prices)[Visibility.PRIVATE].epsilon) for release in found.releases)
+    return dict(zip(names, losses, strict=True))
 
 
 def _answers(
@@ -89,5 +101,6 @@ def _answers(
         simulated=seed is not None,
         paid=world.policy.paid,
         notes=(note,) if note else (),
+        spent=_spending(found),
     )
     return Answers({"triangles": found}, certificate)

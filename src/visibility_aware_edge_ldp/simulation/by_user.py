@@ -12,11 +12,11 @@ from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.user_degrees import estimate as estimate_degrees
 from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles, triangles
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.composition import Bill, Release
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon, exact_share
 from visibility_aware_edge_ldp.privacy.relation import OneListEntry
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
 from visibility_aware_edge_ldp.public.histogram_survey import histogram_survey
@@ -51,8 +51,11 @@ class Plan:
         return tuple(dict.fromkeys("triangles" if name == "transitivity" else name for name in self.by_rows))
 
 
-def plan_for(statistics: Sequence[str], epsilon: Number) -> Plan:
+def plan_for(statistics: Sequence[str], epsilon: Number, degree_share: Number = DEGREE_SHARE) -> Plan:
     """All of epsilon to the only question, or a share to the degrees."""
+    share = exact_share(degree_share, "the degrees' share of epsilon")
+    if not 0 < share < 1:
+        raise BadPrivacyParameter(f"The degrees' share of epsilon is above 0 and below 1; got {degree_share}.")
     whole = exact_epsilon(epsilon)
     by_degrees = tuple(name for name in statistics if needs_degrees(name))
     by_rows = tuple(name for name in statistics if name in ("triangles", "transitivity", "four_cycles"))
@@ -60,7 +63,7 @@ def plan_for(statistics: Sequence[str], epsilon: Number) -> Plan:
         return Plan(by_degrees, (), whole, Fraction(0))
     if not by_degrees:
         return Plan((), by_rows, Fraction(0), whole)
-    return Plan(by_degrees, by_rows, whole * DEGREE_SHARE, whole * (1 - DEGREE_SHARE))
+    return Plan(by_degrees, by_rows, whole * share, whole * (1 - share))
 
 
 def needs_degrees(statistic: str) -> bool:
@@ -75,11 +78,12 @@ def by_user(
     statistics: Sequence[str],
     dropout: float = 0.0,
     seed: int | str | None = None,
+    degree_share: Number = DEGREE_SHARE,
 ) -> Answers:
     """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed."""
     if dropout and "four_cycles" in statistics:
         raise BadInput("In the user model 4-cycles need every row; leave four_cycles out, or use a dropout of 0.")
-    plan = plan_for(statistics, epsilon)
+    plan = plan_for(statistics, epsilon, degree_share)
     if plan.by_rows:
         refuse_too_large(world.graph.n, 1)
     found, releases, response = _ask(world, plan, dropout, seed)
@@ -153,7 +157,8 @@ def _ask(
     response = 1.0
     if plan.by_degrees:
         degrees = collect_degrees(world, degree_survey(world.public, plan.degree_epsilon), seed, dropout)
-        names = dict.fromkeys("stars:2" if name == "transitivity" else name for name in plan.by_degrees)
+        wedges = "stars:2" if world.graph.n > 2 else "edges"  # two nodes have no 2-stars
+        names = dict.fromkeys(wedges if name == "transitivity" else name for name in plan.by_degrees)
         found |= estimate_degrees(degrees, tuple(names))
         response = degrees.response_rate
     if plan.summed:
@@ -161,7 +166,7 @@ def _ask(
         found |= {name: ROW_ESTIMATES[name](collection) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
     if "transitivity" in plan.by_rows:
-        found["transitivity"] = transitivity(found["triangles"], found["stars:2"])
+        found["transitivity"] = transitivity(found["triangles"], found.get("stars:2", Estimate("stars:2", 0.0, 0.0)))
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
 
 

@@ -37,6 +37,7 @@ def estimate(
     delta: Number = 0,
     dropout: float = 0.0,
     estimator: str = "unbiased",
+    degree_share: Number = by_user.DEGREE_SHARE,
     hide: str = "edge",
     reporters: str = "auto",
     seed: int | str | None = None,
@@ -64,6 +65,8 @@ def estimate(
         The share of positions (or users) that never take part.
     estimator
         Position model: "unbiased", or "ipw_capped" for the source documents' own.
+    degree_share
+        User model: what part of epsilon the degrees get where triangles or 4-cycles are asked for too.
     hide
         User model: "edge", or "degree" for a degree histogram from users who hide their whole degree. Epsilon is
         then the loss per degree.
@@ -79,7 +82,8 @@ def estimate(
         Estimates by name, with standard errors, intervals, the bill and the certificate.
     """
     check_world(world)
-    wanted = statistics_for(world, trust, statistics)
+    asked = "degree_histogram" if statistics is None and hide == "degree" else statistics
+    wanted = statistics_for(world, trust, asked)
     exact_delta(delta)
     if exact_share(dropout, "dropout") == 1:
         raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
@@ -94,8 +98,9 @@ def estimate(
     if rounds != 1 or estimator != "unbiased":
         raise BadInput(f"Rounds and estimator belong to the position model, not to {trust}; leave them out.")
     if trust == "user":
-        ask = by_user.by_whole_degrees if hide == "degree" else by_user.by_user
-        return ask(world, epsilon, wanted, dropout, seed)
+        if hide == "degree":
+            return by_user.by_whole_degrees(world, epsilon, wanted, dropout, seed)
+        return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share)
     if trust == "neighbourhood":
         return by_neighbourhood.by_neighbourhood(world, epsilon, wanted, delta, reporters, dropout, seed)
     if dropout:

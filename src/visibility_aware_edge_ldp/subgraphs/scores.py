@@ -81,7 +81,7 @@ class Scores:
         for weight, plane in zip(self.weights(score).astype(np.float32), self.planes, strict=True):
             part = unpack_rows(plane[chosen], self.n) * weight
             total = part if total is None else np.add(total, part, out=total)
-        return np.zeros((len(self.planes[0][chosen]), self.n), np.float32) if total is None else total
+        return np.zeros((len(np.arange(self.n)[chosen]), self.n), np.float32) if total is None else total
 
 
 def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
