@@ -108,6 +108,39 @@ def test_estimate_as_a_table(run: Run) -> None:
     assert "Policy: every position is PRIVATE." in done.out
 
 
+@pytest.mark.parametrize("trust", ["user", "USER", "neighbourhood"])
+def test_other_trust_models_say_whom_they_trust(run: Run, trust: str) -> None:
+    done = run("estimate", "random:40,200", "--trust", trust, "--statistics", "triangles", "--seed", "1")
+    assert (done.code, done.err) == (0, "")
+    assert f"Trust model {trust.upper()}" in done.out
+    assert "an edge at a PRIVATE position loses at most ε = 1\n" in done.out
+    assert "Of ε went" in done.out
+
+
+def test_bounds_stand_beside_errors(run: Run) -> None:
+    words = ("estimate", "random:40,200", "--trust", "user", "--statistics", "edges,stars:2", "--bounds", "--seed", "1")
+    done = run(*words)
+    assert (done.code, done.err) == (0, "")
+    assert "not for release" in done.out
+    rows = run(*words, "--json").json["lower_bounds"]
+    assert [row["statistic"] for row in rows] == ["edges", "stars:2"]
+    assert all(float(row["± s.e."]) >= float(row["least unbiased here"]) > 0 for row in rows)
+    assert run("estimate", "random:40,200", "--trust", "curator", "--bounds").code == 2
+
+
+def test_whole_degrees_are_hidden_for_an_epsilon_of_their_own(run: Run) -> None:
+    done = run("estimate", "random:40,200", "--trust", "user", "--hide", "degree", "--seed", "1")
+    assert (done.code, done.err) == (0, "")
+    assert "each whole degree, twice that per edge" in " ".join(done.out.split())
+    assert "loses at most ε = 2" in done.out
+
+
+def test_a_delta_that_is_not_spent_is_said(run: Run) -> None:
+    words = ("estimate", "random:40,200", "--statistics", "triangles", "--delta", "1e-6", "--seed", "1", "--trust")
+    assert "not spent" in run(*words, "user").err
+    assert "δ = 1e-06" in run(*words, "neighbourhood").out
+
+
 def test_a_seeded_run_repeats_exactly_and_is_stamped(run: Run) -> None:
     words = ("estimate", "random:30,60", "--seed", "7", "--statistics", "edges,triangles,stars:2")
     one, again, other = run(*words), run(*words), run(*words[:3], "8", *words[4:])

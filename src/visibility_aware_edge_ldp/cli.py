@@ -109,10 +109,7 @@ def estimate(
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
     _table(
-        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for "
-        + {"curator": "each statistic"}.get(
-            trust, "all statistics together" if hide == "edge" else "each whole degree"
-        ),
+        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for " + _of_what(trust, hide),
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         answers.rows(),
     )

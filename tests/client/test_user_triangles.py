@@ -208,7 +208,7 @@ def test_a_survey_must_be_possible() -> None:
     two_rounds = replace(SURVEY.first, shares=(Fraction(1, 2), Fraction(1, 2)))
     bad: list[dict[str, object]] = [
         {"first": two_rounds},
-        {"fineness": -1},
+        {"fineness": -41},
         {"fineness": 21},
         {"reach": Fraction(0)},
         {"total": Fraction(-1)},

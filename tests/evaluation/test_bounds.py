@@ -153,8 +153,8 @@ def test_both_columns_say_what_they_assume() -> None:
     bound = LowerBound("edges", 4.0, ("of this and that", "whatever else"))
     lines = conditions([BoundRow("edges", 3.0, bound, replace(bound, conditions=("elsewhere",)))])
     assert lines[:2] == [
-        "Least on this graph: of this and that; whatever else.",
-        "Least on the hardest graph: elsewhere.",
+        "Least unbiased here: of this and that; whatever else.",
+        "Least of any on the hardest graph: elsewhere.",
     ]
     assert BoundRow("edges", 3.0, bound, None).texts() == ("edges", "3", "2", "-")
 

@@ -7,21 +7,29 @@ from fractions import Fraction
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, BadStatistic
+from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.neighbourhoods import collect_owned_triangles
+from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 GRAPH = powerlaw(60, 300, seed=5)
 HUBS = VisibilityPolicy.from_profiles(dict.fromkeys(GRAPH.names[:4], "public"), rule="any")
 
 
-def test_hubs_report_where_there_are_some_and_users_elsewhere() -> None:
-    with_hubs = estimate(VisibilityAwareGraph(GRAPH, HUBS), "neighbourhood", 1, seed=1)
-    assert any("left out" in note for note in with_hubs.certificate.notes)
+def test_hubs_report_where_they_see_everybody_and_users_elsewhere() -> None:
+    joined = sorted({*map(tuple, GRAPH.edges.tolist()), *((0, v) for v in range(1, GRAPH.n))})
+    hub = VisibilityPolicy.from_profiles({0: "public"}, rule="any")
+    seen = estimate(VisibilityAwareGraph(joined, hub), "neighbourhood", 1, seed=1)
+    asked = estimate(VisibilityAwareGraph(GRAPH, HUBS), "neighbourhood", 1, reporters="hubs", seed=1)
+    for answers in (seen, asked):
+        assert any("left out" in note for note in answers.certificate.notes)
+    some = estimate(VisibilityAwareGraph(GRAPH, HUBS), "neighbourhood", 1, seed=1)
     without = estimate(VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing()), "neighbourhood", 1, seed=1)
-    assert "left out" not in str(without.certificate)
-    for answers in (with_hubs, without):
+    for answers in (some, without):
+        assert "left out" not in str(answers.certificate)
+    for answers in (seen, asked, some, without):
         assert answers.bill["PRIVATE"].epsilon == 1
         assert answers.bill["PRIVATE"].delta == 0
         assert "two steps" in str(answers.certificate)
@@ -74,3 +82,21 @@ def test_believed_bounds_say_whom_they_believe() -> None:
     world = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
     assert "as they were reported" in str(estimate(world, "neighbourhood", 1, delta="1e-6", seed=1).certificate)
     assert "as they were reported" not in str(estimate(world, "neighbourhood", 1, seed=1).certificate)
+
+
+def test_everything_public_is_exact_and_asks_nobody() -> None:
+    world = VisibilityAwareGraph(GRAPH, VisibilityPolicy(1, 0, 0))
+    for reporters in ("auto", "users", "cap:5", "hubs"):
+        answers = estimate(world, "neighbourhood", 1, delta="1e-6", reporters=reporters)
+        assert answers["triangles"].value == exact(GRAPH, "triangles")
+        assert answers["triangles"].standard_error == 0
+        assert not answers.bill
+
+
+def test_users_who_stay_away_leave_no_bias() -> None:
+    """At a large epsilon the only error is who stayed away."""
+    world = VisibilityAwareGraph(powerlaw(120, 1500, seed=2), VisibilityPolicy.nothing())
+    (row,) = evaluate(world, "neighbourhood", [200], 200, dropout=0.3, seed=2)
+    deviation = row.standard_deviation / row.trials**0.5
+    assert abs(row.mean_estimate - row.truth) < 4 * deviation + 0.01 * row.truth
+    assert row.coverage > 0.9

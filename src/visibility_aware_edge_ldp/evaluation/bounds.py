@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 
 LOCAL_TRUST = ("position", "user")
 MULTILINEAR = ("edges", "triangles", "four_cycles")
-HEAD = ("statistic", "± s.e.", "least on this graph", "least on the hardest graph")
+HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hardest graph")
 OPTIMAL = ("of unbiased estimates of the POSITION model, on this very graph; this estimate has it",)
 # How often nodes that are not matched yet are paired anew, and how many neighbour lists are laid side by side.
 PASSES = 16
