@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 
 
 @dataclass(frozen=True, eq=False)
-class _PublicGraph:
+class PublicGraph:
     """The public edges alone."""
 
     n: int
@@ -57,4 +57,4 @@ def bounds(view: PublicView, statistic: str) -> tuple[int, int]:
     n, k = view.n, star_size(statistic)
     most = {"edges": comb(n, 2), "max_degree": n - 1, "triangles": comb(n, 3)}
     top = n * comb(n - 1, k) if k is not None else most[statistic]
-    return int(exact(_PublicGraph(n, view.edges), statistic)), top
+    return int(exact(PublicGraph(n, view.edges), statistic)), top

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import comb
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.aggregator.curator import PublicGraph
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -50,21 +51,9 @@ def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
     return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * variance**0.5)
 
 
-@dataclass(frozen=True, eq=False)
-class _PublicGraph:
-    """The public edges alone."""
-
-    n: int
-    edges: npt.NDArray[np.int32]
-
-    @property
-    def degrees(self) -> npt.NDArray[np.int64]:
-        return np.bincount(self.edges.ravel(), minlength=self.n)
-
-
 def public_triangles(view: PublicView) -> int:
     """Triangles of which every side is a public edge: known to everybody."""
-    return triangles(_PublicGraph(view.n, view.edges))
+    return triangles(PublicGraph(view.n, view.edges))
 
 
 class NeighbourhoodCollection:

@@ -13,14 +13,13 @@ from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_degrees import ListHolders
 from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public import histogram_report
 from visibility_aware_edge_ldp.public.degree_report import decode, encode
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
 from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.population import coins_for
+from visibility_aware_edge_ldp.simulation.population import coins_for, who_is_present
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 USERS_PER_VIEW = 1 << 16
@@ -83,11 +82,3 @@ def collect_histogram(
 def exact_purse(survey: DegreeSurvey) -> Purse:
     """What one holder's report costs and nothing more: half of what an edge loses."""
     return Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})
-
-
-def who_is_present(count: int, dropout: float, coins: Coins) -> npt.NDArray[np.bool_] | None:
-    """Who takes part, each by a coin of its own; None for everybody."""
-    if not dropout:
-        return None
-    drawn = np.frombuffer(coins(4 * count), dtype="<u4")
-    return drawn >= int(dropout * 2**32)

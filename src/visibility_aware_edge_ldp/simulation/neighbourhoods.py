@@ -26,8 +26,8 @@ from visibility_aware_edge_ldp.public.hub_report import decode_hub, encode_hub
 from visibility_aware_edge_ldp.public.hub_survey import HubSurvey
 from visibility_aware_edge_ldp.public.neighbourhood_report import decode_owned, encode_owned
 from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, neighbourhood_survey
-from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees, who_is_present
-from visibility_aware_edge_ldp.simulation.population import coins_for
+from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees
+from visibility_aware_edge_ldp.simulation.population import coins_for, who_is_present
 
 # What of epsilon buys the degrees that bound everybody's noise.
 FIRST_SHARE = Fraction(1, 4)

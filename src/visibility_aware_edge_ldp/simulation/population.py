@@ -51,7 +51,7 @@ def collect(
     collection = PositionCollection(survey, world.public)
     for view in cut(world.graph):
         respondent = Respondent(view, world.public, _exact_purse(survey))
-        present = _present(view.bits.size, dropout, coins("dropout", view.start))
+        present = who_is_present(view.bits.size, dropout, coins("dropout", view.start))
         for number in range(1, survey.rounds + 1):
             report = respondent.answer(survey, number, coins(f"round {number}", view.start), present)
             collection.absorb(decode(encode(report)))
@@ -63,7 +63,8 @@ def _exact_purse(survey: PositionSurvey) -> Purse:
     return Purse({kind: survey.multipliers.of(kind) * survey.epsilon for kind in NON_PUBLIC})
 
 
-def _present(count: int, dropout: float, coins: Coins) -> npt.NDArray[np.bool_] | None:
+def who_is_present(count: int, dropout: float, coins: Coins) -> npt.NDArray[np.bool_] | None:
+    """Who takes part, each by a coin of its own; None for everybody."""
     if not dropout:
         return None
     drawn = np.frombuffer(coins(4 * count), dtype="<u4")

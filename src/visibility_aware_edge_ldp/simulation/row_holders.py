@@ -13,8 +13,8 @@ from visibility_aware_edge_ldp.public.codec import decode, encode
 from visibility_aware_edge_ldp.public.row_report import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.list_holders import cut_lists, who_is_present
-from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for
+from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
+from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for, who_is_present
 
 USERS_AT_ONCE = 1024
 
