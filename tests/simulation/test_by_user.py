@@ -7,11 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import Visibility, VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
 from visibility_aware_edge_ldp.simulation.by_user import DEFAULT, plan_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -41,9 +44,9 @@ def test_everything_together_costs_what_was_asked(statistics: tuple[str, ...], p
 
 
 def test_one_question_gets_all_of_epsilon() -> None:
-    assert plan_for(("edges", "stars:2"), 1).degree_epsilon == 1
-    assert plan_for(("triangles",), 1).row_epsilon == 1
-    both = plan_for(("edges", "triangles"), 1)
+    assert plan_for(("edges", "stars:2"), 1, 100).degree_epsilon == 1
+    assert plan_for(("triangles",), 1, 100).row_epsilon == 1
+    both = plan_for(("edges", "triangles"), 1, 100)
     assert both.degree_epsilon + both.row_epsilon == 1
     assert min(both.degree_epsilon, both.row_epsilon) > 0
 
@@ -58,13 +61,27 @@ def test_the_loss_per_list_is_printed_too(world: VisibilityAwareGraph) -> None:
 
 
 @pytest.mark.parametrize("policy", [VisibilityPolicy.nothing(), MIXED], ids=["private", "mixed"])
-def test_4_cycles_and_transitivity_are_near_and_their_errors_honest(policy: VisibilityPolicy) -> None:
+def test_4_cycles_in_two_rounds_are_near_and_their_errors_honest(policy: VisibilityPolicy) -> None:
     world = VisibilityAwareGraph(powerlaw(60, 420, seed=8), policy)
-    for statistic in ("four_cycles", "transitivity"):
-        (row,) = evaluate(world, "user", [8], 150, [statistic], seed=4)
-        deviation = row.standard_deviation / np.sqrt(row.trials)
-        assert abs(row.mean_estimate - row.truth) < 4 * deviation + 0.002 * row.truth
-        assert 0.88 <= row.coverage <= 0.995
+    surveys, truth = row_surveys(world.public, 8, ["four_cycles"]), exact(world.graph, "four_cycles")
+    found = [four_cycles(collect_rows(world, surveys, seed)["four_cycles"]) for seed in range(150)]
+    values, errors = (np.array([getattr(one, name) for one in found]) for name in ("value", "standard_error"))
+    assert abs(values.mean() - truth) < 4 * values.std() / np.sqrt(len(found))
+    assert 0.88 <= np.mean(np.abs(values - truth) < 1.96 * errors) <= 0.995
+
+
+@pytest.mark.parametrize("statistic", ["four_cycles", "transitivity"])
+def test_4_cycles_and_transitivity_as_they_are_asked_for(statistic: str) -> None:
+    world = VisibilityAwareGraph(powerlaw(60, 420, seed=8), MIXED)
+    (row,) = evaluate(world, "user", [8], 200, [statistic], seed=4)
+    assert abs(row.mean_estimate - row.truth) < 4 * row.standard_deviation / np.sqrt(row.trials) + 0.002 * row.truth
+    assert 0.91 <= row.coverage <= 0.985
+
+
+def test_two_rounds_are_asked_for_where_they_pay() -> None:
+    assert plan_for(("four_cycles",), 1, 4039).summed == ("four_cycles",)
+    assert plan_for(("four_cycles",), 1, 300).summed == ()
+    assert plan_for(("four_cycles", "triangles"), 4, 4039).summed == ("triangles",)
 
 
 def test_everything_public_is_exact() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,7 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
 from visibility_aware_edge_ldp.aggregator.user_degrees import estimate as estimate_degrees
 from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles, triangles
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
@@ -20,10 +23,12 @@ from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon, 
 from visibility_aware_edge_ldp.privacy.relation import OneListEntry
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
 from visibility_aware_edge_ldp.public.histogram_survey import histogram_survey
-from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
+from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.public.triangle_survey import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees, collect_histogram
 from visibility_aware_edge_ldp.simulation.memory import refuse_too_large
+from visibility_aware_edge_ldp.simulation.population import collect
 from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, positions_per_class
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size, tail_start
@@ -44,14 +49,16 @@ class Plan:
     by_rows: tuple[str, ...]
     degree_epsilon: Fraction
     row_epsilon: Fraction
+    cycles_twice: bool = True
 
     @property
     def summed(self) -> tuple[str, ...]:
         """What users sum over their rows."""
-        return tuple(dict.fromkeys("triangles" if name == "transitivity" else name for name in self.by_rows))
+        names = dict.fromkeys("triangles" if name == "transitivity" else name for name in self.by_rows)
+        return tuple(name for name in names if name != "four_cycles" or self.cycles_twice)
 
 
-def plan_for(statistics: Sequence[str], epsilon: Number, degree_share: Number = DEGREE_SHARE) -> Plan:
+def plan_for(statistics: Sequence[str], epsilon: Number, nodes: int, degree_share: Number = DEGREE_SHARE) -> Plan:
     """All of epsilon to the only question, or a share to the degrees."""
     share = exact_share(degree_share, "the degrees' share of epsilon")
     if not 0 < share < 1:
@@ -62,8 +69,16 @@ def plan_for(statistics: Sequence[str], epsilon: Number, degree_share: Number = 
     if not by_rows:
         return Plan(by_degrees, (), whole, Fraction(0))
     if not by_degrees:
-        return Plan((), by_rows, Fraction(0), whole)
-    return Plan(by_degrees, by_rows, whole * share, whole * (1 - share))
+        return Plan((), by_rows, Fraction(0), whole, two_rounds_pay(whole, nodes))
+    rest = whole * (1 - share)
+    return Plan(by_degrees, by_rows, whole * share, rest, two_rounds_pay(rest, nodes))
+
+
+def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
+    """Whether the second round's noise on 4-cycles is below what one round has at least.  [CYCLE.3]"""
+    first = best_first_share(["four_cycles"], epsilon)
+    one_round, answers = (1 / (4 * math.sinh(float(part * epsilon) / 2) ** 2) for part in (Fraction(1), first))
+    return nodes * one_round**2 * float((1 - first) * epsilon) ** 2 > 40 * answers
 
 
 def needs_degrees(statistic: str) -> bool:
@@ -83,7 +98,7 @@ def by_user(
     """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed."""
     if dropout and "four_cycles" in statistics:
         raise BadInput("In the user model 4-cycles need every row; leave four_cycles out, or use a dropout of 0.")
-    plan = plan_for(statistics, epsilon, degree_share)
+    plan = plan_for(statistics, epsilon, world.graph.n, degree_share)
     if plan.by_rows:
         refuse_too_large(world.graph.n, 1)
     found, releases, response = _ask(world, plan, dropout, seed)
@@ -141,6 +156,8 @@ def per_list(world: VisibilityAwareGraph, plan: Plan) -> dict[str, Guarantee[One
 def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
     """On what epsilon goes."""
     spent = {"the degrees": plan.degree_epsilon} if plan.by_degrees else {}
+    if plan.by_rows and not plan.summed:
+        spent["the answers"] = plan.row_epsilon
     surveys = row_surveys(world.public, plan.row_epsilon, plan.summed) if plan.summed else {}
     for name, survey in surveys.items():
         spent["the first answers"] = survey.first.epsilon
@@ -165,9 +182,17 @@ def _ask(
         rows = collect_rows(world, row_surveys(world.public, plan.row_epsilon, plan.summed), seed, dropout)
         found |= {name: ROW_ESTIMATES[name](collection) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
+    if "four_cycles" in plan.by_rows and not plan.cycles_twice:
+        first = rows["triangles"].first if plan.summed else _one_round(world, plan, seed)
+        found |= estimate_position(first, ("four_cycles",))
     if "transitivity" in plan.by_rows:
         found["transitivity"] = transitivity(found["triangles"], found.get("stars:2", Estimate("stars:2", 0.0, 0.0)))
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
+
+
+def _one_round(world: VisibilityAwareGraph, plan: Plan, seed: int | str | None) -> PositionCollection:
+    """Users answer for their rows and nothing more: what POSITION's reporters would send."""
+    return collect(world, position_survey(world.public, plan.row_epsilon), seed)
 
 
 def transitivity(triangle: Estimate, wedge: Estimate) -> Estimate:
