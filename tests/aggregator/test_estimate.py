@@ -8,11 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, bent, estimate_of, student
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
 NAMED = read_graph([("<ann>", "bob"), ("bob", "cem"), ("<ann>", "cem"), ("cem", "dua"), ("dua", "eva")])
@@ -29,6 +30,33 @@ def test_arrays_have_intervals_of_arrays() -> None:
     low, high = Estimate("degrees", np.array([1.0, 2.0]), np.array([0.0, 1.0])).interval(0.5)
     assert low[0] == high[0] == 1
     assert high[1] - low[1] == pytest.approx(2 * 0.6744898)
+
+
+@pytest.mark.parametrize("freedom", [4, 5.5, 20, 1000, math.inf])
+@pytest.mark.parametrize("chance", [0.6, 0.9, 0.975, 0.995])
+def test_student_s_points(freedom: float, chance: float) -> None:
+    """[STUDENT.2] against SciPy."""
+    stats = pytest.importorskip("scipy.stats")
+    assert student(chance, freedom) == pytest.approx(stats.t.ppf(chance, freedom), rel=0.003)
+
+
+@pytest.mark.parametrize("skew", [-2.0, -0.1, 0.3, 5.0])
+def test_bent_points_are_those_that_the_cubic_takes_back(skew: float) -> None:
+    """[STUDENT.3]"""
+    points = np.linspace(-4, 4, 33)
+    t = np.array([bent(float(point), skew) for point in points])
+    assert t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6 == pytest.approx(points)
+    assert (np.diff(t) > 0).all()
+
+
+def test_a_variance_read_off_few_answers_makes_the_interval_longer_and_lopsided() -> None:
+    known, doubtful = estimate_of("edges", 100.0, Spread(25.0)), estimate_of("edges", 100.0, Spread(25.0, 10.0))
+    assert known.interval() == Estimate("edges", 100.0, 25.0).interval()
+    assert doubtful.freedom == pytest.approx(12.5)
+    assert np.subtract(*doubtful.interval()) < np.subtract(*known.interval())
+    low, high = estimate_of("edges", 100.0, Spread(25.0, 10.0, 40.0)).interval()
+    assert high - 100 > 100 - low > 0
+    assert estimate_of("edges", 100.0, Spread(math.inf, 1.0)).interval() == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize("level", [0, 1, -1, 95])

@@ -50,7 +50,6 @@ def test_tiles_of_any_size_give_estimates_near_each_other() -> None:
     [
         {"trust": "users"},
         {"trust": "user", "rounds": 2},
-        {"trust": "user", "dropout": 0.3, "statistics": ["four_cycles"]},
         {"trust": "nobody"},
         {"estimator": "best"},
         {"dropout": 1},

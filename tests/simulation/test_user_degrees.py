@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -85,6 +86,22 @@ def check_that_the_test_can_fail(found: list[dict[str, Estimate]]) -> None:
     assert abs(z_of(naive, TRUTH["stars:2"])) > 3 * Z_LIMIT
     short = [abs(run["edges"].value - TRUTH["edges"]) <= 0.98 * run["edges"].standard_error for run in found]
     assert not 0.93 <= np.mean(short) <= 0.97
+
+
+@pytest.mark.parametrize("dropout", [0.3, 0.5])
+@pytest.mark.parametrize("size", [(100, 600), (300, 1500)], ids=["100 users", "300 users"])
+def test_stars_of_few_large_users_are_covered_when_some_of_them_are_missing(
+    size: tuple[int, int], dropout: float
+) -> None:
+    """[STUDENT.3]: normal intervals fall short here, and too often on one side."""
+    graph = powerlaw(*size, seed=1)
+    world = VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
+    found = [estimate(each, ["stars:3"]) for each in collections(world, "2", COLLECTIONS, dropout)]
+    truth = exact(graph, "stars:3")
+    assert abs(z_of([run["stars:3"].value for run in found], truth)) < Z_LIMIT
+    assert 0.93 <= covered(found, "stars:3", truth) <= 0.97
+    normal = [replace(run["stars:3"], freedom=np.inf, skew=0.0) for run in found]
+    assert covered([{"stars:3": one} for one in normal], "stars:3", truth) < covered(found, "stars:3", truth)
 
 
 def test_ignoring_who_is_absent_does_not_cover() -> None:

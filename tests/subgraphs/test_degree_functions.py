@@ -13,6 +13,7 @@ import pytest
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.subgraphs import degree_functions
+from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.subgraphs.degree_bins import (
     fitted_histogram,
     projected,
@@ -73,11 +74,13 @@ def test_value_and_variance_of_one_user_are_exactly_unbiased(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The variance before it is cut off at 0, as it enters the sum over many users."""
-    monkeypatch.setattr(degree_functions, "expanded", lambda _, each, noise: (float(each.sum()), float(noise.sum())))
+    monkeypatch.setattr(
+        degree_functions, "expanded", lambda _, each, noise: (float(each.sum()), Spread(float(noise.sum())))
+    )
     estimator, function = FUNCTIONS[name]
     mean = square = mean_variance = 0.0
     for noise, chance in outcomes(noises):
-        value, variance = estimator(degrees_of([degree + noise], [public], noises))
+        value, (variance, *_) = estimator(degrees_of([degree + noise], [public], noises))
         mean, square = mean + chance * value, square + chance * value**2
         mean_variance += chance * variance
     truth = function(degree)
@@ -101,7 +104,7 @@ def test_every_choice_of_who_answers_averages_to_the_truth(present: int) -> None
         found.append(degrees_of(list(true[here]), list(public[here]), quiet, list(public[away]), certain))
     for name, (estimator, function) in FUNCTIONS.items():
         truth = sum(function(int(d)) for d in [*true, *certain])
-        values = np.array([estimator(each) for each in found])
+        values = np.array([(value, spread.variance) for value, spread in map(estimator, found)])
         assert values[:, 0].mean() == pytest.approx(truth), name
         if present > 1:
             assert values[:, 1].mean() == pytest.approx(values[:, 0].var(), rel=1e-9, abs=1e-9), name
@@ -182,9 +185,9 @@ def test_fitted_and_projected_sum_to_the_users_and_are_not_negative() -> None:
 
 def test_everybody_certain_is_exact() -> None:
     each = degrees_of([], [], ONE, certain=[0, 2, 2, 8, 0, 0, 0, 0, 0])
-    assert edges(each) == (6, 0)
-    assert stars(each, 2) == (30, 0)
-    assert tail(each, 2) == (3, 0)
+    assert edges(each) == (6, Spread(0))
+    assert stars(each, 2) == (30, Spread(0))
+    assert tail(each, 2) == (3, Spread(0))
     for found in (fitted_histogram(each), unbiased_histogram(each), projected_histogram(each)):
         assert found.counts.tolist() == [6, 0, 2, 0, 0, 0, 0, 0, 1]
         assert not found.standard_errors.any()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.kernels.bitset import pack_rows
 from visibility_aware_edge_ldp.subgraphs import sparse
-from visibility_aware_edge_ldp.subgraphs.row_cycles import cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.subgraphs.rows import later, over_rows
 from visibility_aware_edge_ldp.subgraphs.scores import Scores
 from visibility_aware_edge_ldp.truth.graph import Graph
@@ -53,3 +55,44 @@ def test_a_pull_is_what_one_friend_more_or_less_changes() -> None:
     assert with_friend[1][9] == pytest.approx(without[1][9])
     changes = np.abs(with_friend[1] - without[1])[3:]
     assert changes.max() <= largest_path(path_scores(scores), scores)
+
+
+@pytest.mark.parametrize("heard", [3, 4, 5])
+@pytest.mark.parametrize("public", [0, 1], ids=["nothing public", "one user's row public"])
+def test_every_choice_of_rows_that_are_missing_averages_to_the_truth(heard: int, public: int) -> None:
+    """[CYCLE.1] without noise: users 0 to 5 hold a row each, or 1 to 5 and user 0's row is public."""
+    n, asked = 7, 6 - public
+    graph, joined = random_graph(n, 0.8, 6)
+    open_edges = np.zeros_like(joined)
+    open_edges[:public], open_edges[:, :public] = joined[:public], joined[:, :public]
+    one, two = (heard - 1) / (asked - 1), (heard - 1) * (heard - 2) / ((asked - 1) * (asked - 2))
+    chances = {True: (one, two), False: (heard / asked, one * heard / asked)}
+    found, forgetful = [], []
+    for chosen in combinations(range(public, 6), heard):
+        total = plain = 0.0
+        for user in range(6):
+            rates = Rates(*chances[user >= public], public)
+            scores = with_missing_rows(joined, open_edges, [*range(public), *chosen], rates.one)
+            offsets, members = lists_of(joined & (np.arange(n) == user)[:, None])
+            if user < public or user in chosen:
+                worth = 1 if user < public else asked / heard
+                for each in (rates, Rates()):
+                    pulls = cycle_pulls(path_scores(scores, each), each)
+                    here = worth * sum(over_rows(scores, 0, offsets, members, lambda b: b.totals.sum(), pulls))
+                    total, plain = (total + here, plain) if each is rates else (total, plain + here)
+        found.append(total)
+        forgetful.append(plain)
+    assert np.mean(found) == pytest.approx(sparse.four_cycles(graph))
+    if heard < asked:
+        # The twin that takes every two holders for different ones is biased.
+        assert np.mean(forgetful) != pytest.approx(sparse.four_cycles(graph), rel=0.001)
+
+
+def with_missing_rows(joined: np.ndarray, open_edges: np.ndarray, heard: list[int], rate: float) -> Scores:
+    """Public edges with score 1, and the others' bits where their first user was heard, divided by the rate."""
+    n = len(joined)
+    answered = np.triu(joined & np.isin(np.arange(n), heard)[:, None], 1)
+    planes = [open_edges, (answered | answered.T) & ~open_edges]
+    kept = slice(0 if open_edges.any() else 1, 2)
+    values = np.array([1.0, 1 / rate])[kept]
+    return Scores(n, np.stack([pack_rows(p, n) for p in planes[kept]]), values, np.eye(len(values), dtype=np.bool_))

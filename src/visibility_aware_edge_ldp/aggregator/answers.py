@@ -21,7 +21,7 @@ CENTRAL_WORDS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is promised, to whom, against whom, and under which assumptions.
+    """What is promised, to whom, against whom, and under which assumptions.  [POSITION.0], [COMPOSITION.1-4]
 
     ``bill`` is the total; ``paid`` are the releases in it that the policy was made from. ``also`` are promises under
     other relations, and ``per_list`` repeats the loss as much of the literature states it.
@@ -141,7 +141,7 @@ class Answers(Mapping[str, Estimate]):
 
     @property
     def bill(self) -> Bill:
-        """The total loss per class of all that these answers were made from."""
+        """The total loss per class of all that these answers were made from.  [COMPOSITION.4]"""
         return Bill((*self.certificate.paid, *(release for found in self.values() for release in found.releases)))
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:

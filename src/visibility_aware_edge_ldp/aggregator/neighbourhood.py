@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from math import comb
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.curator import PublicGraph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.many_laplaces import variances
@@ -22,11 +21,11 @@ from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodS
 from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_plan, clipped_plan, weighted_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.subgraphs import degree_functions
+from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
 from visibility_aware_edge_ldp.subgraphs.sparse import triangles
 
 Floats = npt.NDArray[np.float64]
-# Σ t² of all triangles of users over that of the triangles which they own, about.  [OWNED.3]
-OWNED_OF_ALL = 1.5
+Bits = npt.NDArray[np.bool_]
 
 
 def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
@@ -45,10 +44,10 @@ def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
     A triangle is lost only where one of its users forgets a friend in it: at most C(d, 2) − C(cap, 2) at each user.
     """
     kept = cap * (cap - 1) / 2
-    value, variance = degree_functions.total(
+    value, spread = degree_functions.total(
         degrees.noisy_degrees(), lambda d: np.maximum(degree_functions.binomial(d, 2) - kept, 0), clamped=True
     )
-    return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * variance**0.5)
+    return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * spread.variance**0.5)
 
 
 def public_triangles(view: PublicView) -> int:
@@ -107,32 +106,23 @@ class NeighbourhoodCollection:
 
 def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | None = None) -> Estimate:
     """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
-    plan, counts = collection.survey.plan, collection.counts()
-    scale = 1 / _owned_share(plan)
-    owned, variance = _expanded(*counts, int(plan.heard.sum()))
-    variance += _absence_variance(plan, *counts)
-    value, variance = public_triangles(collection.view) + scale * owned, scale**2 * variance
+    plan, (counts, noise) = collection.survey.plan, collection.counts()
+    scale, asked = 1 / _owned_share(plan), int(plan.heard.sum())
+    if not counts.size:
+        raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
+    each = asked / counts.size
+    spread = missing(counts, float(noise.mean()), asked).plus(Spread(each**2 * float(noise.sum())))
+    value = public_triangles(collection.view) + scale * each * float(counts.sum())
+    spread = spread.plus(_without_degrees(collection, _closed_share(degrees, plan, value))).times(scale)
     lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
+    paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
+    found = estimate_of("triangles", value, spread, paid)
 
     def limits(level: float) -> Interval:
-        reach = NormalDist().inv_cdf(0.5 + level / 2) * variance**0.5
-        return value - reach, min(value + reach + lost, max(most, value + reach))
+        low, high = found.interval(level)
+        return low, min(high + lost, max(most, float(high)))
 
-    paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
-    return Estimate("triangles", value, variance, paid, unbiased=not plan.lost, limits=limits)
-
-
-def _expanded(counts: Floats, noise: Floats, asked: int) -> tuple[float, float]:
-    """The sum over all who were asked from those who answered, and its variance.  [OWNED.3]"""
-    answers = counts.size
-    if not answers:
-        raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
-    each = asked / answers
-    variance = each**2 * float(noise.sum())
-    if answers < asked:
-        spread = float(counts.var(ddof=1) - noise.mean()) if answers > 1 else np.inf
-        variance += asked * (asked - answers) / answers * max(spread, 0.0)
-    return each * float(counts.sum()), variance
+    return replace(found, unbiased=not plan.lost, limits=limits)
 
 
 def _owned_share(plan: OwnerPlan) -> float:
@@ -143,12 +133,48 @@ def _owned_share(plan: OwnerPlan) -> float:
     return 1 - (comb(absent, 2) * (n - absent) + comb(absent, 3)) / comb(n, 3) if n > 2 else 1.0
 
 
-def _absence_variance(plan: OwnerPlan, counts: Floats, noise: Floats) -> float:
-    """What it adds that others might have stayed away in the first round.  [OWNED.3]"""
-    absent = float((~plan.heard).mean())
+def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spread:
+    """What it adds that others might have stayed away in the first round.  [OWNED.3]
+
+    ``closed`` is about the share of 2-stars that are closed to triangles.
+    """
+    plan, (counts, noise) = collection.survey.plan, collection.counts()
+    n, absent = plan.heard.size, float((~plan.heard).mean())
     if not absent or counts.size < 2:
-        return 0.0
+        return Spread(0.0)
+    known, gains = _all_triangles(plan, collection.answered & plan.heard, counts)
+    drawn = missing(known, float((noise * gains).mean()), n)
+    each = n / counts.size
+    squares, total = each * float((counts**2 - noise).sum()), each * float(counts.sum())
+    in_cliques = absent / (1 - absent) * max(5 * squares - 9 * total**2 / n, 0.0)
+    part = min(max(closed, 0.0), 1.0) ** 2
+    mixed = Spread((1 - part) * drawn.variance + part * in_cliques, drawn.doubt, drawn.third)
     # How much likelier a triangle is counted with a given one of its users than without.
     weight = (1 - absent**2) - (1 - absent) ** 2
-    squares = max(float((counts**2).sum() - noise.sum()), 0.0) / (1 - absent)
-    return absent * (1 - absent) * weight**2 * OWNED_OF_ALL * squares
+    return mixed.times(weight * (1 - absent))
+
+
+def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats, Floats]:
+    """About how many triangles each user is in: those it owns, and a part of those of users of higher rank.
+
+    A triangle's two users of lower rank are taken as drawn by their numbers of pairs of friends. The other array says
+    how much of the variance of each user's count gets into the squares of the result.
+    """
+    order = np.argsort(plan.ranks[used])
+    bounds = plan.bounds[used][order].astype(np.float64)
+    weights = bounds * (bounds - 1)
+    below, squares = (np.cumsum(each) - each for each in (weights, weights**2))
+    rates = np.divide(2, below, out=np.zeros(order.size), where=below > 0)
+    shares = rates * counts[order]
+    gains = np.empty(order.size)
+    gains[order] = 1 + rates**2 * squares
+    return counts[order] + weights * (np.cumsum(shares[::-1])[::-1] - shares), gains
+
+
+def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
+    """3T/S₂, with 2-stars from noisy degrees, or from the bounds where nobody has these."""
+    if degrees is None:
+        stars = float(degree_functions.binomial(plan.bounds[plan.heard], 2).sum())
+    else:
+        stars, _ = degree_functions.stars(degrees.noisy_degrees(), 2)
+    return 3 * triangles / stars if stars > 0 else 0.0

@@ -24,7 +24,7 @@ _NEEDS_PAIRS = {"triangles": triangles.triangle_sums, "four_cycles": cycles.cycl
 
 
 def estimate(collection: PositionCollection, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """Estimates of these statistics, all from the same reports: one price for all."""
+    """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]"""
     wanted = check_statistics(statistics, collection.view.n)
     estimator = _Estimator(collection, wanted)
     return {statistic: estimator.one(statistic) for statistic in wanted}

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.degree_report import DegreeReport
@@ -135,11 +135,11 @@ def estimate(collection: DegreeCollection, statistics: str | Sequence[str]) -> d
 def _one(collection: DegreeCollection, degrees: NoisyDegrees, statistic: str) -> Estimate:
     k, least = star_size(statistic), tail_start(statistic)
     if k is not None:
-        return Estimate(statistic, *degree_functions.stars(degrees, k))
+        return estimate_of(statistic, *degree_functions.stars(degrees, k))
     if least is not None:
-        return Estimate(statistic, *degree_functions.tail(degrees, least))
+        return estimate_of(statistic, *degree_functions.tail(degrees, least))
     if statistic == "edges":
-        return Estimate(statistic, *degree_functions.edges(degrees))
+        return estimate_of(statistic, *degree_functions.edges(degrees))
     if statistic == "max_degree":
         return _max_degree(degrees)
     return _degrees(collection, degrees) if statistic == "degrees" else _histogram(degrees)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,26 +11,32 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
+from visibility_aware_edge_ldp.aggregator.row_errors import (
+    CYCLE_PLACES,
+    TRIANGLE_PLACES,
+    Places,
+    absence,
+    first_cycle_noise,
+    first_noise,
+    second_noise,
+    size_and_spread,
+)
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.row_report import RowReport
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, refuse_part_rows, response_rate
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, refuse_part_rows, response_rate
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.subgraphs import cycles, pairs
-from visibility_aware_edge_ldp.subgraphs import triangles as triangle_sums
-from visibility_aware_edge_ldp.subgraphs.row_cycles import cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import Pulls, first_vertex_noise, over_rows, triangle_pulls
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, scores_of, spread
+from visibility_aware_edge_ldp.subgraphs.absence import Spread
+from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.rows import Pulls, over_rows, triangle_pulls
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
 
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-# Where the first answers say little of how much they add to the variance, it is guessed from the estimate itself:
-# this many times what equal numbers of common friends at every edge would give.  [TRIANGLE.4]
-UNEVEN = 4.0
 
 
 class TriangleCollection:
@@ -103,6 +110,12 @@ class TriangleCollection:
         return twice / asked if asked else 1.0
 
     @property
+    def sums(self) -> Floats:
+        """What those who answered twice said that they own."""
+        found: Floats = self.totals[self.answered] / 2.0**self.survey.fineness
+        return found
+
+    @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for, named by what arrived."""
         content = (self.answered, self.reaches, self.totals)
@@ -131,33 +144,33 @@ class TriangleCollection:
 def triangles(collection: TriangleCollection) -> Estimate:
     """The triangle count, without bias, and its standard error.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection)
-    rate = response_rate(asked, first)
-    sums = collection.totals[collection.answered] / 2.0**collection.survey.fineness
-    value = _public_rows(collection, collection.scores(first / asked if asked else 1.0), triangle_pulls)
+    kept = first / asked if asked else 1.0
+    value = _public_rows(collection, collection.scores(kept), lambda: triangle_pulls)
     if not asked:
         return Estimate("triangles", value, 0.0, collection.releases)
-    value += asked / second * float(sums.sum())
-    noise = _second_noise(collection, float(np.abs(collection.scores(rate).values).max()))
+    rate = response_rate(asked, first)
+    value += asked / second * float(collection.sums.sum())
     # Each answer stands for those who stayed away, too: as a first vertex, and as the holder of the far side.
-    kept = first / asked
-    answers = _first_noise(collection.heard_scores, value * kept**1.5) / (kept * rate) ** 2
-    variance = (asked / second) ** 2 * noise + answers + absence_variance(sums, noise, asked, first, second)
-    return Estimate("triangles", value, variance, collection.releases)
+    answers = first_noise(collection.heard_scores, value * kept**1.5).times(1 / (kept * rate))
+    largest = float(np.abs(collection.scores(rate).values).max())
+    return estimate_of("triangles", value, _spread(collection, largest, answers, TRIANGLE_PLACES), collection.releases)
 
 
 def four_cycles(collection: TriangleCollection) -> Estimate:
-    """The number of 4-cycles, without bias; every row must have answered.  [CYCLE.1-2]"""
+    """The number of 4-cycles, without bias, and its standard error.  [CYCLE.1-2]"""
     asked, first, second = _responses(collection)
-    if not asked == first == second:
-        raise BadStatistic(f"4-cycles need every row, and {asked - second} of {asked} are missing; ask for triangles.")
-    scores = collection.scores(1.0)
-    paths = path_scores(scores)
-    value = _public_rows(collection, scores, cycle_pulls(paths))
-    value += float(collection.totals.sum()) / 2.0**collection.survey.fineness
+    kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
+    seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
+    everything = collection.scores(kept)
+    value = _public_rows(collection, everything, lambda: cycle_pulls(path_scores(everything, seen_by_all), seen_by_all))
     if not asked:
         return Estimate("four_cycles", value, 0.0, collection.releases)
-    variance = _second_noise(collection, largest_path(paths, scores)) + _first_cycle_noise(scores, value)
-    return Estimate("four_cycles", value, variance, collection.releases)
+    rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
+    value += asked / second * float(collection.sums.sum())
+    scores = collection.scores(rates.one)
+    answers = first_cycle_noise(collection.heard_scores, value, kept)
+    largest = largest_path(path_scores(scores, rates), scores)
+    return estimate_of("four_cycles", value, _spread(collection, largest, answers, CYCLE_PLACES), collection.releases)
 
 
 def _responses(collection: TriangleCollection) -> tuple[int, int, int]:
@@ -167,7 +180,7 @@ def _responses(collection: TriangleCollection) -> tuple[int, int, int]:
     return asked, first, second
 
 
-def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Pulls) -> float:
+def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Callable[[], Pulls]) -> float:
     """The sums of the users whose whole row is public: everybody can work them out."""
     edges = collection.view.edges.astype(np.int64)
     first, second = edges.min(axis=1, initial=collection.view.n), edges.max(axis=1, initial=-1)
@@ -177,70 +190,20 @@ def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Pulls) -
     order = np.lexsort((second[kept], first[kept]))
     lengths = np.bincount(first[kept], minlength=collection.view.n)
     offsets, members = np.concatenate([[0], np.cumsum(lengths)]), second[kept][order].astype(np.int32)
-    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
+    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls())))
 
 
-def _second_noise(collection: TriangleCollection, largest: float) -> float:
-    """The variance of all second-round noise together, from the noisy reaches, without bias.  [TRIANGLE.4]"""
-    survey, noise = collection.survey, collection.survey.total_noise
-    pace, more = 1 / float(noise.beta), 2 / (largest * 2.0**survey.fineness)
-    factor = (largest * noise.standard_deviation(1)) ** 2
-
-    def squared_bound(reach: Integers | float) -> Floats:
-        middle = reach + 0.5
-        smooth = np.where(middle >= pace, middle, pace * np.exp(np.minimum(middle / pace, 1.0) - 1))
-        return np.square(smooth + more)
-
-    reaches = collection.reaches[collection.answered]
-    measured = float(survey.reach_noise.unbiased(squared_bound, reaches).sum())
-    middling = max(float(reaches.mean()), 0.0) * np.sqrt(2)
-    guessed = float(squared_bound(middling)) * reaches.size
-    doubt = np.sqrt(5 * reaches.size) * survey.reach_noise.variance
-    return factor * max(_believed(measured, guessed, doubt), float(squared_bound(0.0)) * reaches.size)
+def _spread(collection: TriangleCollection, largest: float, answers: Spread, places: Places) -> Spread:
+    """How a sum over all rows varies: by second-round noise, by first answers, and by who stayed away."""
+    asked, _, second = collection.counts
+    noise = second_noise(collection.survey, collection.reaches[collection.answered], largest)
+    missed = absence(collection.sums, noise.variance, collection.counts, places.hidden(hidden_share(collection)))
+    return missed.plus(noise.times(asked / second)).plus(answers)
 
 
-def _believed(measured: float, guessed: float, doubt: float) -> float:
-    """A mean of what was measured, with standard error ``doubt``, and of a guess that may be off by half of itself."""
-    off = guessed / 2
-    return (off**2 * measured + doubt**2 * guessed) / (off**2 + doubt**2) if guessed else measured
-
-
-def _first_noise(scores: Scores, value: float) -> float:
-    """What the first answers add to the variance: measured where they tell, guessed where they do not.  [TRIANGLE.4]"""
-    edges, typical = _size_and_spread(scores)
-    guessed = UNEVEN * typical * value**2 / edges
-    # The measured part is a sum over pairs of squares of sums of n noisy products: this is how far it may be off.
-    doubt = typical**3 * scores.n**2 / np.sqrt(6)
-    return max(_believed(first_vertex_noise(scores), guessed, doubt), guessed / UNEVEN)
-
-
-def _first_cycle_noise(scores: Scores, value: float) -> float:
-    """The same for 4-cycles, whose two far sides are both first answers.  [CYCLE.2]"""
-    edges, typical = _size_and_spread(scores)
-    sums = pairs.sum_over_pairs(
-        scores, lambda block: {**cycles.cycle_sums(block), "triangles": triangle_sums.triangle_sums(block)["count"] / 3}
-    )
-    _, one_round = cycles.four_cycles(scores, sums)
-    floor = sums["four"] / 4
-    guessed = UNEVEN * typical * (2 * value) ** 2 / edges
-    one_side = max(_believed((one_round - floor) / 4, guessed, floor / 4), guessed / UNEVEN)
-    return one_side + 0.75 * scores.n * typical * _first_noise(scores, sums["triangles"])
-
-
-def _size_and_spread(scores: Scores) -> tuple[float, float]:
-    """About how many edges there are, and the variance of one score."""
-    n = scores.n
-    edges = max(float(scores.node_sums(score).sum()) / 2, 1.0)
-    return edges, float(scores.node_sums(spread).sum()) / (n * (n - 1))
-
-
-def absence_variance(sums: Floats, noise: float, asked: int, first: int, second: int) -> float:
-    """What users who stayed away add, whatever their lists: they are missed as first and as second vertices.
-
-    [TRIANGLE.4]
-    """
-    squares = max(float((sums**2).sum()) - noise, 0.0) * asked / second
-    mean = float(sums.sum()) / second
-    owned = (asked / second - 1) * max(squares - asked * mean**2, 0.0)
-    held = (asked / first - 1) * max(5 / 3 * squares - 3 * asked * mean**2, 0.0)
-    return owned + held
+def hidden_share(collection: TriangleCollection) -> float:
+    """About the share of edges that are not public."""
+    asked, first, _ = collection.counts
+    public = len(collection.view.edges)
+    hidden = max(size_and_spread(collection.heard_scores)[0] - public, 0.0) * asked / first
+    return hidden / (hidden + public) if hidden else 0.0

@@ -16,11 +16,11 @@ from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.row_report import RowReport
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, response_rate
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.subgraphs.row_cycles import cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.subgraphs.rows import Pulls, RowBlock, later, over_rows, triangle_pulls
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
 
@@ -52,7 +52,7 @@ class FirstRound:
     @cached_property
     def scores(self) -> Scores:
         """The unbiased score of every position; 0 where nobody answered."""
-        rate = response_rate(int(holders(self.public).sum()), int(self.heard.sum()))
+        rate = response_rate(*self._counts)
         groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
         for kind in NON_PUBLIC:
             held = self.transcript.answered & self.public.class_bits[kind]
@@ -64,7 +64,7 @@ class FirstRound:
     @cached_property
     def pulls(self) -> Pulls:
         """How much each possible friend would add to a user's sum."""
-        return triangle_pulls if self.survey.statistic == "triangles" else cycle_pulls(self._paths)
+        return triangle_pulls if self.survey.statistic == "triangles" else cycle_pulls(self._paths, self._rates)
 
     @cached_property
     def largest(self) -> float:
@@ -88,7 +88,16 @@ class FirstRound:
 
     @cached_property
     def _paths(self) -> npt.NDArray[np.float32]:
-        return path_scores(self.scores)
+        return path_scores(self.scores, self._rates)
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(response_rate(*self._counts), pair_rate(*self._counts), int(len(self.public.edges) > 0))
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """How many users were asked, and how many of them were heard."""
+        return int(holders(self.public).sum()), int(self.heard.sum())
 
 
 class RowHolders:

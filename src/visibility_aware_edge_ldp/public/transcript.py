@@ -70,6 +70,11 @@ def response_rate(asked: int, heard: int) -> float:
     return max(heard - 1, 1) / (asked - 1) if asked > 1 else 1.0
 
 
+def pair_rate(asked: int, heard: int) -> float:
+    """The chance that two users' rows were heard, given that a third's was.  [CYCLE.1]"""
+    return response_rate(asked, heard) * response_rate(asked - 1, heard - 1) if asked > 2 else 1.0
+
+
 def any_in_rows(octets: Octets, n: int) -> Bits:
     """For each user, whether any position of its row has its bit set; the last user's row is empty."""
     found = np.zeros(n, dtype=np.bool_)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
 from visibility_aware_edge_ldp.aggregator.user_degrees import estimate as estimate_degrees
+from visibility_aware_edge_ldp.aggregator.user_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles, triangles
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -58,8 +57,18 @@ class Plan:
         return tuple(name for name in names if name != "four_cycles" or self.cycles_twice)
 
 
-def plan_for(statistics: Sequence[str], epsilon: Number, nodes: int, degree_share: Number = DEGREE_SHARE) -> Plan:
-    """All of epsilon to the only question, or a share to the degrees."""
+def plan_for(
+    statistics: Sequence[str],
+    epsilon: Number,
+    nodes: int,
+    degree_share: Number = DEGREE_SHARE,
+    absent: bool = False,
+) -> Plan:
+    """All of epsilon to the only question, or a share to the degrees.
+
+    Where whole rows may be missing, 4-cycles take two rounds: one round's estimate is for positions that stay away one
+    by one.
+    """
     share = exact_share(degree_share, "the degrees' share of epsilon")
     if not 0 < share < 1:
         raise BadPrivacyParameter(f"The degrees' share of epsilon is above 0 and below 1; got {degree_share}.")
@@ -69,9 +78,9 @@ def plan_for(statistics: Sequence[str], epsilon: Number, nodes: int, degree_shar
     if not by_rows:
         return Plan(by_degrees, (), whole, Fraction(0))
     if not by_degrees:
-        return Plan((), by_rows, Fraction(0), whole, two_rounds_pay(whole, nodes))
+        return Plan((), by_rows, Fraction(0), whole, absent or two_rounds_pay(whole, nodes))
     rest = whole * (1 - share)
-    return Plan(by_degrees, by_rows, whole * share, rest, two_rounds_pay(rest, nodes))
+    return Plan(by_degrees, by_rows, whole * share, rest, absent or two_rounds_pay(rest, nodes))
 
 
 def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
@@ -96,9 +105,7 @@ def by_user(
     degree_share: Number = DEGREE_SHARE,
 ) -> Answers:
     """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed."""
-    if dropout and "four_cycles" in statistics:
-        raise BadInput("In the user model 4-cycles need every row; leave four_cycles out, or use a dropout of 0.")
-    plan = plan_for(statistics, epsilon, world.graph.n, degree_share)
+    plan = plan_for(statistics, epsilon, world.graph.n, degree_share, absent=dropout > 0)
     if plan.by_rows:
         refuse_too_large(world.graph.n, 1)
     found, releases, response = _ask(world, plan, dropout, seed)
@@ -186,20 +193,11 @@ def _ask(
         first = rows["triangles"].first if plan.summed else _one_round(world, plan, seed)
         found |= estimate_position(first, ("four_cycles",))
     if "transitivity" in plan.by_rows:
-        found["transitivity"] = transitivity(found["triangles"], found.get("stars:2", Estimate("stars:2", 0.0, 0.0)))
+        wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
+        found["transitivity"] = transitivity(found["triangles"], wedge, rows["triangles"], degrees)
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
 
 
 def _one_round(world: VisibilityAwareGraph, plan: Plan, seed: int | str | None) -> PositionCollection:
     """Users answer for their rows and nothing more: what POSITION's reporters would send."""
     return collect(world, position_survey(world.public, plan.row_epsilon), seed)
-
-
-def transitivity(triangle: Estimate, wedge: Estimate) -> Estimate:
-    """3T/S₂ by the delta method; the two come from different questions, so their noise is independent."""
-    releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
-    if wedge.value <= 0:
-        return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
-    ratio = triangle.value / wedge.value
-    variance = 9 * (triangle.variance + ratio**2 * wedge.variance) / wedge.value**2
-    return Estimate("transitivity", 3 * ratio, variance, releases, unbiased=False)

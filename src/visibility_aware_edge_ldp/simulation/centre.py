@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
+from visibility_aware_edge_ldp.public.curator_report import decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES, CuratorQuery, CuratorSurvey, curator_survey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
@@ -53,7 +54,7 @@ class Centre:
         answers = {}
         for index, query in enumerate(survey.queries):
             coins = secure_coins() if seed is None else keyed_coins(seeded_key(seed, "curator", survey.identity, index))
-            report = self._curator.answer(survey, index, coins)
+            report = decode_answer(encode_answer(self._curator.answer(survey, index, coins)))
             evidence, reach = self._curator.evidence(query), partial(self._curator.reach, query)
             found = estimate_curator(survey, self.world.public, report, evidence.standard_deviation, reach)
             low, high = bounds(self.world.public, query.statistic)

@@ -56,10 +56,11 @@ def collect_degrees(
     ``dropout`` is the chance that a user never takes part, whatever its list.
     """
     coins = coins_for(seed)
+    here = who_is_present(world.graph.n, dropout, coins("dropout", 0))
     collection = DegreeCollection(survey, world.public)
     for view in cut_lists(world.graph):
         holders = ListHolders(view, world.public, exact_purse(survey))
-        present = who_is_present(view.count, dropout, coins("dropout", view.start))
+        present = None if here is None else here[view.start : view.start + view.count]
         report = holders.degrees(survey, coins("degrees", view.start), present)
         collection.absorb(decode(encode(report)))
     return collection
@@ -70,10 +71,11 @@ def collect_histogram(
 ) -> HistogramCollection:
     """Every user tells the bin of its degree and hides the whole of it; through the wire format, as above."""
     coins = coins_for(seed)
+    here = who_is_present(world.graph.n, dropout, coins("dropout", 0))
     collection = HistogramCollection(survey, world.public)
     for view in cut_lists(world.graph):
         holders = DegreeHolders(view, world.public, Purse(dict.fromkeys(NON_PUBLIC, survey.list_price.epsilon)))
-        present = who_is_present(view.count, dropout, coins("dropout", view.start))
+        present = None if here is None else here[view.start : view.start + view.count]
         report = holders.bins(survey, coins("histogram", view.start), present)
         collection.absorb(histogram_report.decode(histogram_report.encode(report)))
     return collection

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -75,19 +76,24 @@ def corrected(degrees: NoisyDegrees, shifted: list[Floats]) -> Floats:
     return result
 
 
-def total(degrees: NoisyDegrees, function: DegreeFunction, clamped: bool = False) -> tuple[float, float]:
-    """Σ g(d) over all users without bias, and its variance without bias.  [DEGREESUM.1-3]
+def total(degrees: NoisyDegrees, function: DegreeFunction, clamped: bool = False) -> tuple[float, Spread]:
+    """Σ g(d) over all users without bias, and how it varies.  [DEGREESUM.1-3]
 
     ``clamped`` extends the function beyond the possible degrees by its values at the ends; it must be left out for
     polynomials, which extend themselves.
     """
-    shifted = [_float(function(clamp(degrees, shift) if clamped else degrees.noisy + shift)) for shift in _SHIFTS]
-    each = corrected(degrees, shifted)
-    noise = each**2 - corrected(degrees, [g**2 for g in shifted])
+    each, noise = per_answer(degrees, function, clamped)
     start = _float(function(degrees.public))
     known = sum(float(_float(function(d)).sum()) for d in (degrees.certain, degrees.absent)) + float(start.sum())
-    found, variance = expanded(degrees, each - start, noise)
-    return known + found, variance
+    found, spread = expanded(degrees, each - start, noise)
+    return known + found, spread
+
+
+def per_answer(degrees: NoisyDegrees, function: DegreeFunction, clamped: bool = False) -> tuple[Floats, Floats]:
+    """g(d) of each user who answered, without bias, and its variance without bias.  [DEGREESUM.3]"""
+    shifted = [_float(function(clamp(degrees, shift) if clamped else degrees.noisy + shift)) for shift in _SHIFTS]
+    each = corrected(degrees, shifted)
+    return each, each**2 - corrected(degrees, [g**2 for g in shifted])
 
 
 def clamp(degrees: NoisyDegrees, shift: int) -> Ints:
@@ -95,29 +101,25 @@ def clamp(degrees: NoisyDegrees, shift: int) -> Ints:
     return np.clip(degrees.noisy + shift, degrees.public, degrees.nodes - 1)
 
 
-def expanded(degrees: NoisyDegrees, each: Floats, noise: Floats) -> tuple[float, float]:
-    """A sum over all who hide something from those who answered, and its variance.  [DEGREESUM.2]"""
-    answers = each.size
-    if not answers:
-        return 0.0, 0.0
-    value, variance = degrees.expansion * float(each.sum()), degrees.expansion**2 * float(noise.sum())
-    if degrees.absent.size:
-        spread = float(each.var(ddof=1) - noise.mean()) if answers > 1 else np.inf
-        variance += degrees.asked * degrees.absent.size / answers * max(spread, 0.0)
-    return value, max(variance, 0.0)
+def expanded(degrees: NoisyDegrees, each: Floats, noise: Floats) -> tuple[float, Spread]:
+    """A sum over all who hide something from those who answered, and how it varies.  [DEGREESUM.2]"""
+    if not each.size:
+        return 0.0, Spread(0.0)
+    spread = missing(each, float(noise.mean()), degrees.asked)
+    return degrees.expansion * float(each.sum()), spread.plus(Spread(degrees.expansion**2 * float(noise.sum())))
 
 
-def edges(degrees: NoisyDegrees) -> tuple[float, float]:
+def edges(degrees: NoisyDegrees) -> tuple[float, Spread]:
     """The number of edges: half the sum of all degrees."""
     return total(degrees, lambda d: d / 2)
 
 
-def stars(degrees: NoisyDegrees, k: int) -> tuple[float, float]:
+def stars(degrees: NoisyDegrees, k: int) -> tuple[float, Spread]:
     """The number of k-stars: the sum of C(d, k)."""
     return total(degrees, lambda d: binomial(d, k))
 
 
-def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, float]:
+def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, Spread]:
     """How many users have at least this degree."""
     return total(degrees, lambda d: d >= threshold, clamped=True)
 

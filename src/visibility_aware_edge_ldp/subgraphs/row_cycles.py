@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,41 +24,80 @@ Matrix = npt.NDArray[np.float32]
 BLOCK = 64
 
 
-def path_scores(scores: Scores) -> Matrix:
+@dataclass(frozen=True)
+class Rates:
+    """How likely the holders of a path's two positions answered; scores are divided by ``one`` already.
+
+    Parameters
+    ----------
+    one, two
+        The chances that one other user, and that two others, answered.
+    public
+        How many of the first planes hold public edges, which nobody is asked for.
+    """
+
+    one: float = 1.0
+    two: float = 1.0
+    public: int = 0
+
+    def weights(self, planes: int) -> tuple[Floats, Floats]:
+        """For planes a and b: the weight of a path, and what is added where its middle comes before both ends."""
+        whole, early = np.ones((planes, planes)), np.full((planes, planes), -0.5)
+        answered = slice(self.public, None)
+        whole[answered, answered] = self.one**2 / self.two
+        # The user in the middle holds both positions: one answer, not two, had to arrive.  [ROWS.3]
+        early[answered, answered] = self.one / 2 - self.one**2 / self.two
+        return whole, early
+
+
+EVERYBODY = Rates()
+
+
+def path_scores(scores: Scores, rates: Rates = EVERYBODY) -> Matrix:
     """H_jk = Σ over l of ê_jl ê_lk, halved for l before both: a fixed public matrix with an empty diagonal."""
     before, paths = earlier_only(scores), np.zeros((scores.n, scores.n), np.float32)
     choice.kernels()
     starts = range(0, scores.n, BLOCK)
     with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, len(starts)))) as pool:
-        list(pool.map(partial(_fill, scores, before, paths), starts))
+        list(pool.map(partial(_fill, scores, rates, before, paths), starts))
     np.fill_diagonal(paths, 0)
     return paths
 
 
-def _fill(scores: Scores, before: Words, paths: Matrix, start: int) -> None:
+def _fill(scores: Scores, rates: Rates, before: Words, paths: Matrix, start: int) -> None:
     """The rows from ``start`` on, right of the diagonal, and their mirror image."""
     stop, weights = min(start + BLOCK, scores.n), scores.weights(score)
+    whole, added = rates.weights(len(weights))
     here = np.zeros((stop - start, scores.n - start))
     for a in range(len(weights)):
         for b in range(len(weights)):
             early = joined_before(scores, before, a, b, start, stop)
-            here += weights[a] * weights[b] * (joined(scores, a, b, start, stop) - early / 2)
+            found = whole[a, b] * joined(scores, a, b, start, stop) + added[a, b] * early
+            here += weights[a] * weights[b] * found
     upper = np.triu(here, 1)
     paths[start:stop, start:] += upper
     paths[start:, start:stop] += upper.T
 
 
-def cycle_pulls(paths: Matrix) -> Pulls:
+def cycle_pulls(paths: Matrix, rates: Rates = EVERYBODY) -> Pulls:
     """D_i(x) = Σ over k in i's list of H_kx without the paths through i itself."""
 
     def pulls(scores: Scores, start: int, offsets: Integers, members: Members, lists: Bits) -> Floats:
-        own = scores.rows(slice(start, start + len(lists))).astype(np.float64)
-        inside = np.where(lists, own, 0.0)
-        through = own * (inside.sum(axis=1)[:, None] - inside) / 2
+        users = slice(start, start + len(lists))
+        through = _through(scores.rows(users).astype(np.float64), lists)
+        if rates.one < 1:
+            through -= (1 - rates.one) * _through(scores.rows(users, rates.public).astype(np.float64), lists)
         total: Floats = choice.list_sums()(paths, offsets, members) - through
         return total
 
     return pulls
+
+
+def _through(own: Floats, lists: Bits) -> Floats:
+    """Half the paths from x over the user itself to its friends."""
+    inside = np.where(lists, own, 0.0)
+    through: Floats = own * (inside.sum(axis=1)[:, None] - inside) / 2
+    return through
 
 
 def largest_path(paths: Matrix, scores: Scores) -> float:

@@ -75,10 +75,10 @@ class Scores:
         """For each node, the sum of a function of the score over its positions."""
         return self.weights(function) @ self.plane_degrees
 
-    def rows(self, chosen: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """The scores in these rows, in single precision."""
+    def rows(self, chosen: slice | npt.NDArray[np.int64], skip: int = 0) -> npt.NDArray[np.float32]:
+        """The scores in these rows, in single precision, without those of the first ``skip`` planes."""
         total: npt.NDArray[np.float32] | None = None
-        for weight, plane in zip(self.weights(score).astype(np.float32), self.planes, strict=True):
+        for weight, plane in zip(self.weights(score).astype(np.float32)[skip:], self.planes[skip:], strict=True):
             part = unpack_rows(plane[chosen], self.n) * weight
             total = part if total is None else np.add(total, part, out=total)
         return np.zeros((len(np.arange(self.n)[chosen]), self.n), np.float32) if total is None else total
