@@ -1,6 +1,7 @@
 # make demo   the comparison on the default graph: a table, and out/report.html
 # make test   the whole test suite
 # make check  format, lint, types, import contracts, tests: what CI runs
+# make audit  every privacy claim, checked on this machine, and broken twins, which must be caught
 # make bench  speed, side by side with other ways, in one run
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ CODE := src tests benchmarks
 DEMO := $(VENV)/.demo
 DEV := $(VENV)/.dev
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format audit bench clean
 
 demo: $(DEMO)
 	$(BIN)/va-edge-ldp compare --trials 6 --epsilons 0.5,1,2 --seed 1 --output out
@@ -28,6 +29,9 @@ check: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
+
+audit: $(DEMO)
+	$(BIN)/va-edge-ldp audit --output out
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks

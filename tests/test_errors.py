@@ -25,7 +25,7 @@ ALL = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind._
 
 
 def test_the_tree_has_one_root() -> None:
-    assert len(ALL) == 11
+    assert len(ALL) == 12
     assert all(issubclass(kind, VaEdgeLdpError) for kind in ALL)
 
 

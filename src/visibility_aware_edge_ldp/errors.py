@@ -71,5 +71,9 @@ class Refused(VaEdgeLdpError):  # noqa: N818
     exit_code = 4
 
 
+class AuditFailed(VaEdgeLdpError):  # noqa: N818
+    """Ours: more was found than is claimed, or a broken twin went by unnoticed."""
+
+
 class RelationMismatch(VaEdgeLdpError, TypeError):  # noqa: N818
     """Ours: guarantees about different notions of neighbour were about to be added."""

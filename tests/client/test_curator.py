@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.curator_report import LARGEST_ANSWER, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, curator_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
@@ -52,6 +53,63 @@ def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:
     centre.answer(survey, 0, secure_coins())
     with pytest.raises(Refused):
         centre.answer(survey, 1, no_coins)
+
+
+def half_public() -> tuple[WholeGraph, PublicView]:
+    world = world_of(VisibilityPolicy("0.5"))
+    return WholeGraph(world.graph.n, world.graph.edges), world.public
+
+
+@pytest.mark.parametrize("lost", [0, -1])
+def test_a_graph_and_a_public_view_that_disagree_are_refused(lost: int) -> None:
+    graph, public = half_public()
+    Curator(graph, public, Purse({}))
+    poorer = PublicView(public.names, public.policy, np.delete(public.edges, lost, axis=0))
+    without = graph.edges[(graph.edges != public.edges[lost]).any(axis=1)]
+    moved = np.concatenate([np.delete(public.edges, lost, axis=0), empty_public_position(graph, public)])
+    for held, told in (
+        (graph, poorer),  # the graph has an edge that everybody takes for absent
+        (WholeGraph(graph.n, without), public),  # everybody knows of an edge that is not there
+        (graph, PublicView(public.names, public.policy, moved)),  # as many edges, one of them elsewhere
+        (graph, PublicView(range(13), public.policy, public.edges)),  # one user more
+    ):
+        with pytest.raises(ProtocolViolation, match="give both of one world"):
+            Curator(held, told, Purse({}))
+
+
+def empty_public_position(graph: WholeGraph, public: PublicView) -> np.ndarray:
+    u, v = np.triu_indices(graph.n, 1)
+    there = set(map(tuple, graph.edges.tolist()))
+    shown = public.classes.of(u, v) == Visibility.PUBLIC
+    return np.array([e for e in zip(u[shown].tolist(), v[shown].tolist(), strict=True) if e not in there][:1], np.int32)
+
+
+def test_graphs_that_differ_in_private_edges_only_are_taken() -> None:
+    graph, public = half_public()
+    hidden = public.classes.of(graph.edges[:, 0], graph.edges[:, 1]) != Visibility.PUBLIC
+    Curator(WholeGraph(graph.n, graph.edges[~hidden]), public, Purse({}))
+    assert hidden.any()
+
+
+def test_a_centre_that_does_not_compare_tells_what_nobody_knew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the policy calls everything public there is no noise, whether or not everybody was told the edges."""
+    world = world_of(VisibilityPolicy(1))
+    untold = PublicView(world.graph.names, world.policy, world.public.edges[:0])
+    survey, limit = curator_survey(untold, 1, statistics=["edges"]), dict.fromkeys(NON_PUBLIC, Fraction(10))
+    whole = WholeGraph(world.graph.n, world.graph.edges)
+    with pytest.raises(ProtocolViolation, match="give both of one world"):
+        Curator(whole, untold, Purse(limit))
+    monkeypatch.setattr("visibility_aware_edge_ldp.client.curator._agree", lambda view, public: True)
+    assert Curator(whole, untold, Purse(limit)).answer(survey, 0, secure_coins()).value == world.graph.m
+
+
+@pytest.mark.parametrize("far", [1, -1])
+def test_an_answer_beyond_what_is_sent_is_cut_off(far: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of()
+    monkeypatch.setattr(Curator, "_noise", lambda self, query, coins: far * 2**300)
+    report = curator(world).answer(curator_survey(world.public, 1), 2, secure_coins())
+    assert report.value == far * LARGEST_ANSWER
+    assert decode_answer(encode_answer(report)) == report
 
 
 def test_a_survey_about_another_policy_is_refused() -> None:

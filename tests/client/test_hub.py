@@ -13,7 +13,9 @@ from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.two_hop import two_hop
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public import hub_survey as questions
 from visibility_aware_edge_ldp.public.hub_plan import HubPlan, hub_plan
 from visibility_aware_edge_ldp.public.hub_survey import HubSurvey, hub_survey
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -166,6 +168,32 @@ def test_asked_again_it_repeats_itself_whatever_the_coins(kind: str) -> None:
     first = client.answer(survey, secure_coins())
     assert client.answer(survey, no_coins) is first
     assert len(first.values) == len(survey.numbers)
+
+
+@pytest.mark.parametrize("kind", ["shared", "plain"])
+def test_the_noise_is_searched_for_once_and_is_the_best(kind: str) -> None:
+    survey = survey_of(kind)
+    known, searches = survey.noises, questions._best_noise.cache_info().misses
+    for start in HUBS:
+        hub(start).answer(survey, secure_coins())
+    assert questions._best_noise.cache_info().misses == searches
+    for number, noise in known.items():
+        loss, weight = survey.loss * questions.NUMBERS[kind][number], survey.largest_weight(number)
+        spreads = {}
+        for share in questions._SHARES:
+            other = SmoothPower(loss, share)
+            floors = questions._floors(other, weight, survey.plan.sizes)
+            spreads[share] = other.standard_deviation(1) * float(np.linalg.norm(floors))
+        assert noise == SmoothPower(loss, min(spreads, key=spreads.__getitem__))
+
+
+def test_a_noise_that_the_asker_put_into_the_survey_is_not_taken() -> None:
+    """The hub works it out from its own plan, whatever the survey has worked out before."""
+    honest, forged = survey_of(), survey_of()
+    weak = {number: SmoothPower(100 * noise.epsilon, noise.share) for number, noise in honest.noises.items()}
+    forged.__dict__.update(identity=honest.identity, noises=weak)
+    assert forged.noises != honest.noises
+    assert hub()._checked(forged).noises == honest.noises
 
 
 def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:

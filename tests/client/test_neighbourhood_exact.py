@@ -14,53 +14,47 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
+from visibility_aware_edge_ldp.evaluation.audit.exact_believed import counted_by_all_three
+from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
+    MIXED,
+    OwnedStage,
+    Spoken,
+    edges_of,
+    losses_between,
+    plan_of,
+)
+from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, World, flipped, positions, view_of
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
 from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, neighbourhood_survey
 from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_margin, believed_plan
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
-World = tuple[int, ...]
 EPSILON = 1.0
 
 
-def positions(n: int) -> list[tuple[int, int]]:
-    return list(combinations(range(n), 2))
-
-
-def edges_of(n: int, bits: World) -> np.ndarray:
-    return np.array([p for p, bit in zip(positions(n), bits, strict=True) if bit], np.int32).reshape(-1, 2)
-
-
 def private_view(n: int) -> PublicView:
-    return PublicView(range(n), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
-
-
-def flipped(bits: World, place: int) -> World:
-    return (*bits[:place], 1 - bits[place], *bits[place + 1 :])
+    return view_of((Visibility.PRIVATE,) * len(positions(n)), n)
 
 
 def loss_between(survey: NeighbourhoodSurvey, one: np.ndarray, other: np.ndarray) -> float:
     """The largest log-ratio over all transcripts: each user's report reaches its own beyond both counts."""
-    moved, scales = np.abs(one - other), survey.plan.sensitivities
-    if moved[scales == 0].any():
-        return math.inf
-    return float(survey.loss) * float((moved / np.maximum(scales, 1)).sum())
+    scales = survey.plan.sensitivities
+    return float(losses_between(survey, Spoken(one, scales), Spoken(other, scales)))
 
 
-def largest_loss(survey: NeighbourhoodSurvey, view: PublicView, patterns: list[World], free: list[int]) -> float:
-    """The largest loss over all worlds and all positions that may change."""
-    counts = {bits: owned_triangles(edges_of(view.n, bits), view, survey.plan) for bits in patterns}
-    return max(loss_between(survey, counts[b], counts[flipped(b, place)]) for b in patterns for place in free)
+def largest_loss(pattern: Pattern, n: int, plan: OwnerPlan) -> float:
+    """The largest loss of the counts over all worlds and all positions that may change."""
+    stage = OwnedStage(pattern, n, plan, first="", second="1")
+    return max(float(stage.second_losses(place).max()) for place, kind in enumerate(pattern) if kind)
 
 
 def test_the_closed_form_is_that_of_the_enumerated_law() -> None:
     """Every output within ±40 scales, with what lies outside known: on three nodes one user can own a triangle."""
     view = private_view(3)
     survey = neighbourhood_survey(view, 1, OwnerPlan("clipped", np.array([2, 2, 2]), np.ones(3, np.bool_)))
-    counts = {bits: owned_triangles(edges_of(3, bits), view, survey.plan) for bits in product((0, 1), repeat=3)}
+    counts = {bits: owned_triangles(edges_of(bits, 3), view, survey.plan) for bits in product((0, 1), repeat=3)}
     assert sorted(c.sum() for c in counts.values()) == [0] * 7 + [1]
     noise = DiscreteLaplace(survey.loss, int(survey.plan.sensitivities[0]))
     window = range(-120, 122)
@@ -81,12 +75,9 @@ def test_the_closed_form_is_that_of_the_enumerated_law() -> None:
 @pytest.mark.parametrize("guard", ["weighted", "clipped"])
 def test_pure_guards_on_every_graph_of_five_nodes_for_bounds_of_any_kind(guard: str) -> None:
     """Low bounds put weights and caps to work; the promise must not depend on bounds being right."""
-    view, worlds = private_view(5), list(product((0, 1), repeat=10))
     reached = 0.0
     for bounds in ([1, 1, 1, 1, 1], [2, 2, 2, 2, 2], [3, 1, 2, 2, 3], [4, 4, 4, 4, 4], [1, 2, 3, 4, 5]):
-        plan = OwnerPlan(guard, np.array(bounds), np.ones(5, np.bool_))
-        survey = neighbourhood_survey(view, 1, plan)
-        loss = largest_loss(survey, view, worlds, list(range(10)))
+        loss = largest_loss((Visibility.PRIVATE,) * 10, 5, plan_of(guard, *bounds))
         assert loss <= EPSILON * (1 + 1e-12), bounds
         reached = max(reached, loss)
     assert reached > 0.3, "the promise is hardly spent"
@@ -95,16 +86,11 @@ def test_pure_guards_on_every_graph_of_five_nodes_for_bounds_of_any_kind(guard: 
 @pytest.mark.parametrize("guard", ["weighted", "clipped"])
 def test_mixes_of_classes_on_four_nodes(guard: str) -> None:
     """Public positions, edges or not, stay as they are; every other bit keeps the promise of the strictest class."""
-    everywhere = positions(4)
-    for pattern in [(0, 1, 2, 2, 1, 0), (2, 2, 2, 1, 1, 1), (0, 0, 2, 1, 2, 2), (1, 1, 1, 1, 1, 0)]:
-        listed = [[p for p, kind in zip(everywhere, pattern, strict=True) if kind == k] for k in range(3)]
-        policy = VisibilityPolicy.from_positions(listed[0], listed[1])
-        free = [i for i, kind in enumerate(pattern) if kind]
-        worlds = [bits for bits in product((0, 1), repeat=6) if all(bits[i] for i in range(6) if not pattern[i])]
-        view = PublicView(range(4), policy, np.array(listed[0], np.int32).reshape(-1, 2))
-        survey = neighbourhood_survey(view, 1, OwnerPlan(guard, np.array([2, 1, 3, 2]), np.ones(4, np.bool_)))
+    for pattern in MIXED:
+        plan = plan_of(guard, 2, 1, 3, 2)
+        survey = neighbourhood_survey(view_of(pattern, 4), 1, plan)
         assert survey.loss == (1 if Visibility.PRIVATE in survey.classes else 2)
-        assert 0 < largest_loss(survey, view, worlds, free) <= float(survey.loss) * (1 + 1e-12)
+        assert 0 < largest_loss(pattern, 4, plan) <= float(survey.loss) * (1 + 1e-12)
 
 
 # v = 0 and w = 1 share four friends among nine users; n − 2 is above that, so the bounds must do the work.
@@ -152,10 +138,7 @@ def test_every_triangle_counted_by_all_three_is_caught() -> None:
     survey = neighbourhood_survey(view, 1, plan)
 
     def counts(bits: World) -> list[int]:
-        matrix = np.zeros((5, 5), np.int64)
-        for u, v in edges_of(5, bits):
-            matrix[u, v] = matrix[v, u] = 1
-        return [int(row) // 2 for row in np.diag(matrix @ matrix @ matrix)]
+        return counted_by_all_three(survey, view, edges_of(bits, 5)).counts.tolist()
 
     full, less = (1,) * 10, (0, *(1,) * 9)
     # c = 3: with one owner for each triangle this scale is right, with three it is three times short.
@@ -163,7 +146,7 @@ def test_every_triangle_counted_by_all_three_is_caught() -> None:
     loss = sum(float(scale) * abs(a - b) for a, b in zip(counts(full), counts(less), strict=True))
     assert loss == pytest.approx(3.0)
     owned = [
-        owned_triangles(edges_of(5, bits), view, OwnerPlan("weighted", np.full(5, 5), np.ones(5, np.bool_))) // 64
+        owned_triangles(edges_of(bits, 5), view, OwnerPlan("weighted", np.full(5, 5), np.ones(5, np.bool_))) // 64
         for bits in (full, less)
     ]
     assert float(scale) * np.abs(owned[0] - owned[1]).sum() == pytest.approx(1.0)

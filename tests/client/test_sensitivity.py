@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.client.sensitivity import (
 from visibility_aware_edge_ldp.client.star_frontier import StarEnd, StarPoint, star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
+from visibility_aware_edge_ldp.evaluation.audit.exact_curator import existing_edges_only
 from visibility_aware_edge_ldp.kernels import common_neighbours
 from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import SameClass
@@ -237,13 +238,6 @@ def test_a_short_horizon_only_raises_the_value(which: int) -> None:
 
 
 # --- twins that must fail ---
-
-
-def existing_edges_only(n: int, edges: npt.NDArray[np.int32]) -> int:
-    """The source documents' local sensitivity: the most common neighbours over edges that are there."""
-    whole = np.zeros((n, n), dtype=np.int64)
-    whole[edges[:, 0], edges[:, 1]] = whole[edges[:, 1], edges[:, 0]] = 1
-    return int(((whole @ whole) * whole).max())
 
 
 def test_the_maximum_over_existing_edges_is_neither_valid_nor_smooth() -> None:

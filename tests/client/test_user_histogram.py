@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from fractions import Fraction
-from itertools import chain, combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,11 +13,18 @@ from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.evaluation.audit.exact_histogram import (
+    Stage,
+    degree_loss,
+    gaps_of,
+    lists_of,
+    report_law,
+)
+from visibility_aware_edge_ldp.evaluation.audit.exact_loss import Spoken, gap_between
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.privacy.relation import OneDegree
-from visibility_aware_edge_ldp.public.histogram_report import decode, encode
 from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey, growing_bins, histogram_survey
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -27,7 +33,6 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 N = 4
 VIEW = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
 SURVEY = histogram_survey(VIEW, 1, (0, 1, 2, 3, 4))
-Law = dict[bytes, Fraction]
 
 
 def holders(user: int, friends: tuple[int, ...], cap: str = "1") -> DegreeHolders:
@@ -39,49 +44,28 @@ def no_coins(count: int) -> bytes:
     raise AssertionError("a coin was drawn")
 
 
-def law_of(user: int, friends: tuple[int, ...], survey: HistogramSurvey = SURVEY) -> Law:
-    """Every column that can be drawn and every sign, through the real client and its bytes."""
-    law: Law = defaultdict(Fraction)
-    mechanism = survey.mechanism
-    for column in range(mechanism.columns):
-        for byte, chance in ((0, mechanism.sign.flip), (255, mechanism.sign.keep)):
-            left = [column.to_bytes(4, "little"), bytes([byte])]
-            report = holders(user, friends).bins(survey, lambda count, left=left: left.pop(0) if count else b"")
-            assert not left
-            law[encode(decode(encode(report)))] += chance / mechanism.columns
-    assert sum(law.values()) == 1
-    return law
-
-
-def loss_between(one: Law, other: Law) -> float:
-    assert one.keys() == other.keys()
-    return max(abs(math.log(one[said] / other[said])) for said in one)
-
-
-def lists_of(user: int) -> list[tuple[int, ...]]:
-    others = [other for other in range(N) if other != user]
-    return list(chain.from_iterable(combinations(others, size) for size in range(N)))
-
-
 def test_any_two_lists_are_alike_and_an_edge_loses_at_most_twice_that() -> None:
-    laws = {(user, friends): law_of(user, friends) for user in range(N) for friends in lists_of(user)}
-    alike = max(loss_between(laws[u, f], laws[u, g]) for u in range(N) for f in lists_of(u) for g in lists_of(u))
-    assert 0.999 <= alike <= 1
+    stage = Stage((Visibility.PRIVATE,) * 6, N, bins=SURVEY.edges)
+    laws = {(user, held): Spoken(report_law(stage, user, held)) for user in range(N) for held in lists_of(N, user)}
+    assert all(sum(spoken.law.values()) == 1 for spoken in laws.values())
+    assert 0.999 <= degree_loss(stage) <= 1
     assert SURVEY.guarantee.epsilon == 1
     assert SURVEY.guarantee.relation is OneDegree
     worst = max(
-        loss_between(laws[0, f], laws[0, tuple(sorted({*f, 1}))])
-        + loss_between(laws[1, g], laws[1, tuple(sorted({*g, 0}))])
-        for f in lists_of(0)
-        for g in lists_of(1)
+        gap_between(laws[0, f], laws[0, tuple(sorted({*f, 1}))]).epsilon
+        + gap_between(laws[1, g], laws[1, tuple(sorted({*g, 0}))]).epsilon
+        for f in lists_of(N, 0)
+        for g in lists_of(N, 1)
     )
     assert 1.999 <= worst <= 2
+    assert gaps_of(stage)[Visibility.PRIVATE].epsilon == pytest.approx(worst)
     assert {price.epsilon for price in Bill(SURVEY.releases).values()} == {2}
 
 
 def test_a_change_inside_a_bin_is_not_seen_at_all() -> None:
-    survey = histogram_survey(VIEW, 1, (0, 1, 4))
-    assert law_of(0, (1,), survey) == law_of(0, (1, 2, 3), survey)
+    stage = Stage((Visibility.PRIVATE,) * 6, N, bins=(0, 1, 4))
+    assert report_law(stage, 0, (1,)) == report_law(stage, 0, (1, 2, 3))
+    assert report_law(stage, 0, (1,)) != report_law(stage, 0, ())
 
 
 def test_the_degree_report_does_not_hide_a_whole_degree() -> None:

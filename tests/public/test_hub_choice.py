@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.evaluation.audit.exact_hub_choice import (
+    REPORTS,
+    Choice,
+    FollowUp,
+    exactly,
+    full_price,
+    largest_loss,
+    scaled_by_own_degree,
+)
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.composition import Bill, Release
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
 from visibility_aware_edge_ldp.public.hub_choice import hub_policy, noisy_top_k
-from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
@@ -131,63 +137,32 @@ def test_multipliers_stay() -> None:
 
 # ── the whole protocol on three nodes: reports, choice, then every position that is left answers ──
 
-Chances = Callable[[tuple[int, ...], tuple[int, ...]], float]
-POSITIONS = list(combinations(range(3), 2))
-WORLDS = list(product((0, 1), repeat=3))
-# Ratios of discrete Laplace probabilities are the same for all reports beyond the degrees: these show every one.
-REPORTS = list(product(range(-2, 6), repeat=3))
-
-
-def degrees_of(bits: tuple[int, ...]) -> list[int]:
-    return [sum(bit for bit, ends in zip(bits, POSITIONS, strict=True) if node in ends) for node in range(3)]
-
-
-def reports_at(epsilon_of: Callable[[int], Fraction]) -> Chances:
-    """The chance of these reports in a world, when a node of degree d reports at epsilon_of(d)."""
-    laws = {degree: DiscreteLaplace(epsilon_of(degree)) for degree in range(3)}
-    return lambda bits, reports: math.prod(
-        laws[d].probability(r - d) for d, r in zip(degrees_of(bits), reports, strict=True)
-    )
-
-
-def largest_loss(reports: Chances, follow_up: str = "1") -> float:
-    """Over all transcripts and neighbouring worlds whose differing position is not public in that transcript."""
-    names, worst = ("a", "b", "c"), 0.0
-    view = PublicView(names, VisibilityPolicy.nothing(), NO_EDGES)
-    for told in REPORTS:
-        policy = hub_policy(view, told, 1, [cost(1)])
-        after = PublicView(names, policy, NO_EDGES)
-        keep = float(position_survey(after, follow_up).mechanism(PRIVATE, 1).keep)
-        hidden = [p for p, (u, v) in enumerate(POSITIONS) if after.classes.of(u, v)[0] == PRIVATE]
-        assert len(hidden) == 1
-        for bits, place, answer in product(WORLDS, hidden, (0, 1)):
-            other = (*bits[:place], 1 - bits[place], *bits[place + 1 :])
-            here, there = (
-                reports(world, told) * (keep if world[place] == answer else 1 - keep) for world in (bits, other)
-            )
-            worst = max(worst, abs(math.log(here / there)) if here and there else math.inf if here or there else 0.0)
-    return worst
-
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
 def test_no_transcript_tells_more_than_the_bill_says(epsilon: str) -> None:
     """Both ends report at half: what is left private after the choice has lost ε_h, and loses ε = 1 more."""
     claim = float(Fraction(epsilon)) + 1
-    loss = largest_loss(reports_at(lambda _: Fraction(epsilon) / 2))
+    loss = largest_loss(Choice(epsilon))
     assert claim * 0.999 <= loss <= claim * (1 + 1e-9)
+
+
+def test_one_position_is_left_private_whoever_is_chosen() -> None:
+    choice = Choice("1")
+    for reports in REPORTS[::7]:
+        assert FollowUp(choice, choice.policy(reports)).kinds.count(PRIVATE) == 1
 
 
 def test_reports_at_the_full_price_from_both_ends_are_caught() -> None:
     """2ε_h + ε instead of ε_h + ε."""
-    assert largest_loss(reports_at(lambda _: Fraction(1))) == pytest.approx(3)
+    assert largest_loss(Choice("1", noises=full_price)) == pytest.approx(3)
 
 
 def test_noise_scaled_by_the_own_degree_is_caught() -> None:
-    assert largest_loss(reports_at(lambda degree: Fraction(1, 2 * max(degree, 1)))) > 2.1
+    assert largest_loss(Choice("1", noises=scaled_by_own_degree)) > 2.1
 
 
 def test_a_choice_by_true_degree_is_caught() -> None:
-    assert largest_loss(lambda bits, reports: float(list(reports) == degrees_of(bits))) == math.inf
+    assert largest_loss(Choice("1", noises=exactly)) == math.inf
 
 
 # ── in a simulation ──

@@ -71,6 +71,22 @@ def test_the_channel_of_two_rounds(kind: Visibility) -> None:
     assert channel.loss > ONE.multipliers.of(kind) - 1e-9
 
 
+@pytest.mark.parametrize("survey", [ONE, TWO], ids=["one round", "two rounds"])
+def test_prices_and_mechanisms_are_worked_out_once_and_belong_to_their_survey(survey: PositionSurvey) -> None:
+    for kind in NON_PUBLIC:
+        for number in range(1, survey.rounds + 1):
+            price = survey.multipliers.of(kind) * survey.epsilon * survey.shares[number - 1]
+            assert survey.round_price(kind, number) == price
+            assert survey.round_price(kind, number) is survey.round_price(kind, number)
+            assert survey.mechanism(kind, number) is survey.mechanism(kind, number)
+            assert survey.mechanism(kind, number) == RandomizedResponse(price)
+    twice = replace(survey, epsilon=2 * survey.epsilon)
+    assert twice.round_price(PRIVATE, 1) == 2 * survey.round_price(PRIVATE, 1)
+    assert twice.mechanism(PRIVATE, 1) != survey.mechanism(PRIVATE, 1)
+    fresh = replace(survey)
+    assert (fresh, hash(fresh)) == (survey, hash(survey))
+
+
 def test_the_first_share() -> None:
     survey = position_survey(VIEW, 2, rounds=2, first_share=0.1)
     assert survey.shares == (Fraction(1, 10), Fraction(9, 10))

@@ -82,6 +82,25 @@ def test_the_roster_is_named_by_its_names_in_order() -> None:
     assert digests[0] == hashlib.sha256(b'["a", "b", "c"]').hexdigest()
 
 
+LOOK_ALIKES = [1, "1", (1,), "(1,)", ("1",), "['1']", 1.0, "1.0", None, "None", "-1", -1, '"1"', "01", True, "True"]
+
+
+def test_names_of_different_types_name_different_rosters() -> None:
+    """1 and "1" once had one digest; only names that are equal still do."""
+    digests = {PublicView([name, "a"], MIXED, NOBODY).roster_digest for name in LOOK_ALIKES}
+    assert len(digests) == len(LOOK_ALIKES) - 1
+    same = (1, True, np.int64(1), np.uint8(1))
+    assert len({PublicView([name, "a"], MIXED, NOBODY).roster_digest for name in same}) == 1
+    one, other = (PublicView([name, "a"], MIXED, NOBODY).roster_digest for name in ("1", np.str_("1")))
+    assert one == other
+
+
+def test_rosters_of_whole_numbers_and_of_words_keep_their_digests() -> None:
+    """Surveys about them keep their identity."""
+    assert view(n=3).roster_digest == hashlib.sha256(b'["0", "1", "2"]').hexdigest()
+    assert PublicView([-5, "é"], MIXED, NOBODY).roster_digest == hashlib.sha256('["-5", "é"]'.encode()).hexdigest()
+
+
 def test_names_that_hold_the_joining_sign_are_told_apart() -> None:
     one, other = (PublicView(names, MIXED, NOBODY).roster_digest for names in (("a\x1fb", "c"), ("a", "b\x1fc")))
     assert one != other

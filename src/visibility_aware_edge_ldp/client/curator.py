@@ -6,15 +6,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensitivity, star_profile, triangle_profile
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
-from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, CuratorReport, CuratorSurvey
+from visibility_aware_edge_ldp.public.curator_report import LARGEST_ANSWER, CuratorReport
+from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, CuratorSurvey
+from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.subgraphs.sparse import exact
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 
@@ -38,6 +42,10 @@ class Curator:
     """A trusted centre: the whole graph, a purse, and what it has answered."""
 
     def __init__(self, view: WholeGraph, public: PublicView, purse: Purse) -> None:
+        if not _agree(view, public):
+            raise ProtocolViolation(
+                "The graph and the public view differ in users or in edges at PUBLIC positions; give both of one world."
+            )
         self._view, self._public, self._purse = view, public, purse
         self._answers: dict[tuple[str, int], CuratorReport] = {}
         self._profiles: dict[str, Profile] = {}
@@ -53,7 +61,8 @@ class Curator:
             worst = max(price.delta for price in prices.values())
             self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, worst)
             value = int(exact(self._view, query.statistic)) + self._noise(query, coins)
-            self._answers[key] = CuratorReport(survey.identity, index, value, coins(16).hex())
+            sent = max(-LARGEST_ANSWER, min(value, LARGEST_ANSWER))
+            self._answers[key] = CuratorReport(survey.identity, index, sent, coins(16).hex())
         return self._answers[key]
 
     def _checked(self, survey: CuratorSurvey, index: int) -> CuratorQuery:
@@ -110,3 +119,11 @@ class Curator:
         """Half the width of the interval that holds the noise with this probability."""
         law = self.law(query)
         return law.symmetric_interval(level)[1] if law is not None else 0
+
+
+def _agree(view: WholeGraph, public: PublicView) -> bool:
+    """Whether the public edges are the graph's at PUBLIC positions; an edge that nobody was told of gets no noise."""
+    if view.n != public.n:
+        return False
+    u, v = view.edges[public.classes.of(view.edges[:, 0], view.edges[:, 1]) == Visibility.PUBLIC].T
+    return np.array_equal(np.sort(numbers(view.n, u, v)), public.edge_numbers)

@@ -44,7 +44,7 @@ class Hub:
         return self._answers[survey.identity]
 
     def _checked(self, survey: HubSurvey) -> HubSurvey:
-        """Take nothing on trust: the same survey, with the plan that this hub finds in the public lists."""
+        """Take nothing on trust: the same survey, with the plan that this hub finds in the public lists.  [HUB.0]"""
         public = self._public
         if (survey.roster, survey.policy) != (public.roster_digest, public.policy.digest):
             raise ProtocolViolation("The survey is about another roster or another policy than this hub's.")

@@ -1,4 +1,4 @@
-"""The purse: what a client may still spend. It is on the payer's side."""
+"""The purse: what a client may still spend. It is on the payer's side.  [POSITION.3]"""
 
 from __future__ import annotations
 

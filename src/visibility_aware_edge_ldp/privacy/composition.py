@@ -1,4 +1,4 @@
-"""Releases and their bill: privacy is paid at release, not at query."""
+"""Releases and their bill: privacy is paid at release, not at query.  [COMPOSITION.4]"""
 
 from __future__ import annotations
 

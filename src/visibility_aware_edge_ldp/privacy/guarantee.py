@@ -1,4 +1,4 @@
-"""A promise as a value."""
+"""A promise as a value.  [COMPOSITION.1-3]"""
 
 from __future__ import annotations
 

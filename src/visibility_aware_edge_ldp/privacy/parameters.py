@@ -1,4 +1,4 @@
-"""Epsilon and delta as exact numbers: what a user types is what is promised."""
+"""Epsilon and delta as exact numbers: what a user types is what is promised.  [RR.1], [DL.1]"""
 
 from __future__ import annotations
 

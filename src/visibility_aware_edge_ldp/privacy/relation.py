@@ -1,4 +1,4 @@
-"""Notions of neighbour: which two worlds a promise says cannot be told apart."""
+"""Notions of neighbour: which two worlds a promise says cannot be told apart.  [COMPOSITION.1-3]"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules over public attributes: "same department is public", "both open is public"."""
+"""Rules over public attributes: "same department is public", "both open is public".  [POSITION.0-1]"""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.curator_report import CuratorReport as CuratorReport
 from visibility_aware_edge_ldp.public.survey import stated
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
@@ -121,16 +122,6 @@ class CuratorSurvey:
 def _described(query: CuratorQuery) -> list[Any]:
     words = [query.statistic, str(query.epsilon), str(query.delta), query.noise]
     return [*words, *stated(query.multipliers).values()]
-
-
-@dataclass(frozen=True)
-class CuratorReport:
-    """What leaves the centre: one integer, and a random mark that tells this draw from another."""
-
-    survey: str
-    index: int
-    value: int
-    mark: str = ""
 
 
 def curator_survey(

@@ -52,7 +52,7 @@ class DegreeSurvey:
         return edge_from_lists(self.list_price(kind), LISTS)
 
     def mechanism(self, kind: Visibility) -> DiscreteLaplace:
-        """The noise on the number of friends of this class."""
+        """The noise on the number of friends of this class, the same for every user.  [DEGREE.4]"""
         return _discrete_laplace(self.list_price(kind).epsilon)
 
     @cached_property

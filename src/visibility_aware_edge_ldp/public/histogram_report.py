@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.report import Bits, pack, unpack
+from visibility_aware_edge_ldp.public.wire import Ints, Wire, octets
 
-# magic, format version, start, count, survey identity
-_HEADER = struct.Struct(">4sBQQ32s")
-_MAGIC, _VERSION = b"VAEH", 1
-
-Ints = npt.NDArray[np.int64]
+# start, count, survey identity
+_WIRE = Wire("report of bins", b"VAEH", "QQ32s")
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class HistogramReport:
     def __post_init__(self) -> None:
         if self.count < 0 or self.start < 0:
             raise ProtocolViolation("A report's range of users starts and counts from 0.")
-        size = (self.count + 7) // 8
+        size = octets(self.count)
         if len(self.answered) != size or len(self.columns) != 4 * self.count:
             raise ProtocolViolation(f"A report of {self.count} users must carry {size} bytes and a column for each.")
         answered = self.who_answered
@@ -67,19 +63,10 @@ def histogram_report(survey: str, start: int, answered: Bits, values: Ints) -> H
 
 def encode(report: HistogramReport) -> bytes:
     """The bytes that leave a client."""
-    head = _HEADER.pack(_MAGIC, _VERSION, report.start, report.count, bytes.fromhex(report.survey))
-    return head + report.answered + report.columns
+    return _WIRE.head(report.start, report.count, bytes.fromhex(report.survey)) + report.answered + report.columns
 
 
 def decode(data: bytes) -> HistogramReport:
     """The report in these bytes; refuses anything that :func:`encode` would not have written."""
-    if len(data) < _HEADER.size:
-        raise ProtocolViolation(f"A report has at least {_HEADER.size} bytes; this has {len(data)}.")
-    magic, version, start, count, survey = _HEADER.unpack_from(data)
-    if magic != _MAGIC or version != _VERSION:
-        raise ProtocolViolation("These bytes are not a report of bins of a version that is understood here.")
-    size = (count + 7) // 8
-    body = data[_HEADER.size :]
-    if len(body) != size + 4 * count:
-        raise ProtocolViolation(f"A report of {count} users does not have {len(body)} bytes.")
-    return HistogramReport(survey.hex(), start, count, body[:size], body[size:])
+    (start, count, survey), body = _WIRE.read(data)
+    return HistogramReport(survey.hex(), start, count, *_WIRE.cut(body, octets(count), 4 * count))

@@ -95,22 +95,15 @@ class HubSurvey:
     @cached_property
     def noises(self) -> dict[str, SmoothPower]:
         """The noise of each number; its share minimises the total variance, from public sizes only.  [HUB.4]"""
-        return {number: self._best_noise(number) for number in self.numbers}
+        return {number: self._noise(number) for number in self.numbers}
+
+    def _noise(self, number: str) -> SmoothPower:
+        loss = self.loss * NUMBERS[self.kind][number]
+        return _best_noise(loss, self.largest_weight(number), tuple(self.plan.sizes.tolist()))
 
     def floors(self, number: str) -> Ints:
         """The least scale of each reporter's noise: with it the scale hardly moves, and is known.  [HUB.2, HUB.4]"""
-        return self._floors(number, self.noises[number])
-
-    def _best_noise(self, number: str) -> SmoothPower:
-        loss = self.loss * NUMBERS[self.kind][number]
-        choices = [_noise(loss, share) for share in _SHARES]
-        spread = [n.standard_deviation(1) * float(np.linalg.norm(self._floors(number, n))) for n in choices]
-        return choices[int(np.argmin(spread))]
-
-    def _floors(self, number: str, noise: SmoothPower) -> Ints:
-        squared = self.largest_weight(number) ** 2
-        least = int(_UP.divide(squared, noise.beta).to_integral_value(ROUND_CEILING))
-        return np.maximum(least, self.plan.sizes // 2 + 1)
+        return _floors(self.noises[number], self.largest_weight(number), self.plan.sizes)
 
     @property
     def price(self) -> dict[Visibility, Guarantee[OneEdge]]:
@@ -143,9 +136,22 @@ class HubSurvey:
 
 
 @cache
+def _best_noise(loss: Fraction, weight: int, sizes: tuple[int, ...]) -> SmoothPower:
+    """The search for the best share, once for each promise: every hub makes the survey anew from its own plan."""
+    choices = [_noise(loss, share) for share in _SHARES]
+    spread = [n.standard_deviation(1) * float(np.linalg.norm(_floors(n, weight, np.array(sizes)))) for n in choices]
+    return choices[int(np.argmin(spread))]
+
+
+@cache
 def _noise(loss: Fraction, share: Fraction) -> SmoothPower:
     """One mechanism for each promise."""
     return SmoothPower(loss, share)
+
+
+def _floors(noise: SmoothPower, weight: int, sizes: Ints) -> Ints:
+    least = int(_UP.divide(weight**2, noise.beta).to_integral_value(ROUND_CEILING))
+    return np.maximum(least, sizes // 2 + 1)
 
 
 def hub_survey(view: PublicView, epsilon: Number, kind: str = SHARED, plan: HubPlan | None = None) -> HubSurvey:

@@ -1,4 +1,4 @@
-"""The visibility policy: which positions are public, decided from public metadata."""
+"""The visibility policy: which positions are public, decided from public metadata.  [POSITION.0]"""
 
 from __future__ import annotations
 

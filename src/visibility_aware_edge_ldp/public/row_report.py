@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.report import pack, unpack
+from visibility_aware_edge_ldp.public.report import Bits, pack
+from visibility_aware_edge_ldp.public.wire import Ints, Wire, octets, read_signed, signed
 
-Bits = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
-# magic, format version, first user, count, survey identity, transcript digest
-_HEADER = struct.Struct(">4sBQQ32s32s")
-_MAGIC, _VERSION = b"VAET", 1
+# first user, count, survey identity, transcript digest
+_WIRE = Wire("row report", b"VAET", "QQ32s32s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +25,8 @@ class RowReport:
     transcript: str
     start: int
     answered: Bits = field(repr=False)
-    reaches: Integers = field(repr=False)
-    totals: Integers = field(repr=False)
+    reaches: Ints = field(repr=False)
+    totals: Ints = field(repr=False)
 
     def __post_init__(self) -> None:
         if not self.answered.shape == self.reaches.shape == self.totals.shape or self.answered.ndim != 1:
@@ -50,24 +43,13 @@ class RowReport:
 def encode_rows(report: RowReport) -> bytes:
     """The bytes that leave a client."""
     survey, transcript = bytes.fromhex(report.survey), bytes.fromhex(report.transcript)
-    head = _HEADER.pack(_MAGIC, _VERSION, report.start, report.answered.size, survey, transcript)
-    numbers = (array.astype(">i8").tobytes() for array in (report.reaches, report.totals))
-    return b"".join([head, pack(report.answered), *numbers])
+    head = _WIRE.head(report.start, report.answered.size, survey, transcript)
+    return head + pack(report.answered) + signed(report.reaches) + signed(report.totals)
 
 
 def decode_rows(data: bytes) -> RowReport:
     """The report in these bytes; refuses anything that :func:`encode_rows` would not have written."""
-    if len(data) < _HEADER.size:
-        raise ProtocolViolation(f"A row report has at least {_HEADER.size} bytes; this has {len(data)}.")
-    magic, version, start, count, survey, transcript = _HEADER.unpack_from(data)
-    if magic != _MAGIC or version != _VERSION:
-        raise ProtocolViolation("These bytes are not a row report of a version that is understood here.")
-    size = (count + 7) // 8
-    if len(data) != _HEADER.size + size + 16 * count:
-        raise ProtocolViolation(f"A row report of {count} users carries {size + 16 * count} bytes after its head.")
-    bits, numbers = data[_HEADER.size : _HEADER.size + size], np.frombuffer(data[_HEADER.size + size :], ">i8")
-    answered = unpack(bits, count)
-    if pack(answered) != bits:
-        raise ProtocolViolation("A row report has bits after its last user.")
-    numbers = numbers.astype(np.int64)
-    return RowReport(survey.hex(), transcript.hex(), start, answered, numbers[:count], numbers[count:])
+    (start, count, survey, transcript), body = _WIRE.read(data)
+    bits, reaches, totals = _WIRE.cut(body, octets(count), 8 * count, 8 * count)
+    answered = _WIRE.bits(bits, count)
+    return RowReport(survey.hex(), transcript.hex(), start, answered, read_signed(reaches), read_signed(totals))

@@ -1,4 +1,4 @@
-"""What a policy says in words: which secrets there are, how well each is guarded, and what everybody knows."""
+"""What a policy says in words: which secrets there are, how well guarded, and what everybody knows.  [POSITION.1]"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The survey: the public question, its mechanisms, rounds and price."""
+"""The survey: the public question, its mechanisms, rounds and price.  [POSITION.1]"""
 
 from __future__ import annotations
 
@@ -49,11 +49,22 @@ class PositionSurvey:
 
     def mechanism(self, visibility: Visibility, round_number: int) -> RandomizedResponse:
         """What a position of this class answers with in this round (1 or 2)."""
-        return _randomized_response(self.round_price(visibility, round_number))
+        return self._mechanisms[visibility, round_number]
 
     def round_price(self, visibility: Visibility, round_number: int) -> Fraction:
         """The loss of one round for one edge of this class."""
-        return self.multipliers.of(visibility) * self.epsilon * self.shares[round_number - 1]
+        return self._prices[visibility, round_number]
+
+    @cached_property
+    def _prices(self) -> dict[tuple[Visibility, int], Fraction]:
+        """For each class and round; every call asks for some, and products of fractions are slow."""
+        parts = [(number, self.epsilon * share) for number, share in enumerate(self.shares, 1)]
+        return {(kind, number): self.multipliers.of(kind) * part for kind in Visibility for number, part in parts}
+
+    @cached_property
+    def _mechanisms(self) -> dict[tuple[Visibility, int], RandomizedResponse]:
+        prices = self._prices.items()
+        return {key: _randomized_response(price) for key, price in prices if key[0] in NON_PUBLIC}
 
     def channel(self, visibility: Visibility) -> Channel:
         """All rounds together, as one channel: outcomes 0 and 1, or 0, 10 and 11."""
@@ -108,7 +119,7 @@ def _randomized_response(epsilon: Fraction) -> RandomizedResponse:
 def position_survey(
     view: PublicView, epsilon: Number, rounds: int = 1, first_share: Number = Fraction(1, 2)
 ) -> PositionSurvey:
-    """A survey of all non-public positions of a public view."""
+    """A survey of all non-public positions of a public view; one round is the better one.  [CHANNEL.4]"""
     if rounds not in (1, 2):
         raise BadPrivacyParameter(f"A survey has 1 or 2 rounds; got {rounds}.")
     first = exact_epsilon(first_share, "the first round's share of epsilon")

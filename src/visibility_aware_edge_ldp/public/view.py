@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,7 @@ from visibility_aware_edge_ldp.public.secrets import KNOWN_BY, Secret, Secrets
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Octets = npt.NDArray[np.uint8]
+_DIGITS = re.compile("-?[0-9]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,15 @@ class PublicView:
 
     @cached_property
     def roster_digest(self) -> str:
-        """SHA-256 of the node names in order."""
-        text = json.dumps([str(name) for name in self.names], ensure_ascii=False)
+        """SHA-256 of the node names in order, and of their types."""
+        text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _written(name: Hashable) -> str | list[str]:
+    """A name as JSON that tells 1 from "1" and (1,) from "(1,)"; whole numbers and words are written as they are."""
+    if isinstance(name, (int, Integral)):  # the first is by far the quicker to tell
+        return str(int(name))
+    if isinstance(name, str):
+        return [name] if _DIGITS.fullmatch(name) else name
+    return [type(name).__name__, repr(name)]

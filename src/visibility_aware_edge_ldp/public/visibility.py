@@ -1,4 +1,4 @@
-"""The three classes of visibility and how well each is guarded."""
+"""The three classes of visibility and how well each is guarded.  [POSITION.1]"""
 
 from __future__ import annotations
 

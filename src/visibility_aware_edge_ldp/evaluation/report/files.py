@@ -49,17 +49,27 @@ def write_results(comparison: Comparison, folder: str | Path, command: str) -> l
     target = Path(folder)
     numbers = write_whole(target, {"results.json": as_json(comparison, command), "results.csv": as_csv(comparison)})
     try:
-        drawn = report(comparison, command)
+        drawn = report(comparison, command, audit_beside(target))
     except MissingPart as missing:
         purpose = f"The numbers are in {numbers[0]} and {numbers[1].name}; the report beside them"
         raise MissingPart(missing.library, missing.extra, purpose) from missing
     return numbers + write_whole(target, drawn)
 
 
-def report(comparison: Comparison, command: str) -> dict[str, bytes]:
+def report(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """What people look at: the page and the figure on its own."""
-    html, (svg, png) = page(comparison, command), figure_files(comparison)
+    html, (svg, png) = page(comparison, command, audit), figure_files(comparison)
     return {"report.html": _bytes(html), "error.svg": _bytes(svg), "error.png": png}
+
+
+def audit_beside(folder: Path) -> Mapping[str, Any] | None:
+    """What ``va-edge-ldp audit --output`` left in the same folder, if it was of this version."""
+    try:
+        found = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(found, dict) and {"passed", "command", "verdict", "limits", "tables"} <= found.keys()
+    return found if whole and found.get("version") == __version__ else None
 
 
 def as_json(comparison: Comparison, command: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -30,8 +30,13 @@ DASH = "–"
 SYNTHETIC = "(synthetic)"
 
 
-def page(comparison: Comparison, command: str) -> str:
+def page(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
     """The report as HTML; every text that comes from outside is escaped."""
+    return filled(TEMPLATE, **content(comparison), command=command, audit=audit)
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template of this folder with these values in it."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError as error:
@@ -44,7 +49,7 @@ def page(comparison: Comparison, command: str) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template(TEMPLATE).render(**content(comparison), command=command)
+    return environment.get_template(template).render(**values)
 
 
 def content(comparison: Comparison) -> dict[str, Any]:

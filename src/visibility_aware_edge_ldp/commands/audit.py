@@ -1,0 +1,110 @@
+"""``va-edge-ldp audit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.common import (
+    JsonOption,
+    open_named,
+    print_json,
+    progress_bar,
+    typed,
+)
+from visibility_aware_edge_ldp.errors import BadInput
+
+
+def audit(
+    mechanism: Annotated[str, typer.Option(help="A part of its name, such as position or curator; or all.")] = "all",
+    way: Annotated[str, typer.Option(help="exact, statistical, time, or all.")] = "all",
+    runs: Annotated[int, typer.Option(min=400, help="Statistical: runs a side. Below 10^6 a twin may escape.")] = 10**6,
+    long: Annotated[bool, typer.Option("--long", help="10^7 runs a side.")] = False,
+    twins: Annotated[bool, typer.Option(help="Audit broken twins too, which must be caught.")] = True,
+    false_alarms: Annotated[
+        bool, typer.Option("--false-alarms", help="Count false alarms over 1,000 audits in place of 100.")
+    ] = False,
+    graph: Annotated[str | None, typer.Option(help="Check a policy instead: with this graph's edges.")] = None,
+    policy: Annotated[str | None, typer.Option(help="With --graph: the policy, as for estimate.")] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="With --graph: columns of the policy's table that are public, comma-separated.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write audit.html and audit.json here.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check every privacy claim on this machine, and that broken twins are caught; or what a policy tells."""
+    if graph is not None or policy is not None or attributes is not None:
+        _check_policy(graph, policy, attributes, as_json)
+        return
+
+    from visibility_aware_edge_ldp.errors import AuditFailed
+    from visibility_aware_edge_ldp.evaluation.audit.catalogue import MANY_RUNS, Choice, chosen
+    from visibility_aware_edge_ldp.evaluation.audit.runner import run, wanted_repeats
+    from visibility_aware_edge_ldp.evaluation.audit.tables import LIMITS, failures, tables, verdict
+    from visibility_aware_edge_ldp.evaluation.report.audit_files import content, write_audit
+
+    choice = Choice(mechanism, way, MANY_RUNS if long else runs, twins)
+    with progress_bar(len(chosen(choice)), "audits") as progress:
+        audited = run(choice, wanted_repeats(choice, false_alarms), progress)
+    if as_json:
+        print_json(content(audited, typed()))
+    else:
+        for table in tables(audited):
+            print_findings(table)
+        print_words(f"{verdict(audited)} It took {audited.seconds:.0f} s on {audited.cores} cores.", LIMITS)
+    for path in write_audit(audited, output, typed()) if output else []:
+        typer.echo(f"Wrote {path}", err=as_json)
+    if not audited.passed:
+        raise AuditFailed(f"The audit failed: {'; '.join(failures(audited))}. Do not use or merge what was audited.")
+
+
+def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
+    """The leak check: what does the policy alone tell about this graph's edges?"""
+    from dataclasses import asdict
+
+    from visibility_aware_edge_ldp.errors import AuditFailed
+    from visibility_aware_edge_ldp.evaluation.audit.declared import declared_attributes
+    from visibility_aware_edge_ldp.evaluation.audit.leak import leak
+    from visibility_aware_edge_ldp.evaluation.audit.tables import leak_table
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    if graph is None or policy is None:
+        raise BadInput("Checking a policy needs the edges and the policy. Give both --graph and --policy.")
+    columns = [] if attributes is None else [name.strip() for name in attributes.split(",")]
+    opened = open_policy(policy)
+    found = leak(open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None)
+    if as_json:
+        print_json({"graph": graph, "policy": policy, "declared": columns, **asdict(found)})
+    else:
+        print_findings(leak_table(found))
+    if found.flagged:
+        raise AuditFailed(found.advice)
+    if not as_json:
+        print_words(found.advice)
+
+
+def print_findings(table: Any) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    printed = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for place, name in enumerate(table.head):
+        # Sentences come first; names beside them need less room.
+        printed.add_column(
+            name, justify="left" if place < table.words else "right", max_width=20 if place == 1 else None
+        )
+    for row in table.rows:
+        printed.add_row(*row)
+    typer.echo(table.title)
+    Console(markup=False, highlight=False).print(printed)
+    print_words(*filter(None, [table.note]))
+
+
+def print_words(*paragraphs: str) -> None:
+    from rich.console import Console
+
+    for text in paragraphs:
+        Console(markup=False, highlight=False).print(text + "\n")

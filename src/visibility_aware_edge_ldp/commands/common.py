@@ -1,0 +1,103 @@
+"""What the commands share: their options, and how they read and print."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from visibility_aware_edge_ldp.truth.graph import Graph
+
+GraphArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="A file of edges, a dataset's name, or facebook-like, powerlaw:N,M, random:N,M. Default: Facebook.",
+        show_default=False,
+    ),
+]
+PolicyOption = Annotated[
+    str,
+    typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, hubs:F, or a policy.toml."),
+]
+StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
+TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
+
+
+def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
+    from visibility_aware_edge_ldp.dataset import default_graph, open_graph
+
+    graph, stand_in = default_graph() if text is None else (open_graph(text), False)
+    notes = list(graph.notes)
+    if stand_in:
+        notes.append(
+            "The real Facebook graph is not here; this is a synthetic one like it. "
+            "Get the real one with: va-edge-ldp datasets fetch facebook"
+        )
+    if top is not None:
+        if not 2 <= top <= graph.n:
+            raise BadInput(f"--top must be between 2 and the graph's {graph.n:,} nodes; got {top}.")
+        graph = graph.highest_degree(top)
+    if not quiet:
+        for note in notes:
+            typer.echo(f"Note: {note}", err=True)
+    return graph
+
+
+def say_memory(n: int, rounds: int) -> None:
+    from visibility_aware_edge_ldp.simulation.memory import needed_bytes, refuse_too_large
+
+    refuse_too_large(n, rounds)
+    if needed_bytes(n, rounds) > 1_000_000_000:
+        typer.echo(f"This needs up to {needed_bytes(n, rounds) / 1e9:.1f} GB of memory.", err=True)
+
+
+def about(graph: Graph) -> dict[str, Any]:
+    return {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+
+
+def print_json(content: Any) -> None:
+    from visibility_aware_edge_ldp.evaluation.report.files import finite
+
+    typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    words = {"statistic", "name", "where", "what"}
+    table = Table()
+    for name in head:
+        table.add_column(name, justify="left" if name in words else "right")
+    for row in rows:
+        table.add_row(*row)
+    typer.echo(title)
+    Console().print(table)
+
+
+@contextmanager
+def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.update(task, advance=steps)
+
+
+def typed() -> str:
+    return shlex.join(["va-edge-ldp", *sys.argv[1:]])

@@ -1,0 +1,49 @@
+"""``va-edge-ldp datasets``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from visibility_aware_edge_ldp.commands.common import (
+    JsonOption,
+    print_json,
+    print_table,
+)
+
+
+def list_datasets(as_json: JsonOption = False) -> None:
+    """The graphs that are known by name."""
+    from visibility_aware_edge_ldp.dataset import DATASETS, GENERATORS, find
+
+    rows = [
+        (d.name, f"{d.nodes:,}", f"{d.edges:,}", "here" if find(d.name) else "not here", d.about)
+        for d in DATASETS.values()
+    ]
+    if as_json:
+        keys = ("name", "nodes", "edges", "path", "about")
+        print_json(
+            [
+                dict(zip(keys, (d.name, d.nodes, d.edges, text_of(find(d.name)), d.about), strict=True))
+                for d in DATASETS.values()
+            ]
+        )
+        return
+    print_table("Known graphs", ("name", "nodes", "edges", "where", "what"), rows)
+    typer.echo(f"Made when asked for: {', '.join(GENERATORS)}.")
+
+
+def fetch_dataset(name: str, as_json: JsonOption = False) -> None:
+    """Download a graph, check its checksum, and keep it in the cache."""
+    from visibility_aware_edge_ldp.dataset import fetch
+
+    path = fetch(name)
+    if as_json:
+        print_json({"name": name, "path": str(path)})
+    else:
+        typer.echo(f"{name} is at {path}; its checksum is right.")
+
+
+def text_of(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,124 @@
+"""``va-edge-ldp estimate``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.common import (
+    GraphArgument,
+    JsonOption,
+    PolicyOption,
+    SeedOption,
+    StatisticsOption,
+    TopOption,
+    about,
+    open_named,
+    print_json,
+    print_table,
+    say_memory,
+)
+
+
+def estimate(
+    graph: GraphArgument = None,
+    trust: Annotated[
+        str,
+        typer.Option(
+            help="What one reporter holds: position (a bit), user (its friends), neighbourhood (their friends too), "
+            "or curator (a trusted centre that holds everything)."
+        ),
+    ] = "position",
+    epsilon: Annotated[
+        str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
+    ] = "1",
+    delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
+    rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
+    policy: PolicyOption = "nothing",
+    statistics: StatisticsOption = None,
+    estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
+    dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
+    top: TopOption = None,
+    degree_share: Annotated[
+        str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
+    ] = "0.25",
+    hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
+    reporters: Annotated[
+        str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
+    ] = "auto",
+    bounds: Annotated[bool, typer.Option(help="Beside each error, the least that any such protocol has.")] = False,
+    local: Annotated[bool, typer.Option(help="Curator: say what the same ε gives without a trusted centre.")] = True,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate all clients on a graph you hold; print estimates, intervals and the certificate."""
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.privacy.parameters import exact_share
+    from visibility_aware_edge_ldp.simulation.estimate import estimate as run
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    trust = trust.lower()
+    world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
+    if trust == "position":
+        say_memory(world.graph.n, rounds)
+    answers = run(
+        world, trust, epsilon, statistics, rounds=rounds, delta=delta,
+        dropout=float(exact_share(dropout, "dropout")), estimator=estimator,
+        degree_share=degree_share, hide=hide, reporters=reporters, seed=seed,
+    )  # fmt: skip
+    least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
+    if as_json:
+        shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
+        print_json({"graph": about(world.graph), **answers.as_dict(), **shown})
+        return
+    if delta != "0" and not any(price.delta for price in answers.bill.values()):
+        typer.echo("Note: this is pure; delta is not spent.", err=True)
+    print_table(
+        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for " + _of_what(trust, hide),
+        ("statistic", "estimate", "± s.e.", "95 % interval"),
+        answers.rows(),
+    )
+    typer.echo(str(answers.certificate))
+    if least is not None:
+        print_table("The least possible standard errors", least[0], least[1])
+        typer.echo("\n".join(least[2]))
+    if trust == "curator" and local:
+        typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
+
+
+def _of_what(trust: str, hide: str) -> str:
+    """What the epsilon in the table's title is for."""
+    if hide == "degree":
+        return "each whole degree, twice that per edge"
+    return "each statistic" if trust == "curator" else "all statistics together"
+
+
+def _least_errors(
+    world: Any, answers: Any, trust: str, epsilon: str, rounds: int, dropout: str
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], list[str]]:
+    """Head, rows and conditions of the table of lower bounds."""
+    from visibility_aware_edge_ldp.evaluation.bounds import HEAD, bound_rows, conditions
+
+    rows = bound_rows(world, answers, trust, epsilon, rounds=rounds, dropout=float(dropout))
+    return HEAD, [row.texts() for row in rows], conditions(rows)
+
+
+def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: Any) -> str:
+    """The price of not trusting: how many times larger the POSITION model's standard errors are."""
+    from visibility_aware_edge_ldp.errors import TooLarge
+    from visibility_aware_edge_ldp.simulation.estimate import estimate as run
+
+    try:
+        answers = run(world, "position", epsilon, statistics)
+    except TooLarge:
+        return "Without a centre: too many positions to ask each of them on this machine."
+    ratios = (
+        f"{name} {answers[name].standard_error / error:,.0f}×" if (error := central[name].standard_error) else name
+        for name in statistics
+    )
+    return (
+        f"Without a centre, the POSITION model answers all of these together for one ε = {epsilon}; its "
+        f"standard errors are, times the centre's: {', '.join(ratios)}. "
+        "(For the centre's eyes: not on the bill, not for release.)"
+    )

@@ -1,0 +1,194 @@
+"""Hubs that are chosen by noisy degree: reports, choice, and then an answer of every position that is left.  [WALK.7]
+
+The real clients report, the real policy is made of what they reported, and the real respondents answer under it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import product
+
+import numpy as np
+
+from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law, ScriptedCoins, flip_coin, walk
+from visibility_aware_edge_ldp.evaluation.audit.exact_owned import real_degrees
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding
+from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Pair, exact_finding, loss_of
+from visibility_aware_edge_ldp.evaluation.audit.small_worlds import World, neighbours, positions, view_of, worlds
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.public.codec import decode, encode
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.hub_choice import hub_policy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.survey import PositionSurvey, position_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+USERS = 3
+PATTERN = (Visibility.PRIVATE,) * len(positions(USERS))
+Reports = tuple[int, ...]
+# Beyond the degrees 0 to 2 every ratio is what it is next to them, and two integers there tell who is the higher.
+REPORTS: tuple[Reports, ...] = tuple(product(range(-2, 6), repeat=USERS))
+Noises = Callable[["Choice", int], DiscreteLaplace | None]
+"""The noise of a user with this degree; none where it reports exactly."""
+
+
+def real_noise(choice: Choice, degree: int) -> DiscreteLaplace | None:
+    """The survey's own, whatever the degree."""
+    return choice.degrees.mechanism(Visibility.PRIVATE)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One hub of three users, chosen at this epsilon; then a survey of positions under the policy that results."""
+
+    epsilon: str
+    follow_up: str = "1"
+    rule: str = "any"
+    noises: Noises = real_noise
+
+    @cached_property
+    def view(self) -> PublicView:
+        return view_of(PATTERN, USERS)
+
+    @cached_property
+    def degrees(self) -> DegreeSurvey:
+        return degree_survey(self.view, self.epsilon)
+
+    @cached_property
+    def true_degrees(self) -> dict[World, list[int]]:
+        """What the real clients add noise to."""
+        return {world: real_degrees(self.degrees, self.view, world)[0].tolist() for world in worlds(PATTERN)}
+
+    def chance(self, world: World, reports: Reports) -> float:
+        """Of these reports in this world."""
+        return math.prod(
+            float(degree == report) if noise is None else noise.probability(report - degree)
+            for degree, report in zip(self.true_degrees[world], reports, strict=True)
+            for noise in (self.noises(self, degree),)
+        )
+
+    def policy(self, reports: Reports) -> VisibilityPolicy:
+        """What the real choice makes of the reports."""
+        return hub_policy(self.view, np.array(reports), 1, self.degrees.releases, self.rule)
+
+
+class FollowUp:
+    """The survey of positions under one policy: what it costs, and what is answered in every world."""
+
+    def __init__(self, choice: Choice, policy: VisibilityPolicy) -> None:
+        self._choice, self._policy = choice, policy
+        self._laws: dict[World, Law] = {}
+        self._told: dict[tuple[World, World], Pair] = {}
+        self.kinds = [Visibility(int(kind)) for kind in policy.bind(range(USERS)).range(0, len(PATTERN))]
+
+    @cached_property
+    def claims(self) -> dict[Visibility, float]:
+        """What the choice and the survey may cost together."""
+        survey, bill = self._survey(next(worlds(PATTERN)))[1], Bill(self._policy.paid)
+        return {kind: float(bill[str(kind)].epsilon + survey.round_price(kind, 1)) for kind in NON_PUBLIC}
+
+    def _survey(self, world: World) -> tuple[PublicView, PositionSurvey]:
+        """The hub's list is published, with the bits that it has in this world."""
+        known = [p for p, bit, kind in zip(positions(USERS), world, self.kinds, strict=True) if bit and not kind]
+        view = PublicView(range(USERS), self._policy, np.array(known, np.int32).reshape(-1, 2))
+        return view, position_survey(view, self._choice.follow_up)
+
+    def law(self, world: World) -> Law:
+        """The exact law of all answers, walked through the real respondents."""
+        if world not in self._laws:
+            self._laws[world] = self._walk(world)
+        return self._laws[world]
+
+    def told(self, one: World, other: World) -> Pair:
+        """The largest log-ratio of the answers in both directions."""
+        if (one, other) not in self._told:
+            law, law_too = self.law(one), self.law(other)
+            ratios = [math.log(chance / law_too[said]) for said, chance in law.items()]
+            self._told[one, other] = max(ratios), -min(ratios)
+        return self._told[one, other]
+
+    def _walk(self, world: World) -> Law:
+        view, survey = self._survey(world)
+        asked = [[kind for kind in self.kinds if kind is each] for each in NON_PUBLIC]
+        batches = [[flip_coin(survey.mechanism(kind, 1)) for kind in kinds] for kinds in asked if kinds]
+
+        def play(coins: ScriptedCoins) -> bytes:
+            coins.offer(batches)
+            purse = Purse({kind: survey.round_price(kind, 1) for kind in NON_PUBLIC})
+            held = PositionBits(0, np.array(world, np.bool_))
+            return decode(encode(Respondent(held, view, purse).answer(survey, 1, coins))).ones
+
+        return walk(play)
+
+
+def losses_of(choice: Choice) -> Iterator[tuple[Visibility, float, float]]:
+    """For every transcript and every position that is not public in it: its class, its claim and the loss."""
+    follow_ups: dict[str, FollowUp] = {}
+    for reports in REPORTS:
+        policy = choice.policy(reports)
+        after = follow_ups.setdefault(policy.digest, FollowUp(choice, policy))
+        chances = {world: choice.chance(world, reports) for world in worlds(PATTERN)}
+        for one, other, place in neighbours(PATTERN):
+            kind = after.kinds[place]
+            if kind is not Visibility.PUBLIC:
+                yield kind, after.claims[kind], _both_steps(chances[one], chances[other], after.told(one, other))
+
+
+def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:
+    """Of the reports and all answers together, the larger of both directions."""
+    if not (chance and chance_too):
+        return math.inf if chance or chance_too else 0.0
+    told = math.log(chance / chance_too)
+    return max(told + answers[0], -told + answers[1])
+
+
+def largest_loss(choice: Choice) -> float:
+    """Over all classes."""
+    return max(loss for _, _, loss in losses_of(choice))
+
+
+def audit_choice(name: str, choices: list[Choice]) -> Finding:
+    """The largest losses over several ways to choose."""
+    found = [each for choice in choices for each in losses_of(choice)]
+    losses = [loss_of(kind, claim, loss) for kind, claim, loss in found]
+    about = f"all graphs of {USERS} users, every order of reports, the choice, and every answer under its policy"
+    return exact_finding(name, losses, len(found), about)
+
+
+# ── what is run ──
+
+
+def full_price(choice: Choice, degree: int) -> DiscreteLaplace | None:
+    """Both ends of an edge spend all of epsilon."""
+    return DiscreteLaplace(Fraction(choice.epsilon))
+
+
+def scaled_by_own_degree(choice: Choice, degree: int) -> DiscreteLaplace | None:
+    """The scale itself tells the degree."""
+    return DiscreteLaplace(Fraction(choice.epsilon) / 2, max(degree, 1))
+
+
+def exactly(choice: Choice, degree: int) -> DiscreteLaplace | None:
+    """No noise at all."""
+    return None
+
+
+NAME = "hub choice"
+_TWINS: tuple[tuple[str, Noises], ...] = (
+    ("hubs chosen by true degree (document 004)", exactly),
+    ("degrees reported at the full price by both ends", full_price),
+    ("noise scaled by the own degree (document 004)", scaled_by_own_degree),
+)
+AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
+TWINS: tuple[Audit, ...] = tuple(
+    Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", noises=noises)]), broken) for broken, noises in _TWINS
+)

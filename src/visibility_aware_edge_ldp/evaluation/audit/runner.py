@@ -1,0 +1,193 @@
+"""Runs audits: on all cores at once, but for those that read a clock, which run alone and last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any
+
+from visibility_aware_edge_ldp.evaluation.audit.catalogue import ALL, Choice, chosen, twin_of
+from visibility_aware_edge_ldp.evaluation.audit.false_alarms import FalseAlarms, false_alarms
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding
+from visibility_aware_edge_ldp.evaluation.audit.statistical import ALPHA
+
+Progress = Callable[[int], None]
+
+# The auditor's own chance of a ring, and one that is large enough to be seen in some hundred audits.
+ALPHAS = (ALPHA, 0.05)
+# So many audits of a correct mechanism in every run, and where its rate is asked for.
+FEW_REPEATS, REPEATS = 100, 1000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one audit: a finding, or the trouble that kept it from one.
+
+    Parameters
+    ----------
+    name, way, broken
+        As on the audit.
+    twin_of
+        The audited name that a twin is a twin of.
+    finding
+        None where the audit raised.
+    trouble
+        Then its sentence.
+    """
+
+    name: str
+    way: str
+    broken: str
+    twin_of: str
+    finding: Finding | None
+    trouble: str
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the real code keeps its claim; of a twin, whether it was caught. Trouble is neither."""
+        return self.finding is not None and self.finding.holds != bool(self.broken)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; an infinite loss is also said in words, because JSON has no infinity."""
+        told: dict[str, Any] = {"losses": (), "cases": 0, "about": "", "holds": None}
+        told |= self.finding.as_dict() if self.finding else {}
+        losses = [{**loss, "infinite": loss["found"] == float("inf")} for loss in told["losses"]]
+        told |= {"name": self.name, "way": self.way, "losses": losses}
+        of_twin = {"broken": self.broken, "twin_of": self.twin_of, "caught": self.passed} if self.broken else {}
+        return {**told, **of_twin, "trouble": self.trouble, "passed": self.passed, "seconds": round(self.seconds, 3)}
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A whole run of the audit."""
+
+    choice: Choice
+    outcomes: tuple[Outcome, ...]
+    alarms: tuple[FalseAlarms, ...]
+    seconds: float
+    cores: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every claim was kept, every twin caught, and the auditor rang no more than it may."""
+        return all(outcome.passed for outcome in self.outcomes) and all(alarm.holds for alarm in self.alarms)
+
+    @property
+    def real(self) -> tuple[Outcome, ...]:
+        """What was found of the real code."""
+        return tuple(outcome for outcome in self.outcomes if not outcome.broken)
+
+    @property
+    def twins(self) -> tuple[Outcome, ...]:
+        """What was found of its broken twins."""
+        return tuple(outcome for outcome in self.outcomes if outcome.broken)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "passed": self.passed,
+            **asdict(self.choice),
+            "seconds": round(self.seconds, 1),
+            "cores": self.cores,
+            "findings": [outcome.as_dict() for outcome in self.real],
+            "broken_twins": [outcome.as_dict() for outcome in self.twins],
+            "false_alarms": [alarm.as_dict() for alarm in self.alarms],
+        }
+
+
+def run(choice: Choice, repeats: int = 0, progress: Progress | None = None, cores: int | None = None) -> Audited:
+    """Run what was chosen, and count false alarms over so many audits of correct mechanisms."""
+    start, workers, step = time.perf_counter(), cores or usable_cores(), progress or (lambda _: None)
+    audits = chosen(choice)
+    clocked = [i for i, audit in enumerate(audits) if audit.way == "time"]
+    others = sorted(set(range(len(audits))) - set(clocked), key=lambda i: (bool(audits[i].broken), audits[i].way))
+    done: dict[int, Outcome] = {}
+    with _pool(workers) as pool:
+        alarms = [pool.submit(false_alarms, repeats, alpha=alpha) for alpha in ALPHAS if repeats]
+        tasks = {pool.submit(_numbered, choice, i): i for i in others}
+        for task in as_completed(tasks):
+            done[tasks[task]] = _result(task, audits[tasks[task]])
+            step(1)
+        counted, troubles = _counted(alarms)
+    # A process of its own: nothing else runs in it, and nothing else of ours runs beside it.
+    with _pool(1) as pool:
+        for i in clocked:
+            done[i] = _result(pool.submit(_numbered, choice, i), audits[i])
+            step(1)
+    outcomes = (*(done[i] for i in range(len(audits))), *troubles)
+    return Audited(choice, outcomes, counted, time.perf_counter() - start, workers)
+
+
+def wanted_repeats(choice: Choice, many: bool) -> int:
+    """A few audits of correct mechanisms go with every whole statistical audit; many, where they are asked for."""
+    if many:
+        return REPEATS
+    return FEW_REPEATS if choice.mechanism == ALL and choice.way in (ALL, "statistical") else 0
+
+
+def measured(audit: Audit) -> Outcome:
+    """Run one audit here; whatever it raises becomes a sentence."""
+    start = time.perf_counter()
+    finding, trouble = None, ""
+    try:
+        finding = audit.run()
+    except Exception as error:  # an audit that cannot be finished is a failed one, whatever the reason
+        trouble = sentence(error)
+    return _outcome(audit, finding, trouble, time.perf_counter() - start)
+
+
+def sentence(error: BaseException) -> str:
+    """An error as one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes: what this one has started, such as threads, is not copied into them."""
+    # On Ctrl-C they end without a word; the one that started them says that it was stopped.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@lru_cache(maxsize=1)
+def _audits(choice: Choice) -> Sequence[Audit]:
+    return chosen(choice)
+
+
+def _numbered(choice: Choice, number: int) -> Outcome:
+    """Audits hold functions that cannot be sent; the choice and a number say which one is meant."""
+    return measured(_audits(choice)[number])
+
+
+def _result(task: Future[Outcome], audit: Audit) -> Outcome:
+    """What the task gave, or the trouble of a process that ended before it could tell."""
+    error = task.exception()
+    return task.result() if error is None else _outcome(audit, None, sentence(error), 0.0)
+
+
+def _counted(tasks: Sequence[Future[tuple[FalseAlarms, ...]]]) -> tuple[tuple[FalseAlarms, ...], list[Outcome]]:
+    """The rates of false alarms, and what kept others from being counted."""
+    errors = [error for task in tasks if (error := task.exception()) is not None]
+    counted = tuple(rate for task in tasks if task.exception() is None for rate in task.result())
+    return counted, [Outcome("false alarms", "statistical", "", "", None, sentence(error), 0.0) for error in errors]
+
+
+def _outcome(audit: Audit, finding: Finding | None, trouble: str, seconds: float) -> Outcome:
+    of = twin_of(audit) if audit.broken else ""
+    return Outcome(audit.name, audit.way, audit.broken, of, finding, trouble, seconds)

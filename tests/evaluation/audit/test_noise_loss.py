@@ -1,0 +1,147 @@
+"""Ratios of exact laws: against enumeration, closed forms, and laws that must be told apart.  [WALK.1-4]"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.evaluation.audit.finding import Loss
+from visibility_aware_edge_ldp.evaluation.audit.noise_loss import (
+    Noised,
+    Overheard,
+    check_noise,
+    laplace_losses,
+    least_epsilon,
+    no_noise,
+    power_losses,
+    spent_delta,
+    walked,
+    worst,
+)
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothLaplace
+
+POWER = SmoothPower(Fraction(1), Fraction(1, 8))
+
+
+@pytest.mark.parametrize("bound", [1, Fraction(7, 2), Decimal("31.4")])
+def test_the_middle_word_means_no_noise(bound: int | Fraction | Decimal) -> None:
+    assert POWER.sample(bound, no_noise) == 0
+    assert POWER.sample_each(np.array([float(bound)] * 3), no_noise).tolist() == [0, 0, 0]
+    assert DiscreteLaplace(Fraction(1, 3), 5).sample_many(4, no_noise).tolist() == [0] * 4
+    assert sample_each(Fraction(1), np.array([0, 1, 9, 704]), no_noise).tolist() == [0] * 4
+    assert len(no_noise(21)) == 21
+
+
+def test_overheard_noise_is_the_same_noise() -> None:
+    heard = Overheard.of(POWER)
+    coins = bytes(range(200, 208))
+    assert heard.sample(3, lambda count: coins[:count]) == POWER.sample(3, lambda count: coins[:count]) != 0
+    heard.sample_each(np.array([1.5, 2.0]), no_noise)
+    assert heard.bounds == [3, Decimal("1.5"), Decimal(2)]
+    assert heard == Overheard.of(POWER)
+
+
+@pytest.mark.parametrize(("one", "other"), [(0, 0), (0, 3), (7, -2)])
+def test_discrete_laplace_of_one_scale_loses_the_distance(one: int, other: int) -> None:
+    noise = DiscreteLaplace(Fraction(1, 2))
+    assert laplace_losses((one, noise), (other, noise)) == (pytest.approx(abs(one - other) / 2),) * 2
+
+
+def test_discrete_laplace_of_two_scales_is_without_bound_on_the_wider_side() -> None:
+    narrow, wide = DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(1), 2)
+    up, down = laplace_losses((0, wide), (0, narrow))
+    assert up == math.inf
+    assert 0 < down < 1
+    assert laplace_losses((0, narrow), (0, wide)) == (down, math.inf)
+
+
+def by_enumeration(noise: SmoothPower, one: Noised, other: Noised, reach: int) -> tuple[float, float]:
+    laws = [(noise.law(each.bound), each.number) for each in (one, other)]
+
+    def mass(y: int, which: int) -> Decimal:
+        law, centre = laws[which]
+        return law.cdf(y - centre, 60) - law.cdf(y - centre - 1, 60)
+
+    ratios = [float((mass(y, 0) / mass(y, 1)).ln()) for y in range(-reach, reach + 1)]
+    return max(ratios), -min(ratios)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Noised(0, 4), Noised(0, 5)),
+        (Noised(3, 4), Noised(-1, 4)),
+        (Noised(-2, Fraction(9, 2)), Noised(2, 4)),
+        (Noised(0, 1), Noised(1, 6)),
+    ],
+)
+def test_power_laws_against_a_far_wider_window(one: Noised, other: Noised) -> None:
+    """The short window with its limit says what 1,500 integers on each side show, or the limit that they run to."""
+    found, shown = power_losses(POWER, one, other), by_enumeration(POWER, one, other, 1500)
+    limit = float(POWER.alpha) * math.log(Fraction(one.bound) / Fraction(other.bound))
+    assert found == (pytest.approx(max(shown[0], limit)), pytest.approx(max(shown[1], -limit)))
+
+
+def test_a_power_law_that_uses_its_promise_up() -> None:
+    """Bounds that move by e^β and numbers by the smaller bound cost ε, at most, and nearly."""
+    moved = Decimal(1000) * POWER.beta.exp()
+    assert 0.99 < max(power_losses(POWER, Noised(0, 1000), Noised(-1000, moved))) <= 1
+
+
+def test_without_noise_what_differs_is_told() -> None:
+    assert power_losses(POWER, Noised(1, 0), Noised(1, 0)) == (0, 0)
+    assert power_losses(POWER, Noised(1, 0), Noised(2, 0)) == (math.inf, math.inf)
+    assert power_losses(POWER, Noised(1, 0), Noised(1, 2)) == (math.inf, math.inf)
+
+
+def test_a_window_that_is_too_short_is_paid_for_in_delta() -> None:
+    noise = SmoothLaplace(Fraction(1), Fraction(1, 10**6), Fraction(1, 4))
+    wide, short = ([walked(centre, noise.law(2), half) for centre in (0, 1)] for half in (90, 10))
+    assert wide[0].masses.sum() + wide[0].outside == pytest.approx(1, abs=1e-14)
+    assert spent_delta(*wide, 1.0) < 1e-12
+    assert spent_delta(*short, 1.0) >= short[0].outside > 1e-3
+
+
+def test_the_least_epsilon_of_a_shift_is_its_rate() -> None:
+    law = DiscreteLaplace(Fraction(1, 2)).law
+    pair = walked(0, law, 80), walked(1, law, 80)
+    assert least_epsilon(*pair, 1e-12, 4.0) == pytest.approx(0.5, abs=1e-9)
+    assert least_epsilon(*pair, 0.1, 4.0) < 0.4
+    assert least_epsilon(*pair, 0.0, 4.0) == math.inf, "what was not walked is never free"
+
+
+def add(coins: Coins, factor: int = 1) -> list[int]:
+    noise = DiscreteLaplace(Fraction(1), 3)
+    return [5 + factor * noise.sample(coins), 6 + POWER.sample(4, coins)]
+
+
+def test_a_client_that_adds_what_it_says_passes() -> None:
+    check_noise(add, [DiscreteLaplace(Fraction(1), 3).law, POWER.law(4)])
+
+
+@pytest.mark.parametrize("scale", [2, 4])
+def test_a_client_that_draws_at_another_scale_is_stopped(scale: int) -> None:
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        check_noise(add, [DiscreteLaplace(Fraction(1), scale).law, POWER.law(4)])
+
+
+def test_a_client_that_adds_twice_its_noise_is_stopped() -> None:
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        check_noise(lambda coins: add(coins, 2), [DiscreteLaplace(Fraction(1), 3).law, POWER.law(4)])
+
+
+def test_the_worst_loss_of_each_class_is_kept() -> None:
+    losses = [Loss("PRIVATE", 1, 0.5), Loss("PRIVATE", 1, 0.7), Loss("FRIEND_VISIBLE", 2, 1.5), Loss("PRIVATE", 4, 2.9)]
+    assert worst(losses) == (Loss("PRIVATE", 4, 2.9), Loss("FRIEND_VISIBLE", 2, 1.5))
+    deltas = [Loss("PRIVATE", 1, 0.9, 0.1, 0.01), Loss("PRIVATE", 1, 0.2, 0.1, 0.2)]
+    assert worst(deltas) == (Loss("PRIVATE", 1, 0.9, 0.1, 0.2),)
+    assert not worst(deltas)[0].holds

@@ -1,0 +1,124 @@
+"""Time and length: the real clients pass, the twins are caught, and the measurement itself is honest.  [PACE.2-4]"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.evaluation.audit import timed_clients as clients
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
+from visibility_aware_edge_ldp.evaluation.audit.timed_clients import Act
+from visibility_aware_edge_ldp.evaluation.audit.timing import (
+    AUDITS,
+    LIMIT,
+    TWINS,
+    Timings,
+    at_a_pace,
+    find,
+    measure,
+    welch,
+)
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+
+NONE = frozenset({1})
+ALL_CLIENTS = {
+    "position": clients.positions(),
+    "degrees, nothing public": clients.degrees("nothing"),
+    "degrees, mixed": clients.degrees("mixed"),
+    "histogram": clients.bins,
+    "row answers": clients.row_answers,
+    "row sums": clients.row_sums,
+    "owned": clients.owned,
+    "hub": clients.hub,
+}
+
+
+@pytest.mark.parametrize("name", ALL_CLIENTS)
+def test_length_does_not_depend_on_the_secret(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = set()
+    for friends in (0, 1, 7, 100, clients.USERS - 1):
+        monkeypatch.setattr(clients, "FRIENDS", (friends, friends))
+        lengths |= {len(ALL_CLIENTS[name](side, secure_coins())()) for side in (0, 1)}
+    assert len(lengths) == 1
+
+
+def test_sides_are_what_they_say() -> None:
+    assert [clients.friend_list(side).neighbours.size for side in (0, 1)] == list(clients.FRIENDS)
+    assert clients.friend_list(1).neighbours.max() == clients.USERS - 1
+    noises = [np.frombuffer(clients.degree_with_noise(side, secure_coins())()[-8:], ">i8")[0] for side in (0, 1)]
+    assert abs(noises[0] - clients.FRIENDS[0]) <= 1
+    assert noises[1] - clients.FRIENDS[0] > 20
+
+
+def test_audits_and_twins_are_told_apart() -> None:
+    names = [audit.name for audit in (*AUDITS, *TWINS)]
+    assert len(set(names)) == len(names)
+    assert {audit.way for audit in (*AUDITS, *TWINS)} == {"time"}
+    assert not any(audit.broken for audit in AUDITS)
+    assert all(twin.broken for twin in TWINS)
+
+
+@pytest.mark.parametrize("name", ["position", "histogram", "row answers"])
+def test_clients_that_are_constant_by_themselves(name: str) -> None:
+    finding = find(name, ALL_CLIENTS[name], 500)
+    assert finding.holds, finding
+    assert [loss.kind for loss in finding.losses] == ["time", "length"]
+
+
+@pytest.mark.parametrize(("name", "runs"), [("degrees, mixed", 60), ("row sums", 60), ("owned", 25)])
+def test_clients_that_are_constant_at_a_pace(name: str, runs: int) -> None:
+    finding = find(name, ALL_CLIENTS[name], runs, at_a_pace)
+    assert finding.holds, finding
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=[twin.name for twin in TWINS])
+def test_twins_are_caught(twin: Audit) -> None:
+    finding = twin.run()
+    times, lengths = finding.losses
+    assert not finding.holds
+    assert times.found > 10 or lengths.found > 0
+
+
+def test_welch_is_the_textbooks() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    draw = np.random.default_rng(1)
+    first, second = draw.normal(10, 1, 40), draw.normal(10.4, 3, 90)
+    assert welch(first, second) == pytest.approx(stats.ttest_ind(second, first, equal_var=False).statistic)
+    assert welch(first, second[:2]) == float("inf")
+    assert welch(np.ones(5), np.ones(5)) == 0
+
+
+def test_the_crop_is_the_same_for_both_sides_and_outliers_do_not_decide() -> None:
+    draw = np.random.default_rng(2)
+    first, second = draw.normal(100, 1, (2, 1000))
+    quiet = Timings(first, second, NONE)
+    first[:30] *= 50  # the machine did something else
+    assert Timings(first, second, NONE).t < LIMIT
+    assert quiet.t < LIMIT
+    assert Timings(first, second + 1, NONE).t > 10
+    assert replace(quiet, second=second * 3).t > 10
+
+
+def test_false_alarms_of_the_statistic() -> None:
+    """2,000 pairs of equal sides with heavy tails: the limit is never reached, and 3.0 rarely."""
+    draw = np.random.default_rng(3)
+    found = np.array([Timings(*draw.lognormal(0, 0.5, (2, 60)), NONE).t for _ in range(2000)])
+    assert found.max() < LIMIT
+    assert (found > 3).mean() < 0.02
+    assert (found > 1).mean() > 0.2
+
+
+def test_a_difference_of_a_few_microseconds_is_found() -> None:
+    def prepare(side: int, coins: Coins) -> Act:
+        def act() -> bytes:
+            end = time.perf_counter_ns() + 100_000 + 20_000 * side
+            while time.perf_counter_ns() < end:
+                pass
+            return b"1"
+
+        return act
+
+    assert measure(prepare, 300).t > 10
