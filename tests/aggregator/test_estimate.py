@@ -57,6 +57,7 @@ def test_a_variance_read_off_few_answers_makes_the_interval_longer_and_lopsided(
     low, high = estimate_of("edges", 100.0, Spread(25.0, 10.0, 40.0)).interval()
     assert high - 100 > 100 - low > 0
     assert estimate_of("edges", 100.0, Spread(math.inf, 1.0)).interval() == (-math.inf, math.inf)
+    assert np.isfinite(estimate_of("edges", 100.0, Spread(1e-200, 5.0, 1.0)).interval()).all()
 
 
 @pytest.mark.parametrize("level", [0, 1, -1, 95])

@@ -7,7 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, triangles
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.row_errors import TRIANGLE_PLACES, Places, absence
+from visibility_aware_edge_ldp.aggregator.user_transitivity import transitivity
+from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, four_cycles, triangles
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -16,9 +19,11 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.public.report import PositionReport, pack, unpack
 from visibility_aware_edge_ldp.public.row_report import RowReport, decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import holders
-from visibility_aware_edge_ldp.public.triangle_survey import triangle_survey
+from visibility_aware_edge_ldp.public.triangle_survey import row_surveys, triangle_survey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
+from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
+from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -147,3 +152,39 @@ def test_nobody_asked_means_nothing_to_guess() -> None:
     found = triangles(collection)
     assert found.value == exact(WORLD.graph, "triangles")
     assert found.variance == 0
+
+
+def test_what_the_absent_add_is_unbiased_for_few_answers_and_unknown_for_one() -> None:
+    """[TRIANGLE.4]: without anything held it is what [ABSENT.1] says, sample by sample."""
+    random, nothing_held = np.random.default_rng(1), Places(0.0, 0.0, 0.0, 0.0)
+    sums = random.exponential(size=30)
+    for answers in (2, 5, 20):
+        chosen = random.choice(sums, answers, replace=False)
+        found = absence(chosen, 0.0, (30, answers, answers), nothing_held)
+        assert found == pytest.approx(missing(chosen, 0.0, 30))
+        assert absence(chosen, 0.0, (30, answers, answers), TRIANGLE_PLACES).variance >= found.variance
+    assert absence(sums[:1], 0.0, (30, 1, 1), TRIANGLE_PLACES).variance == np.inf
+    assert absence(sums, 0.0, (30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
+
+
+def test_fewer_answers_than_a_subgraph_has_holders_are_refused() -> None:
+    """With two rows heard, no cycle with three holders has a chance to be counted.  [CYCLE.1]"""
+    world = VisibilityAwareGraph(erdos_renyi(6, 12, seed=1), VisibilityPolicy.nothing())
+    surveys = row_surveys(world.public, 40, ["triangles", "four_cycles"])
+    seen = set()
+    for seed in range(40):
+        found = collect_rows(world, surveys, seed, dropout=0.6)
+        _, first, _ = found["triangles"].counts
+        for name, estimate, fewest in (("triangles", triangles, 2), ("four_cycles", four_cycles, 3)):
+            seen.add((name, first < fewest))
+            if first < fewest:
+                with pytest.raises(BadStatistic, match="answered"):
+                    estimate(found[name])
+            else:
+                assert estimate(found[name]).standard_error > 0
+    assert len(seen) == 4
+
+
+def test_a_ratio_of_what_nobody_knows_is_anything() -> None:
+    found = transitivity(Estimate("triangles", 0.0, 1.0), Estimate("stars:2", 5.0, np.inf))
+    assert found.interval() == (0.0, 1.0)

@@ -105,7 +105,7 @@ def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Re
     variance, doubt, third = spread
     if not (doubt and math.isfinite(variance)):
         return Estimate(statistic, value, variance, releases)
-    skew = third / variance**1.5 if variance else 0.0
+    skew = third / max(variance, doubt) ** 1.5  # a variance far below its own doubt says nothing
     return Estimate(statistic, value, variance, releases, freedom=2 * (variance / doubt) ** 2, skew=skew)
 
 

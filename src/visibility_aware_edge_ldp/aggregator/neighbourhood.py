@@ -143,10 +143,13 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
     if not absent or counts.size < 2:
         return Spread(0.0)
     known, gains = _all_triangles(plan, collection.answered & plan.heard, counts)
-    drawn = missing(known, float((noise * gains).mean()), n)
-    each = n / counts.size
+    # Those who left after the first round had their say in it: what counts is who stayed away from that.
+    odds, each = absent / (1 - absent), n / counts.size
+    variance, doubt, third = missing(known, float((noise * gains).mean()), n)
+    share = odds / (each - 1)
+    drawn = Spread(share * variance, share * doubt, share**2 * third)
     squares, total = each * float((counts**2 - noise).sum()), each * float(counts.sum())
-    in_cliques = absent / (1 - absent) * max(5 * squares - 9 * total**2 / n, 0.0)
+    in_cliques = odds * max(5 * squares - 9 * total**2 / n, 0.0)
     part = min(max(closed, 0.0), 1.0) ** 2
     mixed = Spread((1 - part) * drawn.variance + part * in_cliques, drawn.doubt, drawn.third)
     # How much likelier a triangle is counted with a given one of its users than without.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -113,13 +114,15 @@ def absence(sums: Floats, noise: float, counts: tuple[int, int, int], places: Pl
     asked, first, second = counts
     if second == asked:
         return Spread(0.0)
-    squares = max(float((sums**2).sum()) - noise, 0.0) * asked / second
-    level = asked * (float(sums.sum()) / second) ** 2
+    alone = missing(sums, noise / second, asked)
+    if not math.isfinite(alone.variance):
+        return alone
     once, twice = asked / second - 1, asked / first - 1
+    squares = max(float((sums**2).sum()) - noise, 0.0) * asked / second
+    level = max(squares - (asked - 1) * alone.variance / (asked * once), 0.0)
     held = places.both + places.held
     centre = (1 + places.mean) ** 2 - 1
-    variance = once * max(squares - level, 0.0) + twice * max(held * squares - centre * level, 0.0)
+    variance = alone.variance + twice * max(held * squares - centre * level, 0.0)
     # What is known of the owned sums' own spread, carried over to all that a user is needed for.
-    _, doubt, third = missing(sums, 0.0, asked)
     more = 1 + held * twice / once
-    return Spread(variance, more * doubt, more * (1 + places.lean) * third)
+    return Spread(variance, more * alone.doubt, more * (1 + places.lean) * alone.third)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
@@ -17,7 +19,8 @@ def transitivity(
     """3T/S₂; with the collections behind the two, what they have in common by who stayed away is taken out."""
     releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
     stars = float(wedge.value)
-    if stars <= 0:
+    known = math.isfinite(float(triangle.variance) + float(wedge.variance))
+    if stars <= 0 or not known:
         return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
     ratio = float(triangle.value) / stars
     shared = covariance(rows, degrees) if rows is not None and degrees is not None else 0.0

@@ -143,7 +143,7 @@ class TriangleCollection:
 
 def triangles(collection: TriangleCollection) -> Estimate:
     """The triangle count, without bias, and its standard error.  [TRIANGLE.3-4]"""
-    asked, first, second = _responses(collection)
+    asked, first, second = _responses(collection, 2)
     kept = first / asked if asked else 1.0
     value = _public_rows(collection, collection.scores(kept), lambda: triangle_pulls)
     if not asked:
@@ -158,7 +158,7 @@ def triangles(collection: TriangleCollection) -> Estimate:
 
 def four_cycles(collection: TriangleCollection) -> Estimate:
     """The number of 4-cycles, without bias, and its standard error.  [CYCLE.1-2]"""
-    asked, first, second = _responses(collection)
+    asked, first, second = _responses(collection, 3)
     kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
     seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
     everything = collection.scores(kept)
@@ -173,10 +173,13 @@ def four_cycles(collection: TriangleCollection) -> Estimate:
     return estimate_of("four_cycles", value, _spread(collection, largest, answers, CYCLE_PLACES), collection.releases)
 
 
-def _responses(collection: TriangleCollection) -> tuple[int, int, int]:
+def _responses(collection: TriangleCollection, fewest: int) -> tuple[int, int, int]:
+    """Who was asked, answered first and answered twice; refuses fewer than one subgraph's holders."""
     asked, first, second = collection.counts
     if asked and not second:
         raise BadStatistic("No user has answered in both rounds, so nothing can be estimated yet.")
+    if first < min(fewest, asked):
+        raise BadStatistic(f"Only {first} of {asked} users have answered; at least {min(fewest, asked)} are needed.")
     return asked, first, second
 
 

@@ -99,7 +99,7 @@ class PublicView:
     def roster_digest(self) -> str:
         """SHA-256 of the node names in order, and of their types."""
         text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _written(name: Hashable) -> str | list[str]:
