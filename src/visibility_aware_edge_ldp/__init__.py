@@ -29,6 +29,7 @@ _HOMES = {
     "Estimate": "aggregator.estimate",
     "evaluate": "evaluation.trials",
     "compare": "evaluation.comparison",
+    "plan": "evaluation.plan.planner",
     "Guarantee": "privacy.guarantee",
     "VaEdgeLdpError": "errors",
     "BadInput": "errors",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.errors import BadInput as BadInput
     from visibility_aware_edge_ldp.errors import VaEdgeLdpError as VaEdgeLdpError
     from visibility_aware_edge_ldp.evaluation.comparison import compare as compare
+    from visibility_aware_edge_ldp.evaluation.plan.planner import plan as plan
     from visibility_aware_edge_ldp.evaluation.trials import evaluate as evaluate
     from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem as VAEdgeLDPSystem
     from visibility_aware_edge_ldp.model import Visibility as Visibility

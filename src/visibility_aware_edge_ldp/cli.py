@@ -11,6 +11,8 @@ from visibility_aware_edge_ldp.commands.audit import audit
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.estimate import estimate
+from visibility_aware_edge_ldp.commands.plan import plan
+from visibility_aware_edge_ldp.commands.reproduce import reproduce
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 app = typer.Typer(
@@ -23,7 +25,9 @@ datasets = typer.Typer(help="Known graphs: where they are, and how to get them."
 app.add_typer(datasets, name="datasets")
 app.command()(estimate)
 app.command()(compare)
+app.command()(plan)
 app.command()(audit)
+app.command()(reproduce)
 datasets.command("list")(list_datasets)
 datasets.command("fetch")(fetch_dataset)
 

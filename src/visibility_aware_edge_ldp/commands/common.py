@@ -77,7 +77,7 @@ def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    words = {"statistic", "name", "where", "what"}
+    words = {"statistic", "name", "where", "what", "trust", "note"}
     table = Table()
     for name in head:
         table.add_column(name, justify="left" if name in words else "right")

@@ -7,6 +7,7 @@ import pytest
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.audit import statistical_twins, timing
 from visibility_aware_edge_ldp.evaluation.audit.catalogue import (
+    LONG,
     REAL_NAMES,
     TWIN_OF,
     WAYS,
@@ -18,7 +19,7 @@ from visibility_aware_edge_ldp.evaluation.audit.catalogue import (
 )
 
 EVERY = catalogue(1000)
-# Issue by issue, words that a twin's name or fault must have.
+# Fault by fault, words that a twin's name or fault must have.
 FAULTS = (
     ("1.1",),
     ("threshold", "2 %"),
@@ -54,6 +55,14 @@ def test_every_trust_model_is_audited_both_ways(model: str, way: str) -> None:
     audits = chosen(Choice(model, way, 1000, twins=False))
     assert any(audit.name.startswith(model) for audit in audits)
     assert all(model in audit.name and not audit.broken for audit in audits)
+
+
+def test_many_runs_take_the_long_walks_in_place_of_the_short_ones() -> None:
+    short, long = ({audit.name: audit for audit in catalogue(runs) if audit.way == "exact"} for runs in (10**6, 10**7))
+    assert short.keys() == long.keys()
+    changed = {name for name in short if short[name] is not long[name]}
+    assert changed == set(LONG)
+    assert {"position, two rounds", "user 4-cycles, two rounds"} <= changed
 
 
 def test_every_twin_is_a_twin_of_something() -> None:

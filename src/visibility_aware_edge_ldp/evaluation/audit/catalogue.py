@@ -76,6 +76,9 @@ EXACT_TWINS = (
     *exact_curator.TWINS,
 )
 
+LONG = {audit.name: audit for audit in (*exact_position.LONG, *exact_rows.LONG)}
+"""Walks of everything that four users can do, which take minutes; they stand in for the shorter ones of their names."""
+
 REAL_NAMES = frozenset(audit.name for audit in (*EXACT, *statistical_audits.AUDITS, *one_run.AUDITS, *timing.AUDITS))
 
 
@@ -102,9 +105,9 @@ class Choice:
 
 
 def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
-    """Everything: the real code by each way, then the twins by each way."""
+    """Everything: the real code by each way, then the twins by each way; with many runs, the long walks too."""
     return (
-        *EXACT,
+        *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
         *statistical_audits.audits(runs),
         *one_run.audits(runs),
         *timing.AUDITS,

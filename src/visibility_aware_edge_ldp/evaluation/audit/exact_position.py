@@ -212,7 +212,15 @@ def _two_rounds() -> Finding:
     return audit_position("position, two rounds", stages, about)
 
 
+def _two_long_rounds() -> Finding:
+    stages = chain(_three_nodes((1, 2)), _four_nodes((1, 2, 2), 6))
+    about = "both rounds jointly; all graphs of 3 nodes and, up to names, of 4; all patterns"
+    return audit_position("position, two rounds", stages, about)
+
+
 AUDITS = (
     Audit("position, one round", "exact", _one_round),
     Audit("position, two rounds", "exact", _two_rounds),
 )
+# Six positions have 729 transcripts in each of 64 worlds: that takes minutes.
+LONG = (Audit("position, two rounds", "exact", _two_long_rounds),)

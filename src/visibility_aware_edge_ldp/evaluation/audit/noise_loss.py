@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.evaluation.audit.finding import Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.finding import Finding, Loss, largest
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers
@@ -112,7 +112,7 @@ def _nearby(one: tuple[int, DiscreteLaplace], other: tuple[int, DiscreteLaplace]
     (centre, noise), (centre_too, noise_too) = one, other
     outputs = range(min(centre, centre_too) - 1, max(centre, centre_too) + 2)
     ratios = [math.log(noise.probability(y - centre) / noise_too.probability(y - centre_too)) for y in outputs]
-    return max(ratios), -min(ratios)
+    return largest(ratios), largest(-ratio for ratio in ratios)
 
 
 def power_losses(noise: SmoothPower, one: Noised, other: Noised) -> Pair:
@@ -128,7 +128,7 @@ def power_losses(noise: SmoothPower, one: Noised, other: Noised) -> Pair:
     masses, masses_too = (_log_masses(noise, bound, half) for bound in (one.bound, other.bound))
     ratios = masses[np.abs(outputs)] - masses_too[np.abs(outputs - shift)]
     at_infinity = float(noise.alpha) * math.log(one.bound / other.bound)  # type: ignore[operator]
-    return max(float(ratios.max()), at_infinity), max(float(-ratios.min()), -at_infinity)
+    return largest([float(ratios.max()), at_infinity]), largest([float(-ratios.min()), -at_infinity])
 
 
 @cache
@@ -137,7 +137,8 @@ def _log_masses(noise: SmoothPower, bound: Bound, half: int) -> Floats:
     law = noise.law(bound)
     if half > _SHORT:
         return _logarithms([law.cdf(-k, _DIGITS) for k in range(half + 2)])
-    found: Floats = np.log(_masses(float(noise.alpha), (np.arange(half + 1) + 0.5) / float(noise.scale(bound))))
+    ends: Floats = np.linspace(0.5, half + 0.5, half + 1) / float(noise.scale(bound))
+    found: Floats = np.log(_masses(float(noise.alpha), ends))
     for k in {0, half}:
         (exact,) = _logarithms([law.cdf(-each, _DIGITS) for each in (k, k + 1)])
         if abs(found[k] - exact) > _NEARLY:
@@ -201,13 +202,14 @@ def spent_delta(one: Walked, other: Walked, epsilon: float) -> float:
     stop = max(law.start + law.masses.size for law in (one, other))
     p, q = one.over(start, stop), other.over(start, stop)
     exceeding = (np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((p, q), (q, p)))
-    return float(max(x + law.outside for x, law in zip(exceeding, (one, other), strict=True)))
+    return largest(float(x) + law.outside for x, law in zip(exceeding, (one, other), strict=True))
 
 
 def least_epsilon(one: Walked, other: Walked, delta: float, most: float) -> float:
-    """The least ε beside this δ, up to ``most``; infinite where even that is not enough."""
-    if spent_delta(one, other, most) > delta:
-        return math.inf
+    """The least ε beside this δ, up to ``most``; infinite where even that is not enough, NaN if that is unknown."""
+    spent = spent_delta(one, other, most)
+    if math.isnan(spent) or spent > delta:
+        return largest([math.inf, spent])
     low, high = 0.0, most
     for _ in range(40):
         middle = (low + high) / 2
@@ -224,23 +226,28 @@ def loss_of(kind: Visibility, claimed: float, found: float, deltas: Pair = (0.0,
 
 
 def worst(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    """For each class the loss that comes nearest to its claim, or exceeds it most."""
+    """For each class the loss that comes nearest to its claim, or exceeds it most; one that is not a number first."""
     claims: dict[tuple[str, float, float], Loss] = {}
     for loss in losses:
         key = (loss.kind, loss.claimed, loss.claimed_delta)
         other = claims.get(key, loss)
-        found = max(loss.found, other.found), max(loss.found_delta, other.found_delta)
+        found = largest([loss.found, other.found]), largest([loss.found_delta, other.found_delta])
         claims[key] = replace(loss, found=found[0], found_delta=found[1])
     kinds: dict[str, list[Loss]] = defaultdict(list)
     for loss in claims.values():
         kinds[loss.kind].append(loss)
-    return tuple(max(kinds[kind], key=_part) for kind in sorted(kinds, reverse=True))
+    return tuple(max(kinds[kind], key=_rank) for kind in sorted(kinds, reverse=True))
 
 
 def _part(loss: Loss) -> float:
     """How much of its claim a loss uses up."""
     spent = loss.found_delta / loss.claimed_delta if loss.claimed_delta else math.inf if loss.found_delta else 0.0
-    return max(loss.found / loss.claimed, spent)
+    return largest([loss.found / loss.claimed, spent])
+
+
+def _rank(loss: Loss) -> tuple[bool, float]:
+    part = _part(loss)
+    return math.isnan(part), part
 
 
 def exact_finding(name: str, losses: Iterable[Loss], cases: int, about: str) -> Finding:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound
-from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Overheard
+from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Floats, Overheard, no_noise
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Guard, Pattern, positions, view_of
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
@@ -23,6 +26,18 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 Friends = tuple[int, ...]
 Answers = tuple[int | None, ...]
 """The first answer of each position; none where nobody answered."""
+Row = list[tuple[int, int, Visibility]]
+"""The places, friends and classes of a user's row."""
+Rounds = tuple[int, ...]
+BOTH: Rounds = (1, 2)
+Draw = Callable[[Floats, Coins], Integers]
+"""From bounds and coins to noises."""
+_MANY = 1000
+
+
+def _nothing(bounds: Floats, coins: Coins) -> Integers:
+    """No noise at all."""
+    return np.zeros(bounds.size, np.int64)
 
 
 class Split(NamedTuple):
@@ -36,12 +51,38 @@ class Split(NamedTuple):
     statistic: str = "triangles"
 
 
+@dataclass(frozen=True)
+class Redrawn(Overheard):
+    """The noise of a broken client, which draws in another way."""
+
+    draw: Draw = field(default=_nothing, compare=False)
+
+    def sample_each(self, bounds: Floats, coins: Coins) -> Integers:
+        return self.draw(bounds, coins)
+
+
+@dataclass(frozen=True)
 class ListenedSurvey(TriangleSurvey):
-    """The same survey, whose noise on sums notes its bounds."""
+    """The same survey, whose noise on sums notes its bounds; a broken client may draw that noise in another way."""
+
+    draw: Draw | None = field(default=None, compare=False)
+
+    @cached_property
+    def reach_noise(self) -> DiscreteLaplace:
+        return _reach_noise(self.multipliers.private * self.reach)
 
     @cached_property
     def total_noise(self) -> Overheard:
-        return Overheard(self.multipliers.private * self.total, self.share)
+        epsilon = self.multipliers.private * self.total
+        return Redrawn(epsilon, self.share, draw=self.draw) if self.draw else Overheard(epsilon, self.share)
+
+
+@cache
+def _reach_noise(epsilon: Fraction) -> DiscreteLaplace:
+    """One noise for all stages; so many draws make it keep its thresholds, and each later one is looked up."""
+    noise = DiscreteLaplace(epsilon)
+    noise.sample_many(_MANY, no_noise)
+    return noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +95,11 @@ class Stage:
     public_bit: int = 1
     guard: Guard = ("2", "1")
     dropout: bool = False
+
+    @property
+    def setting(self) -> Hashable:
+        """All of the stage but where in the pattern which class stands."""
+        return self.n, self.split, self.public_bit, self.guard
 
     @cached_property
     def positions(self) -> list[tuple[int, int]]:
@@ -75,8 +121,8 @@ class Stage:
         """The users with something to hide in their row."""
         return [int(user) for user in np.flatnonzero(holders(self.view))]
 
-    def row(self, user: int) -> list[tuple[int, int, Visibility]]:
-        """The places, friends and classes of a user's row."""
+    def row(self, user: int) -> Row:
+        """The user's positions with later users."""
         found = zip(range(len(self.positions)), self.positions, self.pattern, strict=True)
         return [(place, x, kind) for place, (u, x), kind in found if u == user]
 
@@ -100,12 +146,29 @@ class Stage:
 
     def first_round(self, answers: Answers) -> FirstRound:
         """What everybody hears."""
-        answered, ones = (
-            np.packbits([test(said) for said in answers], bitorder="little")
-            for test in (lambda said: said is not None, lambda said: said == 1)
-        )
-        return FirstRound(self.survey, self.view, Transcript(self.survey.first.identity, answered, ones))
+        return _first_round(self, answers)
+
+    def agreed(self, kind: Visibility, rounds: Rounds = BOTH) -> Fraction:
+        """What was asked for: what an edge of this class may lose, from the split and the guard alone."""
+        prices = {1: Fraction(self.split.first), 2: Fraction(self.split.reach) + Fraction(self.split.total)}
+        multipliers = dict(zip((Visibility.FRIEND_VISIBLE, Visibility.PRIVATE), self.guard, strict=True))
+        return Fraction(multipliers[kind]) * sum(prices[each] for each in rounds)
+
+    def billed(self, kind: Visibility, rounds: Rounds = BOTH) -> Fraction:
+        """What the software says that it loses."""
+        bills = {release.round: dict(release.prices)[kind] for release in self.survey.releases}
+        return sum((bills[each].epsilon for each in rounds), Fraction(0))
 
     def claim(self, kind: Visibility) -> float:
         """What an edge of this class may lose by both rounds."""
-        return float(self.survey.multipliers.of(kind) * self.survey.epsilon)
+        return float(self.agreed(kind))
+
+
+@lru_cache(maxsize=4096)
+def _first_round(stage: Stage, answers: Answers) -> FirstRound:
+    """One for all users of a stage: it reads the transcript once."""
+    answered, ones = (
+        np.packbits([test(said) for said in answers], bitorder="little")
+        for test in (lambda said: said is not None, lambda said: said == 1)
+    )
+    return FirstRound(stage.survey, stage.view, Transcript(stage.survey.first.identity, answered, ones))

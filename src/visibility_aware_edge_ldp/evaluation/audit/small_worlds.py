@@ -90,11 +90,14 @@ def neighbours_up_to_names(pattern: Pattern, n: int, public_bit: int = 1) -> lis
 @cache
 def _orders(n: int) -> tuple[tuple[int, ...], ...]:
     """For every renaming of the users, where each position goes."""
-    at = {pair: place for place, pair in enumerate(positions(n))}
-    return tuple(
-        tuple(at[min(name[u], name[v]), max(name[u], name[v])] for u, v in positions(n))
-        for name in permutations(range(n))
-    )
+    return tuple(places_of(names) for names in permutations(range(n)))
+
+
+def places_of(names: tuple[int, ...]) -> tuple[int, ...]:
+    """Where each position goes when the users get these names."""
+    pairs = positions(len(names))
+    at = {pair: place for place, pair in enumerate(pairs)}
+    return tuple(at[min(names[u], names[v]), max(names[u], names[v])] for u, v in pairs)
 
 
 def friends(world: World, n: int, user: int) -> tuple[int, ...]:

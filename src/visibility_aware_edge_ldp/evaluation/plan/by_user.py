@@ -1,0 +1,162 @@
+"""USER before anybody is asked: noisy degrees, and the two rounds of triangles and 4-cycles.  [PLAN.4-6]"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.evaluation.plan.by_position import four_cycles as one_round_cycles
+from visibility_aware_edge_ldp.evaluation.plan.by_position import spreads
+from visibility_aware_edge_ldp.evaluation.plan.moments import CLASSES, Moments
+from visibility_aware_edge_ldp.evaluation.plan.reach import Noise, largest_of_many, squared_bounds
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey, row_surveys
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation.by_user import Plan
+from visibility_aware_edge_ldp.subgraphs.degree_functions import DegreeFunction, binomial
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Of what a side of 4-cycles adds in one round, what it adds as a far side; and two noisy far sides beside triangles'.
+_ONE_SIDE, _TWO_SIDES = 107 / 360, 11 / 20
+_PLACES = (np.arange(16) + 0.5) / 16
+
+
+@lru_cache(maxsize=16)
+def noise_law(noises: tuple[DiscreteLaplace, ...]) -> tuple[Ints, Floats]:
+    """The values of a sum of these noises, and how likely each is."""
+    chances = np.ones(1)
+    for noise in noises:
+        far = int(40 / float(noise.rate)) + 2
+        each = np.exp(-float(noise.rate) * np.abs(np.arange(-far, far + 1)))
+        chances = np.convolve(chances, each / each.sum())
+    half = chances.size // 2
+    return np.arange(-half, half + 1), chances
+
+
+def degree_noise(moments: Moments, survey: DegreeSurvey) -> list[tuple[Ints, tuple[DiscreteLaplace, ...]]]:
+    """Which of the chosen users have which noises in their degrees.  [DEGREESUM.4]"""
+    hiding = moments.node_classes[:, list(NON_PUBLIC)] > 0
+    groups = []
+    for pattern in np.unique(hiding, axis=0):
+        noises = tuple(survey.mechanism(k) for k, on in zip(NON_PUBLIC, pattern.tolist(), strict=True) if on)
+        groups.append((np.flatnonzero((hiding == pattern).all(axis=1)), noises))
+    return [group for group in groups if group[1]]
+
+
+def degree_sum(moments: Moments, survey: DegreeSurvey, function: DegreeFunction) -> float:
+    """The variance of Σ g(d) from noisy degrees, exactly.  [PLAN.4]"""
+    total, degrees = 0.0, moments.world.graph.degrees[moments.chosen]
+    for users, noises in degree_noise(moments, survey):
+        values, inverse = np.unique(degrees[users], return_inverse=True)
+        each = np.array([_variance(int(value), noises, function) for value in values.tolist()])
+        total += float(moments.weights[users] @ each[inverse])
+    return total
+
+
+def _variance(degree: int, noises: tuple[DiscreteLaplace, ...], function: DegreeFunction) -> float:
+    steps, chances = noise_law(noises)
+    constants = [noise.second_difference_constant for noise in noises] + [0.0]
+    first, second = sum(constants), constants[0] * constants[1]
+    values = np.asarray(function(degree + np.arange(steps[0] - 2, steps[-1] + 3)), dtype=np.float64)
+    below, here, above = values[1:-3], values[2:-2], values[3:-1]
+    once = above - 2 * here + below
+    twice = values[4:] - 4 * above + 6 * here - 4 * below + values[:-4]
+    corrected = here - first * once + second * twice
+    true = float(np.asarray(function(np.array([degree])), dtype=np.float64)[0])
+    return max(float(chances @ (corrected - true) ** 2), 0.0)
+
+
+def degree_misses(moments: Moments, survey: DegreeSurvey) -> tuple[float, float]:
+    """Of all users together: the sum of mean absolute errors, and of standard errors."""
+    misses = deviations = 0.0
+    for users, noises in degree_noise(moments, survey):
+        steps, chances = noise_law(noises)
+        count = float(moments.weights[users].sum())
+        misses += count * float(chances @ np.abs(steps))
+        deviations += count * sum(noise.variance for noise in noises) ** 0.5
+    return misses, deviations
+
+
+def from_degrees(moments: Moments, plan: Plan, statistic: str, k: int | None) -> float:
+    """The variance of edges or k-stars."""
+    survey = degree_survey(moments.world.public, plan.degree_epsilon)
+    if k is not None:
+        return degree_sum(moments, survey, lambda d: binomial(d, k))
+    return degree_sum(moments, survey, lambda d: d / 2)
+
+
+def triangles(moments: Moments, plan: Plan) -> float:
+    """First answers, and the second round's noise on smooth bounds.  [PLAN.5]"""
+    survey = row_surveys(moments.world.public, plan.row_epsilon, plan.summed)["triangles"]
+    spread = spreads(moments, float(survey.first.epsilon))
+    return float(moments.earlier_squares @ spread) + _triangle_noise(moments, survey, spread)
+
+
+def _triangle_noise(moments: Moments, survey: TriangleSurvey, spread: Floats) -> float:
+    scores = _scores(survey)
+    third = np.array([s * (high + low) for s, (low, high) in zip(spread, scores, strict=True)])
+    held = moments.hidden_friends
+    deviation = np.sqrt(held @ spread)
+    skewness = held @ third / np.maximum(deviation, 1e-12) ** 3
+    most = held @ np.array([max(high, 1.0) for _, high in scores])
+    largest = max(abs(value) for kind in _asked(moments) for value in scores[kind])
+    return _row_noise(moments, survey, Noise(deviation, skewness, most), largest)
+
+
+def _row_noise(moments: Moments, survey: TriangleSurvey, noise: Noise, largest: float) -> float:
+    pulls = moments.triangle_pulls if survey.statistic == "triangles" else moments.cycle_pulls
+    shrink = 1.0 if Visibility.PRIVATE in _asked(moments) else float(1 / survey.ratio)
+    mechanism = survey.total_noise
+    scaled = Noise(noise.deviation * shrink, noise.skewness, noise.most * shrink)
+    used = type(pulls)(pulls.counts, pulls.sums * shrink)
+    more = 2.0 ** (1 - survey.fineness)
+    squares = squared_bounds(used, scaled, largest, float(mechanism.beta), more)
+    return mechanism.standard_deviation(1) ** 2 * float(moments.weights @ squares)
+
+
+def _asked(moments: Moments) -> list[Visibility]:
+    return [kind for kind in NON_PUBLIC if moments.positions[kind] > 0]
+
+
+def _scores(survey: TriangleSurvey) -> list[tuple[float, float]]:
+    """By class, the scores of a 0 and of a 1."""
+    found = [(0.0, 1.0)] * CLASSES
+    for kind in NON_PUBLIC:
+        low, high = sorted(float(value) for value in survey.first.channel(kind).scores)
+        found[kind] = low, high
+    return found
+
+
+def four_cycles(moments: Moments, plan: Plan) -> float:
+    """Two rounds where they pay, else POSITION's one.  [PLAN.6]"""
+    if not plan.cycles_twice:
+        surveys = row_surveys(moments.world.public, plan.row_epsilon, plan.summed) if plan.summed else {}
+        epsilon = surveys["triangles"].first.epsilon if surveys else plan.row_epsilon
+        return one_round_cycles(moments, spreads(moments, float(epsilon)))
+    survey = row_surveys(moments.world.public, plan.row_epsilon, plan.summed)["four_cycles"]
+    spread = spreads(moments, float(survey.first.epsilon))
+    typical = float(moments.positions @ spread) / comb(moments.n, 2)
+    first = float(moments.closing_squares @ spread) * _ONE_SIDE
+    first += _TWO_SIDES * moments.n * typical * float(moments.earlier_squares @ spread)
+    return first + _cycle_noise(moments, survey, spread, typical)
+
+
+def _cycle_noise(moments: Moments, survey: TriangleSurvey, spread: Floats, typical: float) -> float:
+    """A pull is a sum over l of ê_kl·ê_lx for the k of a list; a path over an early l counts half."""
+    n, mean_degree = moments.n, 2 * moments.m / moments.n
+    lengths = moments.list_lengths
+    variance = 0.75 * typical * (lengths * (n * typical + mean_degree) + moments.around_squares)
+    noise = Noise(np.sqrt(variance), np.zeros(lengths.size), np.full(lengths.size, np.inf))
+    counts, scores = moments.path_counts.astype(np.float64), _scores(survey)
+    by_place = np.sqrt((1 - 0.75 * _PLACES) * typical * (n * typical + 2 * mean_degree))
+    scale = comb(n, 2) / max(float(counts.sum()), 1.0)
+    shares = 2 * (1 - _PLACES) / len(_PLACES)
+    largest = largest_of_many(scale * counts, np.arange(counts.size, dtype=np.float64) + 0.25, by_place, shares)
+    largest += max(value**2 for pair in scores[1:] for value in pair) / 2
+    return _row_noise(moments, survey, noise, largest)

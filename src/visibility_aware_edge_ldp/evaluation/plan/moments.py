@@ -1,0 +1,196 @@
+"""The sums over a graph and its policy that every predicted variance is made of.  [PLAN.2]
+
+They do not depend on ε, so that one pass serves all. Classes are kept apart: what is summed over positions is summed
+for PUBLIC, FRIEND_VISIBLE and PRIVATE ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.evaluation.plan.links import Links, Rows, links_of
+from visibility_aware_edge_ldp.evaluation.plan.sampled import heavy_pairs, spread_evenly
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.subgraphs.degree_functions import binomial
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
+
+CLASSES = len(Visibility)
+# Bins of pulls: four for each doubling.
+BINS = 96
+
+
+@dataclass(eq=False)
+class Pulls:
+    """For each chosen user, how its possible friends x are spread by what they would add: counts and sums by bin."""
+
+    counts: Floats
+    sums: Floats
+
+    @classmethod
+    def empty(cls, users: int) -> Pulls:
+        return cls(np.zeros((users, BINS)), np.zeros((users, BINS)))
+
+    def add(self, users: slice, pulls: Rows, asked: npt.NDArray[np.bool_]) -> None:
+        """Take in some users' pulls, (nodes, users), where ``asked``."""
+        width = pulls.shape[1]
+        bins = np.minimum(4 * np.log2(1 + np.maximum(pulls, 0)), BINS - 1).astype(np.int64)
+        flat = (bins + BINS * np.arange(width))[asked]
+        for target, weights in ((self.counts, None), (self.sums, pulls[asked].astype(np.float64))):
+            target[users] = np.bincount(flat, weights, minlength=BINS * width).reshape(width, BINS)
+
+    @property
+    def means(self) -> Floats:
+        return self.sums / np.maximum(self.counts, 1)
+
+
+@dataclass(eq=False)
+class Moments:
+    """All sums of one world; ``weights`` says how many nodes each chosen one stands for."""
+
+    world: VisibilityAwareGraph
+    cycles: bool
+    chosen: Ints
+    weights: Floats
+    shared_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    shared_ends: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    earlier_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    heavy_wedges: Floats = field(default_factory=lambda: np.zeros((CLASSES, CLASSES)))
+    path_counts: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    def __post_init__(self) -> None:
+        users = self.chosen.size
+        self.triangle_pulls, self.cycle_pulls = Pulls.empty(users), Pulls.empty(users if self.cycles else 0)
+        self.hidden_friends = np.zeros((users, CLASSES))
+        self.around_squares = np.zeros(users)
+        self.node_classes = np.zeros((users, CLASSES))
+
+    @property
+    def n(self) -> int:
+        return self.world.graph.n
+
+    @property
+    def m(self) -> int:
+        return self.world.graph.m
+
+    @property
+    def constant(self) -> bool:
+        """Whether every position has the same class."""
+        return self.world.public.classes.is_constant
+
+    @cached_property
+    def links(self) -> Links:
+        return links_of(self.world.graph)
+
+    @cached_property
+    def edge_classes(self) -> Octets:
+        u, v = self.world.graph.edges.astype(np.int64).T
+        return self.world.public.classes.of(u, v) if u.size else np.empty(0, np.uint8)
+
+    @cached_property
+    def positions(self) -> Floats:
+        """How many positions each class has."""
+        return self.weights @ self.node_classes / 2
+
+    @cached_property
+    def degrees_by_class(self) -> Floats:
+        """(classes, n): each node's true degree in each class."""
+        ends = self.world.graph.edges.astype(np.int64)
+        return np.array(
+            [np.bincount(ends[self.edge_classes == kind].ravel(), minlength=self.n) for kind in range(CLASSES)], float
+        )
+
+    @cached_property
+    def list_lengths(self) -> Floats:
+        """How many later friends each chosen user has."""
+        starts, targets = self.links.starts, self.links.targets
+        owner = np.repeat(np.arange(self.n), np.diff(starts))
+        return np.bincount(owner[targets > owner], minlength=self.n)[self.chosen].astype(np.float64)
+
+    def star_products(self, k: int) -> Floats:
+        """Σ over positions of h_u·h_v by class, h = C(degree without the position, k − 1).  [PLAN.3]"""
+        degrees, (u, v) = self.world.graph.degrees, self.world.graph.edges.astype(np.int64).T
+        whole = binomial(degrees, k - 1)
+        inside = binomial(degrees[u] - 1, k - 1) * binomial(degrees[v] - 1, k - 1) - whole[u] * whole[v]
+        products = np.bincount(self.edge_classes, inside, minlength=CLASSES).astype(np.float64)
+        if self.constant:
+            products[self.only] += (whole.sum() ** 2 - (whole**2).sum()) / 2
+            return products
+        a, b, mass = heavy_pairs(whole)
+        return products + mass / 2 * self._shares(self.world.public.classes.of(a, b))
+
+    @property
+    def only(self) -> int:
+        return int(self.world.public.classes.of([0], [1])[0])
+
+    def _shares(self, kinds: Octets) -> Floats:
+        return np.bincount(kinds, minlength=CLASSES) / max(kinds.size, 1)
+
+    def shape_shares(self, sides: tuple[tuple[int, int], ...], joined: bool = False) -> Floats:
+        """How the classes of a shape's sides fall, over all places, or where corners 0 and 1 are friends.
+
+        For 4-cycles with sides (0, 1), (1, 2), … an array with one axis a side, that sums to 1.
+        """
+        if self.constant:
+            return _all_at(self.only, len(sides))
+        corners = spread_evenly(self.n, 1 + max(max(side) for side in sides))
+        if joined:
+            rows = np.arange(corners.shape[1]) * self.m // corners.shape[1]
+            corners[:2] = self.world.graph.edges[rows].T
+        apart = np.array([a != b for i, a in enumerate(corners) for b in corners[:i]]).all(axis=0)
+        kinds = [self.world.public.classes.of(corners[a][apart], corners[b][apart]) for a, b in sides]
+        flat = np.ravel_multi_index(tuple(kinds), (CLASSES,) * len(sides))
+        counts = np.bincount(flat, minlength=CLASSES ** len(sides))
+        return (counts / max(flat.size, 1)).reshape((CLASSES,) * len(sides))
+
+    @cached_property
+    def triples(self) -> Floats:
+        return self.shape_shares(((0, 1), (1, 2), (2, 0)))
+
+    @cached_property
+    def wedges_at_edges(self) -> Floats:
+        return self.shape_shares(((0, 2), (2, 1)), joined=True)
+
+    @cached_property
+    def quads(self) -> Floats:
+        return self.shape_shares(((0, 1), (1, 2), (2, 3), (3, 0)))
+
+    @cached_property
+    def paths_at_edges(self) -> Floats:
+        return self.shape_shares(((0, 2), (2, 3), (3, 1)), joined=True)
+
+    @cached_property
+    def triangles(self) -> float:
+        from visibility_aware_edge_ldp.truth.statistics import exact
+
+        return float(exact(self.world.graph, "triangles"))
+
+    @cached_property
+    def two_stars(self) -> float:
+        return float(binomial(self.world.graph.degrees, 2).sum())
+
+    @cached_property
+    def four_cycles(self) -> float:
+        from visibility_aware_edge_ldp.truth.statistics import exact
+
+        return float(exact(self.world.graph, "four_cycles"))
+
+    @property
+    def disjoint_edges(self) -> float:
+        """Pairs of edges that share no node."""
+        return comb(self.m, 2) - self.two_stars
+
+
+def _all_at(kind: int, sides: int) -> Floats:
+    shares = np.zeros((CLASSES,) * sides)
+    shares[(kind,) * sides] = 1
+    return shares

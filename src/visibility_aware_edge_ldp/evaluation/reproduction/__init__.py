@@ -1,0 +1,1 @@
+"""The source documents' tables beside what can be measured: `va-edge-ldp reproduce`."""

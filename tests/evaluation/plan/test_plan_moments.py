@@ -1,0 +1,100 @@
+"""Sums of one pass, against matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.evaluation.plan import one_pass
+from visibility_aware_edge_ldp.evaluation.plan.links import links_of
+from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.truth.statistics import exact
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
+
+GRAPH = powerlaw(60, 240, 3)
+POLICIES = {"nothing": VisibilityPolicy.nothing(), "mixed": VisibilityPolicy("0.3", "0.3")}
+
+
+def adjacency() -> np.ndarray:
+    matrix = np.zeros((60, 60))
+    u, v = GRAPH.edges.T
+    matrix[u, v] = matrix[v, u] = 1
+    return matrix
+
+
+def world(policy: str) -> tuple[VisibilityAwareGraph, np.ndarray]:
+    made = VisibilityAwareGraph(GRAPH, POLICIES[policy])
+    u, v = np.indices((60, 60)).reshape(2, -1)
+    kinds = made.public.classes.of(u, v).reshape(60, 60)
+    return made, kinds
+
+
+def by_class(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    upper = np.triu(np.ones((60, 60), bool), 1)
+    return np.array([values[upper & (kinds == kind)].sum() for kind in range(3)])
+
+
+def test_links_are_matrices() -> None:
+    links, a = links_of(GRAPH), adjacency()
+    some = np.array([0, 7, 59])
+    assert np.array_equal(links.columns(some), a[:, some])
+    assert np.array_equal(links.paths(some, links), (a @ a)[:, some])
+    assert np.array_equal(links.later.paths(some, links.earlier), (np.triu(a) @ np.triu(a).T)[:, some])
+    assert np.allclose(links.earlier.times(a[:, some].astype(np.float32)), (np.tril(a) @ a)[:, some])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_sums_by_class(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_pass, "_BLOCK", 60 * 7)  # several blocks, the last one short
+    (made, kinds), a = world(policy), adjacency()
+    found = moments_of(made, cycles=True)
+    shared = a @ a
+    early = np.array([[(a[: min(j, k), j] * a[: min(j, k), k]).sum() for k in range(60)] for j in range(60)])
+    degrees = a.sum(axis=0)
+    closing = a @ a @ a - a * (degrees[:, None] + degrees - 1)
+    assert np.allclose(found.shared_squares, by_class(shared**2, kinds))
+    assert np.allclose(found.earlier_squares, by_class(early**2, kinds))
+    assert np.allclose(found.closing_squares, by_class(closing**2, kinds))
+    assert np.allclose(found.shared_ends, by_class(shared * (degrees[:, None] + degrees - 2 * a), kinds))
+    assert np.allclose(found.positions, by_class(np.ones((60, 60)), kinds))
+    assert found.triangles == exact(GRAPH, "triangles")
+
+
+def test_the_pulls_of_4_cycles_are_those_of_true_bits() -> None:
+    (made, _), a = world("nothing"), adjacency()
+    found = moments_of(made, cycles=True)
+    for i in (0, 5, 30):
+        friends = [k for k in range(i + 1, 60) if a[i, k]]
+        pulls = []
+        for x in range(i + 1, 60):
+            total = 0.0
+            for k in (k for k in friends if k != x):
+                total += sum(a[k, m] * a[m, x] * (0.5 if m < min(k, x) else 1.0) for m in range(60) if m != i)
+            pulls.append(total)
+        assert found.cycle_pulls.sums[i].sum() == pytest.approx(sum(pulls), rel=1e-4)
+        assert found.cycle_pulls.counts[i].sum() == len(pulls)
+
+
+def test_a_sample_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = powerlaw(1500, 9000, 1)
+    made = VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
+    whole = moments_of(made)
+    monkeypatch.setattr(one_pass, "_ROWS", 600)
+    part: Moments = moments_of(made)
+    assert part.chosen.size == 600
+    assert part.weights.sum() == pytest.approx(1500)
+    assert part.shared_squares.sum() == pytest.approx(whole.shared_squares.sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("rule", ["hash", "profiles"])
+def test_shares_of_triples(rule: str) -> None:
+    policy = VisibilityPolicy("0.4") if rule == "hash" else VisibilityPolicy.public_profiles("0.4")
+    found = moments_of(VisibilityAwareGraph(erdos_renyi(60, 240), policy))
+    u, v = np.indices((60, 60)).reshape(2, -1)
+    hidden = found.world.public.classes.of(u, v).reshape(60, 60) == 2
+    hidden &= ~np.eye(60, dtype=bool)
+    true = np.einsum("ab,bc,ca", *(hidden.astype(float) for _ in range(3))) / (60 * 59 * 58)
+    assert found.triples[2, 2, 2] == pytest.approx(true, rel=0.03)
+    assert found.triples.sum() == pytest.approx(1)

@@ -1,0 +1,92 @@
+"""USER: predicted variances against exact laws, and against what runs report of themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.evaluation.plan import by_user
+from visibility_aware_edge_ldp.evaluation.plan.moments import BINS, Pulls
+from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
+from visibility_aware_edge_ldp.evaluation.plan.predicted import predictions
+from visibility_aware_edge_ldp.evaluation.plan.reach import Noise, largest_of_many, law_of_reach, squared_bounds
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.degree_survey import degree_survey
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.subgraphs.degree_functions import NoisyDegrees, binomial, per_answer
+from visibility_aware_edge_ldp.truth.synthetic import powerlaw
+
+GRAPH = powerlaw(150, 1500, 2)
+
+
+def world(policy: VisibilityPolicy | None = None) -> VisibilityAwareGraph:
+    return VisibilityAwareGraph(GRAPH, policy or VisibilityPolicy.nothing())
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("losses", [(Fraction(1, 2),), (Fraction(1, 2), Fraction(1))])
+def test_the_variance_is_what_its_unbiased_estimate_has_as_mean(k: int, losses: tuple[Fraction, ...]) -> None:
+    noises = tuple(DiscreteLaplace(loss) for loss in losses)
+    steps, chances = by_user.noise_law(noises)
+    c = [noise.second_difference_constant for noise in noises] + [0.0]
+    shape = np.ones(steps.size)
+    empty = np.empty(0, np.int64)
+    noisy = NoisyDegrees(100, empty, 9 + steps, 0 * steps, sum(c) * shape, c[0] * c[1] * shape, empty)
+    _, estimated = per_answer(noisy, lambda d: binomial(d, k))
+    found = by_user._variance(9, noises, lambda d: binomial(d, k))
+    assert found == pytest.approx(float(chances @ estimated), rel=1e-6)
+
+
+def test_edges_are_half_a_sum_of_noises() -> None:
+    moments = moments_of(world())
+    survey = degree_survey(moments.world.public, 1)
+    assert by_user.degree_sum(moments, survey, lambda d: d / 2) == pytest.approx(
+        150 * DiscreteLaplace(Fraction(1, 2)).variance / 4
+    )
+    misses, deviations = by_user.degree_misses(moments, survey)
+    alpha = float(np.exp(-0.5))
+    assert misses == pytest.approx(150 * 2 * alpha / (1 - alpha**2))
+    assert deviations == pytest.approx(150 * DiscreteLaplace(Fraction(1, 2)).variance ** 0.5)
+
+
+def test_the_law_of_a_maximum() -> None:
+    pulls = Pulls.empty(2)
+    pulls.counts[0, 0], pulls.counts[1, 0], pulls.counts[1, 12], pulls.sums[1, 12] = 1000, 1000, 1, 7
+    noise = Noise(np.ones(2), np.zeros(2), np.full(2, np.inf))
+    grid, chances = law_of_reach(pulls, noise, 1.0)
+    assert pulls.counts.shape == (2, BINS)
+    # The largest of 1,000 |normal| values is below 3.39 half of the time.
+    assert float(np.interp(0.5, chances[0], grid[0])) == pytest.approx(3.39, abs=0.12)
+    assert float(np.interp(0.5, chances[1], grid[1])) == pytest.approx(7.0, abs=0.2)
+    far = squared_bounds(pulls, noise, 1.0, 10.0, 0.0)
+    assert far[1] > 40 > far[0] > 9
+    assert largest_of_many(np.array([1000.0]), np.zeros(1), np.ones(1), np.ones(1)) == pytest.approx(3.39, abs=0.02)
+
+
+def test_a_user_who_is_not_asked_adds_nothing() -> None:
+    noise = Noise(np.ones(1), np.zeros(1), np.ones(1))
+    assert squared_bounds(Pulls.empty(1), noise, 1.0, 0.1, 0.5).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+@pytest.mark.parametrize("statistics", [("triangles",), ("edges", "triangles", "transitivity", "stars:2")])
+def test_what_runs_report_of_themselves(epsilon: int, statistics: tuple[str, ...]) -> None:
+    made = world()
+    rows = {row.statistic: row for row in predictions(moments_of(made), "user", Fraction(epsilon), statistics)}
+    runs = [estimate(made, "user", epsilon, statistics, seed=f"{epsilon} {i}") for i in range(8)]
+    for name in ("edges", "stars:2", "triangles"):
+        if name in statistics:
+            reported = float(np.mean([run[name].variance for run in runs])) ** 0.5
+            assert rows[name].standard_error == pytest.approx(reported, rel=0.12), name
+
+
+@pytest.mark.parametrize("fraction", ["0.3", "0.6"])
+def test_mixed_policies(fraction: str) -> None:
+    made = world(VisibilityPolicy.public_profiles(fraction))
+    (row,) = predictions(moments_of(made), "user", Fraction(2), ["triangles"])
+    runs = [estimate(made, "user", 2, ["triangles"], seed=f"{fraction} {i}") for i in range(8)]
+    reported = float(np.mean([run["triangles"].variance for run in runs])) ** 0.5
+    assert row.standard_error == pytest.approx(reported, rel=0.15)
