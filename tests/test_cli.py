@@ -230,11 +230,11 @@ def test_the_highest_degrees_only(run: Run) -> None:
 
 
 def test_compare_as_json(run: Run) -> None:
-    done = run("compare", "random:30,60", "--epsilons", "1,2", "--trials", "2", "--seed", "3",
+    done = run("compare", "random:30,60", "--epsilons", "1,2", "--trials", "2", "--seed", "3", "--trust", "position",
                "--statistics", "edges,triangles,degree_histogram", "--json")  # fmt: skip
     assert done.code == 0
     said = done.json
-    assert (said["nodes"], said["edges"], said["trials"]) == (30, 60, 2)
+    assert (said["nodes"], said["edges"], said["trials"], said["trust"]) == (30, 60, 2, ["position"])
     assert [row["epsilon"] for row in said["uniform"]] == [1, 1, 1, 2, 2, 2]
     assert {row["statistic"] for row in said["visibility-aware"]} == {"edges", "triangles", "degree_histogram"}
     assert said["uniform"][2]["truth"] is None
@@ -246,6 +246,63 @@ def test_compare_as_a_table(run: Run) -> None:
     assert done.code == 0
     assert all(word in done.out for word in ("uniform", "visibility-aware", "gain", "edges", "33.1% PUBLIC"))
     assert "ε is the loss per PRIVATE edge" in done.out
+    assert "its questions share one ε" in done.out
+    assert "neighbourhood" not in done.out  # there triangles alone are counted
+    rows = [line.split("│")[1:4] for line in done.out.splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        [trust, "1", "edges"] for trust in ("position", "user", "curator")
+    ]
+
+
+def test_every_trust_model_is_compared_by_default(run: Run) -> None:
+    done = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--seed", "3")
+    assert all(word in done.out for word in ("position", "user", "neighbourhood", "curator", "four_cycles", "Try next"))
+    assert max(map(len, done.out.splitlines()[1:])) <= 200
+    listed = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--trust", "curator,user", "--json")
+    assert listed.json["trust"] == ["user", "curator"]
+
+
+def test_a_comparison_goes_on_where_it_was_stopped(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from visibility_aware_edge_ldp.evaluation.compare import runner
+
+    words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "3", "--seed", "3", "--trust", "position",
+             "--statistics", "edges,triangles", "--json")  # fmt: skip
+    whole = run(*words).json
+    really, calls = runner.run_cell, []
+
+    def stop_at_the_fourth(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return really(*given)
+
+    monkeypatch.setattr(runner, "run_cell", stop_at_the_fourth)
+    stopped = run(*words, "--output", "out")
+    assert (stopped.code, stopped.out) == (130, "")
+    assert "3 finished collections are in out/trials.jsonl; the same command goes on" in stopped.err
+    again = run(*words, "--output", "out")
+    assert "Going on from 3 of 6 collections" in again.err
+    assert len(calls) == 4 + 3
+    for side in ("uniform", "visibility-aware"):
+        for one, other in zip(again.json[side], whole[side], strict=True):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    assert sorted(path.name for path in (folder / "out").iterdir() if path.suffix in (".json", ".jsonl", ".html")) == [
+        "report.html",
+        "results.json",
+        "trials.jsonl",
+    ]
+
+
+def test_a_stopped_comparison_without_a_folder_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from visibility_aware_edge_ldp.evaluation.compare import runner
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run_cell", stop)
+    done = run("compare", "tiny.txt", "--trials", "1", "--epsilons", "1")
+    assert (done.code, done.out) == (130, "")
+    assert "With --output FOLDER, a stopped comparison can go on" in done.err
 
 
 def test_a_seeded_comparison_repeats(run: Run) -> None:
@@ -385,6 +442,11 @@ def test_bad_input_of_a_comparison_is_refused(run: Run, words: list[str], hint: 
         (["--epsilons", "1e-30", "--trials", "1"], "too small"),
         (["--trials", "0"], "At least one trial"),
         (["--trials", "-5"], "At least one trial"),
+        (["--trust", "nobody"], "'nobody' is not a trust model; use all, or some of position, user"),
+        (["--trust", "usr"], "Did you mean 'user'"),
+        (["--trust", ""], "'' is not a trust model"),
+        (["--trust", "neighbourhood", "--statistics", "edges"], "edges is not answered in the model neighbourhood"),
+        (["--trust", "user", "--rounds", "2"], "takes the option 'rounds'"),
     ],
 )
 def test_bad_numbers_of_a_comparison_are_refused(run: Run, words: list[str], hint: str) -> None:

@@ -191,6 +191,21 @@ def test_a_policy_that_follows_edges_is_flagged(run: Run, words: list[str], flag
     assert bool(done.err) is flagged
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_policy_that_cannot_be_tested_is_no_pass(run: Run, folder: Path, as_json: bool) -> None:
+    rows = "".join(f"{i},{i},{i % 2}\n" for i in range(80))
+    (folder / "nodes.csv").write_text(f"id,name,town\n{rows}", encoding="utf-8")
+    words = ["--graph", "graph.txt", "--policy", "town.toml", "--attributes", "name"]
+    done = run(*words, *(["--json"] if as_json else []))
+    assert done.code == 1
+    assert "could not be tested" in done.err
+    assert "Declare fewer" in done.err
+    if as_json:
+        assert (done.json["verdict"], done.json["flagged"], done.json["deals"]) == ("could not be tested", False, 1)
+    else:
+        assert "could not be tested" in done.out
+
+
 def test_the_check_of_a_policy_as_a_table(run: Run) -> None:
     done = run("--graph", "graph.txt", "--policy", "town.toml", "--attributes", "town")
     assert done.code == 0
@@ -199,6 +214,7 @@ def test_the_check_of_a_policy_as_a_table(run: Run) -> None:
 
 
 def test_other_commands_do_not_pay_for_the_audit() -> None:
-    code = "import sys, visibility_aware_edge_ldp.cli; print([m for m in sys.modules if 'evaluation' in m or m == 'numpy'])"
+    heavy = "[m for m in sys.modules if 'evaluation' in m or m == 'numpy']"
+    code = f"import sys, visibility_aware_edge_ldp.cli; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"

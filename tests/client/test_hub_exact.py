@@ -9,15 +9,9 @@ import math
 
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.audit.exact_hubs import (
-    SETTINGS,
-    exact_hub,
-    largest_loss,
-    listened,
-    real_hub,
-    without_a_floor,
-    without_weights,
-)
+from visibility_aware_edge_ldp.evaluation.audit.exact_hubs import SETTINGS, largest_loss, real_hub
+from visibility_aware_edge_ldp.evaluation.audit.hub_twins import WithoutFloors, WithoutWeights, listened
+from visibility_aware_edge_ldp.evaluation.audit.statistical_twins import ExactHub
 from visibility_aware_edge_ldp.public.hub_plan import hub_plan
 from visibility_aware_edge_ldp.public.hub_survey import hub_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -55,16 +49,16 @@ def test_a_hub_that_answers_exactly_is_caught() -> None:
     """Document 004: public nodes do not add noise."""
     setting = SETTINGS["one hub of four"]
     survey = listened(hub_survey(setting.view, EPSILON, "shared", hub_plan(setting.view, setting.hubs)))
-    assert largest_loss(setting, survey, exact_hub) == math.inf
+    assert largest_loss(setting, survey, ExactHub) == math.inf
 
 
 def test_noise_at_the_own_sensitivity_without_a_floor_is_caught() -> None:
     """c = 1 and c = 2 without smoothing: the scale doubles with one edge."""
     setting = SETTINGS["one hub of four"]
-    assert largest_loss(setting, setting.survey(1, "shared"), without_a_floor) > 1.2
+    assert largest_loss(setting, setting.survey(1, "shared"), WithoutFloors) > 1.2
 
 
 def test_all_reporters_at_full_epsilon_is_caught() -> None:
     """Positions that two territories share pay twice where weights are left out."""
     setting = SETTINGS["two hubs sharing two"]
-    assert largest_loss(setting, setting.survey(EPSILON, "shared"), without_weights) > 1.05 * EPSILON
+    assert largest_loss(setting, setting.survey(EPSILON, "shared"), WithoutWeights) > 1.05 * EPSILON

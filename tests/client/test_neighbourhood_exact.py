@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
-from visibility_aware_edge_ldp.evaluation.audit.exact_believed import counted_by_all_three
 from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
     MIXED,
     OwnedStage,
@@ -22,7 +21,9 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
     edges_of,
     losses_between,
     plan_of,
+    real_users,
 )
+from visibility_aware_edge_ldp.evaluation.audit.owned_twins import CountedByAllThree
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, World, flipped, positions, view_of
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
@@ -138,7 +139,7 @@ def test_every_triangle_counted_by_all_three_is_caught() -> None:
     survey = neighbourhood_survey(view, 1, plan)
 
     def counts(bits: World) -> list[int]:
-        return counted_by_all_three(survey, view, edges_of(bits, 5)).counts.tolist()
+        return real_users(survey, view, edges_of(bits, 5), CountedByAllThree).counts.tolist()
 
     full, less = (1,) * 10, (0, *(1,) * 9)
     # c = 3: with one owner for each triangle this scale is right, with three it is three times short.

@@ -14,23 +14,21 @@ import pytest
 
 from visibility_aware_edge_ldp.client import user_triangles
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
-from visibility_aware_edge_ldp.evaluation.audit.exact_rows import (
-    FOUR,
-    OPEN,
-    SPENDING,
-    THREE,
-    USUAL,
-    Numbers,
-    Second,
-    client,
+from visibility_aware_edge_ldp.evaluation.audit.exact_rows import FOUR, OPEN, SPENDING, THREE, USUAL
+from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Noised, laplace_losses, no_noise, power_losses
+from visibility_aware_edge_ldp.evaluation.audit.row_stage import Friends, Split, Stage
+from visibility_aware_edge_ldp.evaluation.audit.row_twins import (
     exact_if_public,
     forgetful,
-    largest_losses,
     scaled_by_own_degree,
     scaled_by_own_reach,
 )
-from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Noised, laplace_losses, no_noise, power_losses
-from visibility_aware_edge_ldp.evaluation.audit.row_stage import Friends, Split, Stage
+from visibility_aware_edge_ldp.evaluation.audit.row_walk import (
+    Numbers,
+    Second,
+    client,
+    largest_losses,
+)
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Guard, Pattern, patterns
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

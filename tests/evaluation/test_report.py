@@ -21,7 +21,7 @@ import pytest
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison, Gain, compare
-from visibility_aware_edge_ldp.evaluation.report import figures, page
+from visibility_aware_edge_ldp.evaluation.report import axes, figures, in_words, more_figures, page
 from visibility_aware_edge_ldp.evaluation.report.files import as_csv, as_json, write_results
 from visibility_aware_edge_ldp.evaluation.trials import Evaluation, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityPolicy
@@ -29,7 +29,8 @@ from visibility_aware_edge_ldp.public.visibility import Multipliers
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 NUMBERS = ["results.json", "results.csv"]
-FILES = [*NUMBERS, "report.html", "error.svg", "error.png"]
+ALWAYS = ["report.html", *(f"{name}.{kind}" for name in ("error", "gain", "statistics") for kind in ("svg", "png"))]
+FILES = [*NUMBERS, *ALWAYS, "degrees.svg", "degrees.png"]
 COMMAND = "va-edge-ldp compare 'a <b>bold</b> & \"quoted\" graph' --trials 3"
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -250,8 +251,8 @@ def test_every_number_is_in_the_table(html: str, comparison: Comparison) -> None
     assert html.count('scope="rowgroup"') == 4
     assert "nan" not in re.sub(r"<[^>]*>", " ", html[html.index("<main>") :]).lower().split()
     for gain in comparison.gains:
-        assert page.percent(gain.uniform.mean_relative_error) in html
-        assert page.percent(gain.aware.mean_relative_error) in html
+        assert in_words.percent(gain.uniform.mean_relative_error) in html
+        assert in_words.percent(gain.aware.mean_relative_error) in html
 
 
 def test_the_bill_counts_friend_visible_edges_twice(comparison: Comparison) -> None:
@@ -283,8 +284,9 @@ def test_the_page_says_what_the_policy_guards(guard: tuple[str, str], words: str
 
 
 def test_a_panel_is_told_in_words(html: str, comparison: Comparison) -> None:
-    assert html.count('role="img"') == 4
-    error = page.percent(comparison.uniform.row(0.5, "triangles").mean_relative_error)
+    # Errors and gains of four statistics, all statistics together, and a histogram under each policy.
+    assert html.count('role="img"') == 4 + 4 + 1 + 2
+    error = in_words.percent(comparison.uniform.row(0.5, "triangles").mean_relative_error)
     assert f"Mean relative error of triangles against ε: at ε = 0.5, uniform {error}," in html
 
 
@@ -327,19 +329,24 @@ def test_the_verdict_is_swapped_with_the_policies() -> None:
     [(13.75, "1,375%"), (0.2013, "20.1%"), (0.0023, "0.23%"), (0.0, "0%"), (math.nan, "–"), (math.inf, "∞")],
 )
 def test_percent(share: float, text: str) -> None:
-    assert page.percent(share) == text
+    assert in_words.percent(share) == text
 
 
 # --- the figures ---------------------------------------------------------------------------------
 
 
+def drawn(comparison: Comparison) -> tuple[object, ...]:
+    more = more_figures.more_files(comparison), more_figures.gain_panels(comparison)
+    return figures.figure_files(comparison), figures.panels(comparison), *more
+
+
 def test_figures_are_the_same_every_time_and_change_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(matplotlib.rcParams, "lines.linewidth", 7.0)
     before = dict(matplotlib.rcParams)
-    first = figures.figure_files(SMALL), figures.panels(SMALL)
+    first = drawn(SMALL)
     assert dict(matplotlib.rcParams) == before
     monkeypatch.undo()
-    assert (figures.figure_files(SMALL), figures.panels(SMALL)) == first
+    assert drawn(SMALL) == first
 
 
 def test_the_svg_has_letters_and_no_date(folder: Path) -> None:
@@ -362,15 +369,81 @@ def test_the_svg_has_letters_and_no_date(folder: Path) -> None:
     ],
 )
 def test_ticks_are_round(low: float, high: float, labels: list[str]) -> None:
-    assert [figures.percent_label(tick) for tick in figures.percent_ticks(low, high)] == labels
+    assert [axes.percent_label(tick) for tick in axes.percent_ticks(low, high)] == labels
 
 
 def test_crowded_epsilons_are_thinned() -> None:
-    assert figures.apart([0.5, 1, 2, 4]) == [0.5, 1, 2, 4]
-    assert figures.apart([1.0]) == [1.0]
-    assert len(figures.apart([1 + i / 10 for i in range(91)])) <= 8
+    assert axes.apart([0.5, 1, 2, 4]) == [0.5, 1, 2, 4]
+    assert axes.apart([1.0]) == [1.0]
+    assert len(axes.apart([1 + i / 10 for i in range(91)])) <= 8
 
 
 def test_rows_are_drawn_by_growing_epsilon() -> None:
     mixed = made_of([row(0.1, epsilon=4), row(0.2)], [row(0.1, epsilon=4), row(0.2)])
-    assert [r.epsilon for r in figures.series_of(mixed)["edges"][AWARE]] == [1.0, 4]
+    assert [r.epsilon for r in figures.series_of(mixed)["edges"]["position", AWARE]] == [1.0, 4]
+
+
+# --- several trust models ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def every_model() -> Comparison:
+    return compare(erdos_renyi(40, 200), VisibilityPolicy("0.5"), (0.5, 1), 2, trust="all", seed=1)
+
+
+def test_each_model_has_its_line_its_words_and_its_rows(every_model: Comparison) -> None:
+    text = page.page(every_model, COMMAND)
+    for name in ("POSITION", "USER", "NEIGHBOURHOOD", "CURATOR"):
+        assert f"Trust model {name}: " in text
+        assert f"<span>{name}, ε = 0.5</span>" in text
+    assert text.count('scope="rowgroup"') == 4 * 2
+    assert "its questions share one ε" in text
+    assert all(colour in text for colour in ("var(--third)", "var(--fourth)"))
+
+
+def test_models_are_told_apart_by_colour_and_marker_and_policies_by_dashes() -> None:
+    looks = [figures.look_of(trust, AWARE, False) for trust in figures.COLOURS]
+    assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 4
+    assert all(
+        (figures.look_of(trust, policy, False).line, figures.look_of(trust, policy, False).hollow) == way
+        for trust in figures.COLOURS
+        for policy, way in ((AWARE, ("-", False)), (UNIFORM, ("--", True)))
+    )
+
+
+def test_the_legend_names_all_models(every_model: Comparison) -> None:
+    svg, _ = figures.figure_files(every_model)
+    root = ElementTree.fromstring(svg)
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"position", "user", "neighbourhood", "curator", UNIFORM, AWARE} <= set(texts)
+    assert not any("$" in text for text in texts)
+
+
+def test_csv_says_the_trust_model(every_model: Comparison) -> None:
+    found = list(csv.DictReader(as_csv(every_model).decode("utf-8").splitlines()))
+    assert list(found[0])[:4] == ["policy", "trust", "epsilon", "statistic"]
+    assert {line["trust"] for line in found} == {"position", "user", "neighbourhood", "curator"}
+    assert {gain["trust"] for gain in json.loads(as_json(every_model, COMMAND))["gains"]} == set(every_model.models)
+
+
+def test_histograms_are_beside_the_truth(every_model: Comparison) -> None:
+    assert [(h.trust, h.policy) for h in every_model.histograms] == [
+        (trust, policy) for trust in ("position", "user") for policy in (AWARE, UNIFORM)
+    ]
+    for found in every_model.histograms:
+        assert found.epsilon == 1
+        assert sum(found.truth) == 40
+        assert found.drawn.bins[0][0] == 0
+        assert len(found.truth) == len(found.drawn.nodes) == len(found.drawn.bins)
+    svg, png = more_figures.more_files(every_model)["degrees"]
+    assert "estimated" in svg
+    assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.6, 1.6), (0.05, 90.0), (0.66, 1.5), (1e-6, 2.0)])
+def test_axes_of_gains_have_some_ticks_but_not_too_many(low: float, high: float) -> None:
+    ticks = axes.plain_ticks(low, high)
+    assert 2 <= len(ticks) <= 7
+    assert ticks == sorted(ticks)
+    assert all(low <= tick <= high for tick in ticks)
+    assert 1 in ticks

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.evaluation.audit.exact_degrees import BothAtFullPrice, ExactDegrees, ScaledByOwnDegree
 from visibility_aware_edge_ldp.evaluation.audit.exact_hub_choice import (
     REPORTS,
     Choice,
     FollowUp,
-    exactly,
-    full_price,
     largest_loss,
-    scaled_by_own_degree,
 )
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -154,15 +152,15 @@ def test_one_position_is_left_private_whoever_is_chosen() -> None:
 
 def test_reports_at_the_full_price_from_both_ends_are_caught() -> None:
     """2ε_h + ε instead of ε_h + ε."""
-    assert largest_loss(Choice("1", noises=full_price)) == pytest.approx(3)
+    assert largest_loss(Choice("1", client=BothAtFullPrice)) == pytest.approx(3)
 
 
 def test_noise_scaled_by_the_own_degree_is_caught() -> None:
-    assert largest_loss(Choice("1", noises=scaled_by_own_degree)) > 2.1
+    assert largest_loss(Choice("1", client=ScaledByOwnDegree)) > 2.1
 
 
 def test_a_choice_by_true_degree_is_caught() -> None:
-    assert largest_loss(Choice("1", noises=exactly)) == math.inf
+    assert largest_loss(Choice("1", client=ExactDegrees)) == math.inf
 
 
 # ── in a simulation ──

@@ -21,7 +21,7 @@ def audit(
     mechanism: Annotated[str, typer.Option(help="A part of its name, such as position or curator; or all.")] = "all",
     way: Annotated[str, typer.Option(help="exact, statistical, time, or all.")] = "all",
     runs: Annotated[int, typer.Option(min=400, help="Statistical: runs a side. Below 10^6 a twin may escape.")] = 10**6,
-    long: Annotated[bool, typer.Option("--long", help="10^7 runs a side.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="10^7 runs a side, and every walk of four users.")] = False,
     twins: Annotated[bool, typer.Option(help="Audit broken twins too, which must be caught.")] = True,
     false_alarms: Annotated[
         bool, typer.Option("--false-alarms", help="Count false alarms over 1,000 audits in place of 100.")
@@ -62,8 +62,6 @@ def audit(
 
 def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
     """The leak check: what does the policy alone tell about this graph's edges?"""
-    from dataclasses import asdict
-
     from visibility_aware_edge_ldp.errors import AuditFailed
     from visibility_aware_edge_ldp.evaluation.audit.declared import declared_attributes
     from visibility_aware_edge_ldp.evaluation.audit.leak import leak
@@ -76,10 +74,10 @@ def _check_policy(graph: str | None, policy: str | None, attributes: str | None,
     opened = open_policy(policy)
     found = leak(open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None)
     if as_json:
-        print_json({"graph": graph, "policy": policy, "declared": columns, **asdict(found)})
+        print_json({"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
     else:
         print_findings(leak_table(found))
-    if found.flagged:
+    if not found.passed:
         raise AuditFailed(found.advice)
     if not as_json:
         print_words(found.advice)

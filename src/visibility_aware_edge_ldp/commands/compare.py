@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,58 +16,118 @@ from visibility_aware_edge_ldp.commands.common import (
     TopOption,
     open_named,
     print_json,
-    print_table,
     progress_bar,
     say_memory,
     typed,
 )
-from visibility_aware_edge_ldp.errors import BadInput
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.evaluation.compare.design import Design
+    from visibility_aware_edge_ldp.evaluation.comparison import Comparison
+
+LOSS = "ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection."
+CAUTION = "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
+READING = (
+    "An error of 5% means that an estimate is off by a twentieth of the true value, on average; a gain of 2×, that "
+    "using what is public anyway halves that. PUBLIC positions are exact and not protected."
+)
+NEXT = (
+    "Try next: another --policy, other --epsilons, --output FOLDER for a report with figures, or "
+    "`va-edge-ldp estimate` for one collection with its certificate."
+)
+STOPPED = 130
 
 
 def compare(
     graph: GraphArgument = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trials: Annotated[int, typer.Option(help="Independent collections for each cell.")] = 20,
-    trust: Annotated[str, typer.Option(help="The trust model: position.")] = "all",
+    trust: Annotated[
+        str, typer.Option(help="all, or a comma-separated list of position, user, neighbourhood, curator.")
+    ] = "all",
     policy: PolicyOption = "profiles:0.5",
     statistics: StatisticsOption = None,
-    rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
+    rounds: Annotated[int, typer.Option(help="Position model: 1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
-    output: Annotated[Path | None, typer.Option(help="Write report.html, results.json and results.csv here.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Write the report, figures and numbers here, and keep finished trials to go on from."),
+    ] = None,
+    cores: Annotated[int | None, typer.Option(help="So many trials at a time. Default: one for each core.")] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare visibility-aware with uniform edge-LDP at equal loss per edge."""
-    from visibility_aware_edge_ldp.evaluation.comparison import compare as run
+    """Compare visibility-aware with uniform privacy, whomever one trusts, at equal loss per edge."""
+    from visibility_aware_edge_ldp.evaluation.compare.design import designed, trust_models
+    from visibility_aware_edge_ldp.evaluation.compare.runner import usable_cores
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    if trust not in ("all", "position"):
-        raise BadInput(
-            f"{trust!r} is not a trust model of compare; use position. For a centre: estimate --trust curator."
-        )
-    chosen, losses = open_policy(policy), epsilons.split(",")
+    models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json)
-    say_memory(held.n, rounds)
-    with progress_bar(2 * trials * len(losses), "collections") as progress:
-        comparison = run(held, chosen, losses, trials, statistics, seed=seed, rounds=rounds, progress=progress)
+    if "position" in models:
+        say_memory(held.n, rounds)
+    options = {"rounds": rounds} if rounds != 1 else {}
+    design = designed(held, chosen, losses, trials, statistics, models, seed, options)
+    comparison = _run(design, output, usable_cores() if cores is None else cores)
     if as_json:
         print_json(comparison.as_dict())
-        _write(comparison, output)
-        return
-    print_table(
-        f"{comparison.graph}: mean relative error over {trials} trials; policy: {comparison.policy}",
-        ("ε", "statistic", "uniform", "visibility-aware", "gain"),
-        comparison.table(),
-    )
-    typer.echo("ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection.")
-    typer.echo(
-        "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
-    )
+    else:
+        _print(comparison)
     for path in _write(comparison, output):
-        typer.echo(f"Wrote {path}")
+        typer.echo(f"Wrote {path}", err=as_json)
 
 
-def _write(comparison: Any, output: Path | None) -> list[Path]:
+def _run(design: Design, output: Path | None, cores: int) -> Comparison:
+    """Run what an earlier, interrupted run has not finished."""
+    from visibility_aware_edge_ldp.evaluation.compare.kept import Kept
+    from visibility_aware_edge_ldp.evaluation.compare.runner import missing, run
+    from visibility_aware_edge_ldp.evaluation.comparison import compared
+
+    kept = Kept(output, design)
+    if kept.trials:
+        typer.echo(
+            f"Going on from {len(kept.trials):,} of {len(design.cells):,} collections in {kept.path}; "
+            "remove that file for fresh noise.",
+            err=True,
+        )
+    try:
+        with progress_bar(len(missing(design, kept)), "collections") as progress:
+            return compared(design, run(design, kept, progress, cores))
+    except KeyboardInterrupt:
+        typer.echo(_stopped(len(kept.trials), kept.path), err=True)
+        raise typer.Exit(STOPPED) from None
+
+
+def _stopped(finished: int, path: Path | None) -> str:
+    if path is None:
+        return "Stopped; nothing was kept. With --output FOLDER, a stopped comparison can go on."
+    return f"Stopped. {finished:,} finished collections are in {path}; the same command goes on from there."
+
+
+def _print(comparison: Comparison) -> None:
+    """The table, what it means, and what to try next."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from visibility_aware_edge_ldp.evaluation.comparison import HEAD
+
+    table, before = Table(), ("", "")
+    for name in HEAD:
+        table.add_column(name, justify="left" if name in ("trust", "statistic") else "right")
+    for row in comparison.table():
+        if row[:2] != before:
+            table.add_section()
+        table.add_row(*(row if row[:2] != before else ("", "", *row[2:])))
+        before = (row[0], row[1])
+    times = f"{comparison.trials} trials" if comparison.trials > 1 else "1 trial"
+    typer.echo(f"{comparison.graph}: mean relative error over {times}; policy: {comparison.policy}")
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    for text in (LOSS, *comparison.notes, READING, CAUTION, NEXT):
+        console.print(text)
+
+
+def _write(comparison: Comparison, output: Path | None) -> list[Path]:
     if output is None:
         return []
     from visibility_aware_edge_ldp.evaluation.report.files import write_results

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.answers import Answers, number
+from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -41,10 +41,20 @@ class TrialRow:
     coverage: float
     trials: int
     seconds: float
+    trust: str = "position"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON and CSV."""
-        return asdict(self)
+        """Plain values for JSON and CSV; the trust model first."""
+        return {"trust": self.trust, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One statistic in one trial: what was estimated, how far off it was, and whether its interval held the truth."""
+
+    value: float
+    error: float
+    covered: float
 
 
 class Evaluation(Sequence[TrialRow]):
@@ -59,10 +69,11 @@ class Evaluation(Sequence[TrialRow]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def row(self, epsilon: Number, statistic: str) -> TrialRow:
-        """The row of a statistic at an epsilon."""
-        wanted = float(exact_epsilon(epsilon))
-        return next(row for row in self._rows if row.epsilon == wanted and row.statistic == statistic)
+    def row(self, epsilon: Number, statistic: str, trust: str | None = None) -> TrialRow:
+        """The row of a statistic at an epsilon; of the first trust model that has one, unless it is named."""
+        wanted = (float(exact_epsilon(epsilon)), statistic)
+        models = {row.trust for row in self._rows} if trust is None else {trust}
+        return next(row for row in self._rows if (row.epsilon, row.statistic) == wanted and row.trust in models)
 
     def __str__(self) -> str:
         lines = [f"{'epsilon':>7}  {'statistic':<17}{'truth':>15}{'mean error':>12}{'covered':>9}{'seconds':>9}"]
@@ -103,37 +114,56 @@ def evaluate(
         for trial in range(trials):
             started = time.perf_counter()
             label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
-            runs.append(estimate(world, trust, epsilon, wanted, seed=label, **options))
+            runs.append(measured(estimate(world, trust, epsilon, wanted, seed=label, **options), truths))
             seconds.append(time.perf_counter() - started)
             if progress is not None:
                 progress(1)
-        mean_seconds = float(np.mean(seconds))
-        rows += [_summary(float(epsilon), name, truths[name], runs, mean_seconds) for name in wanted]
+        rows += summaries(trust, float(epsilon), truths, runs, float(np.mean(seconds)))
     return Evaluation(rows)
 
 
-def _summary(epsilon: float, statistic: str, truth: Any, runs: Sequence[Answers], seconds: float) -> TrialRow:
-    estimates = [run[statistic] for run in runs]
-    targets = [target(truth, estimate) for estimate in estimates]
-    errors = np.array([relative_error(e.value, t) for e, t in zip(estimates, targets, strict=True)])
-    scalar = np.ndim(truth) == 0
-    values = np.array([float(e.value) if scalar else np.nan for e in estimates])
-    covered = [covers(e, t) for e, t in zip(estimates, targets, strict=True)]
+def measured(answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict[str, Measured]:
+    """Each estimate beside its truth."""
+    return {name: _measured(answers[name], truth) for name, truth in truths.items()}
+
+
+def _measured(estimate: Estimate, truth: Any) -> Measured:
+    aim = target(truth, estimate)
+    value = float(estimate.value) if np.ndim(truth) == 0 else float("nan")
+    return Measured(value, relative_error(estimate.value, aim), covers(estimate, aim))
+
+
+def summaries(
+    trust: str,
+    epsilon: float,
+    truths: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Measured]],
+    seconds: float,
+) -> list[TrialRow]:
+    """One row for each statistic, over all trials."""
+    return [
+        _summary(trust, epsilon, name, truth, [run[name] for run in runs], seconds) for name, truth in truths.items()
+    ]
+
+
+def _summary(
+    trust: str, epsilon: float, statistic: str, truth: Any, found: Sequence[Measured], seconds: float
+) -> TrialRow:
+    values, errors = np.array([one.value for one in found]), np.array([one.error for one in found])
     # A truth of 0 that is missed has an infinite relative error, which has no spread.
-    spread = (
-        float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 and np.isfinite(errors).all() else np.nan
-    )
+    several, finite = len(found) > 1, bool(np.isfinite(errors).all())
     return TrialRow(
         epsilon,
         statistic,
-        float(truth) if scalar else float("nan"),
+        float(truth) if np.ndim(truth) == 0 else float("nan"),
         float(values.mean()),
-        float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
+        float(values.std(ddof=1)) if several else float("nan"),
         float(errors.mean()),
-        float(spread),
-        float(np.mean(covered)),
-        len(runs),
+        float(errors.std(ddof=1) / np.sqrt(len(errors))) if several and finite else float("nan"),
+        float(np.mean([one.covered for one in found])),
+        len(found),
         seconds,
+        trust,
     )
 
 

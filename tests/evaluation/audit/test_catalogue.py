@@ -58,7 +58,10 @@ def test_every_trust_model_is_audited_both_ways(model: str, way: str) -> None:
 
 
 def test_many_runs_take_the_long_walks_in_place_of_the_short_ones() -> None:
-    short, long = ({audit.name: audit for audit in catalogue(runs) if audit.way == "exact"} for runs in (10**6, 10**7))
+    short, long = (
+        {audit.name: audit for audit in catalogue(runs) if audit.way == "exact" and not audit.broken}
+        for runs in (10**6, 10**7)
+    )
     assert short.keys() == long.keys()
     changed = {name for name in short if short[name] is not long[name]}
     assert changed == set(LONG)

@@ -5,8 +5,10 @@ All of it, pattern by pattern, is in ``tests/client/test_user_degrees_exact.py``
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.client import user_degrees
 from visibility_aware_edge_ldp.client.user_degrees import ListHolders
 from visibility_aware_edge_ldp.evaluation.audit.exact_degrees import AUDITS, TWINS, Stage, audit_degrees, report_law
 from visibility_aware_edge_ldp.evaluation.audit.exact_loss import Spoken, by_row
@@ -15,6 +17,8 @@ from visibility_aware_edge_ldp.evaluation.audit.small_worlds import patterns_up_
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -74,3 +78,17 @@ def test_a_tail_that_is_not_closed_is_told_as_delta() -> None:
     assert finding.losses[0].found == pytest.approx(4)
     assert 0 < finding.losses[0].found_delta < 0.1
     assert not finding.holds
+
+
+def test_the_client_broken_by_a_doubled_list_price_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = DegreeSurvey.list_price
+    doubled = lambda self, kind: Guarantee(OneListEntry, 2 * honest(self, kind).epsilon)  # noqa: E731
+    monkeypatch.setattr(DegreeSurvey, "list_price", doubled)
+    assert not audit_degrees("broken", [Stage((PRIVATE,) * 3, 3, "4", 1)], "").holds
+
+
+def test_the_client_broken_where_a_user_has_no_friends_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = user_degrees.randomize
+    broken = lambda counts, *rest: np.where(counts == 0, 0, honest(counts, *rest))  # noqa: E731
+    monkeypatch.setattr(user_degrees, "randomize", broken)
+    assert not audit_degrees("broken", [Stage((PRIVATE,) * 3, 3, "4", 1)], "").holds

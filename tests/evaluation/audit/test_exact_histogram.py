@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.evaluation.audit.exact_histogram import (
@@ -15,6 +18,10 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_histogram import (
 )
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import patterns_up_to_names
+from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
+from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 SECRET = (Visibility.PRIVATE,) * 3
@@ -58,3 +65,18 @@ def test_the_audits_are_named() -> None:
 def test_every_twin_is_caught(audit: Audit) -> None:
     assert audit.broken
     assert not audit.run().holds
+
+
+def test_the_survey_broken_by_a_larger_price_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although no more is lost than before."""
+    double = Guarantee(OneListEntry, Fraction(2))
+    monkeypatch.setattr(HistogramSurvey, "list_price", property(lambda self: double))
+    assert not audit_edges("dear", [Stage(SECRET, 3)], "").holds
+
+
+def test_the_mechanism_broken_for_one_bin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = HadamardResponse.randomize
+    broken = lambda self, bins, coins: np.where(bins == 0, 1, honest(self, bins, coins))  # noqa: E731
+    monkeypatch.setattr(HadamardResponse, "randomize", broken)
+    assert not audit_degrees("broken", [Stage(SECRET, 3)], "").holds
+    assert not audit_edges("broken", [Stage(SECRET, 3)], "").holds

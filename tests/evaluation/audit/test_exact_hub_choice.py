@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.client import user_degrees
 from visibility_aware_edge_ldp.evaluation.audit.exact_hub_choice import (
     AUDITS,
     REPORTS,
@@ -13,6 +15,9 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_hub_choice import (
     audit_choice,
 )
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import worlds
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -52,3 +57,17 @@ def test_twins_are_caught() -> None:
     for twin in TWINS:
         assert not twin.run().holds, twin.broken
         assert twin.broken
+
+
+def test_the_client_broken_by_a_doubled_list_price_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = DegreeSurvey.list_price
+    doubled = lambda self, kind: Guarantee(OneListEntry, 2 * honest(self, kind).epsilon)  # noqa: E731
+    monkeypatch.setattr(DegreeSurvey, "list_price", doubled)
+    assert not audit_choice("broken", [Choice("1")]).holds
+
+
+def test_the_client_broken_where_a_user_has_no_friends_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = user_degrees.randomize
+    broken = lambda counts, *rest: np.where(counts == 0, 0, honest(counts, *rest))  # noqa: E731
+    monkeypatch.setattr(user_degrees, "randomize", broken)
+    assert not audit_choice("broken", [Choice("1")]).holds

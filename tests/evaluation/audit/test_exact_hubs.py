@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
+from visibility_aware_edge_ldp.client.hub import Hub, Territory
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.evaluation.audit.exact_hubs import AUDITS, SETTINGS, TWINS, check_hubs, real_hub
+from visibility_aware_edge_ldp.evaluation.audit.exact_hubs import (
+    AUDITS,
+    SETTINGS,
+    TWINS,
+    all_said,
+    audit_hubs,
+    check_hubs,
+    real_hub,
+)
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Overheard
-from visibility_aware_edge_ldp.public.hub_survey import hub_survey
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public import hub_survey as hub_survey_module
+from visibility_aware_edge_ldp.public.hub_report import HubReport
+from visibility_aware_edge_ldp.public.hub_survey import HubSurvey, hub_survey
 
 
 @pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.name)
@@ -32,14 +47,60 @@ def test_a_survey_with_ears_is_the_same_survey() -> None:
     assert all(each.bound >= floor for each, floor in zip(said.numbers, floors, strict=True))
 
 
-def test_a_hub_that_halves_its_noise_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+def check(kind: str = "shared") -> None:
     setting = SETTINGS["one hub of four"]
-    survey = setting.survey(4, "shared")
-    check_hubs(setting, survey)
+    survey = setting.survey(4, kind)
+    check_hubs(survey, all_said(setting, survey).values())
+
+
+def test_a_hub_that_halves_its_noise_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    check()
     honest = Overheard.sample
     monkeypatch.setattr(Overheard, "sample", lambda self, bound, coins: honest(self, bound, coins) // 2)
     with pytest.raises(ProtocolViolation, match="another noise"):
-        check_hubs(setting, survey)
+        check()
+
+
+def test_a_hub_that_adds_two_noises_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Overheard.sample
+
+    def twice(self: Overheard, bound: int, coins: Coins) -> int:
+        return honest(self, bound, coins) + honest(self, bound, coins)
+
+    monkeypatch.setattr(Overheard, "sample", twice)
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        check()
+
+
+@pytest.mark.parametrize("kind", ["shared", "plain"])
+@pytest.mark.parametrize("draws", [False, True])
+def test_the_hub_broken_where_it_has_nothing_to_count_is_caught(
+    kind: str, draws: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it draws the noise that it does not add, or never asks for it."""
+
+    def broken(self: Hub, survey: HubSurvey, coins: Coins) -> HubReport:
+        place = survey.plan.hubs.index(self._view.start)
+        counts = [Territory.of(self._view.edges, self._public, survey.plan, place).count(n) for n in survey.numbers]
+        if not draws and not any(counts):
+            return HubReport(survey.identity, place, tuple(counts))
+        report = honest(self, survey, coins)
+        return replace(report, values=tuple(v if n else 0 for v, n in zip(report.values, counts, strict=True)))
+
+    honest = Hub._randomize
+    monkeypatch.setattr(Hub, "_randomize", broken)
+    assert audit_hubs("broken", [("one hub of four", 4)], kind).losses[0].found == math.inf
+
+
+def test_a_bill_above_what_was_asked_for_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_survey_module, "least_loss", lambda epsilon, *rest: 2 * epsilon)
+    assert not audit_hubs("dear", [("one hub of four", 4)], "shared").holds
+
+
+def test_the_real_hubs_are_audited_wherever_a_twin_is() -> None:
+    cases = set(AUDITS[0].run.args[1])
+    assert all(set(twin.run.args[1]) <= cases for twin in TWINS)
+    assert {twin.name for twin in TWINS} == {audit.name for audit in AUDITS}
 
 
 def test_twins_are_caught() -> None:

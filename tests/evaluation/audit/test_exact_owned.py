@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client import neighbourhood
+from visibility_aware_edge_ldp.client import neighbourhood, user_degrees
 from visibility_aware_edge_ldp.client.neighbourhood import Neighbourhoods
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.two_hop import two_hop
@@ -24,6 +26,8 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
     real_users,
 )
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import no_noise
+from visibility_aware_edge_ldp.public import neighbourhood_survey
+from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport
 from visibility_aware_edge_ldp.public.owner_plan import CLIPPED, WEIGHTED, believed_margin, believed_plan, tails
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -46,7 +50,7 @@ def test_both_rounds_are_in_the_sum() -> None:
     first, second = stage.first_losses(0), stage.second_losses(0)
     assert first == pytest.approx(np.full(32, 0.25))
     assert 0 < second.max() < 0.75
-    assert stage.claim(PRIVATE) == 1
+    assert stage.asked(PRIVATE) == stage.billed(PRIVATE) == 1
 
 
 def test_one_call_for_all_says_what_separate_users_say() -> None:
@@ -61,22 +65,75 @@ def test_one_call_for_all_says_what_separate_users_say() -> None:
             assert alone.values.tolist() == [together[user]]
 
 
+def small_stage(guard: str = WEIGHTED) -> OwnedStage:
+    return OwnedStage((PRIVATE,) * 6, 4, plan_of(guard, 2, 2, 3, 3), "", "1")
+
+
 def test_a_client_that_draws_less_noise_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = OwnedStage((PRIVATE,) * 6, 4, plan_of(CLIPPED, 1, 2, 2, 3))
-    check_users(stage)
+    """Even where four users cannot tell: with half of the noise the claim is kept on them, not on more."""
+    check_users(small_stage())
     honest = neighbourhood.sample_each
     monkeypatch.setattr(neighbourhood, "sample_each", lambda loss, scales, coins: honest(loss, scales // 2, coins))
     with pytest.raises(ProtocolViolation, match="another noise"):
-        check_users(stage)
+        check_users(small_stage())
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("half", [small_stage()])
+
+
+@pytest.mark.parametrize("guard", [WEIGHTED, CLIPPED])
+def test_the_client_broken_where_a_user_has_no_friends_is_caught(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit_owned("whole", [small_stage(guard)]).holds
+    monkeypatch.setattr(Neighbourhoods, "_randomize", _sure_alone(Neighbourhoods._randomize))
+    assert audit_owned("broken", [small_stage(guard)]).losses[0].found == np.inf
+    exact_believed.second_rounds.cache_clear()
+    assert not audit_believed("broken", [BelievedStage(4)]).holds
+    exact_believed.second_rounds.cache_clear()
+
+
+def _sure_alone(honest: Callable[..., NeighbourhoodReport]) -> Callable[..., NeighbourhoodReport]:
+    def broken(self: Neighbourhoods, survey: object, coins: object, present: object) -> NeighbourhoodReport:
+        report = honest(self, survey, coins, present)
+        friends = np.bincount(self._view.edges.ravel(), minlength=self._public.n)
+        return replace(report, values=np.where(friends == 0, 0, report.values))
+
+    return broken
+
+
+def test_noise_that_is_cut_or_shared_out_is_no_noise_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = neighbourhood.sample_each
+    monkeypatch.setattr(neighbourhood, "sample_each", lambda *asked: honest(*asked) // 2)
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("halved", [small_stage()])
+
+
+def test_degrees_that_drop_their_noise_in_one_world_stop_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = OwnedStage((PRIVATE,) * 6, 4, plan_of(WEIGHTED, 2, 2, 3, 3), "1/5", "4/5")
+    honest = user_degrees.randomize
+
+    def broken(counts: np.ndarray, *rest: object) -> np.ndarray:
+        return np.where(counts == 0, 0, honest(counts, *rest))
+
+    monkeypatch.setattr(user_degrees, "randomize", broken)
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("broken", [stage])
+
+
+def test_a_bill_above_what_was_asked_for_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although less is lost than billed: who asked for ε = 1 did not agree to 2."""
+    monkeypatch.setattr(neighbourhood_survey, "least_loss", lambda epsilon, *rest: 2 * epsilon)
+    (loss,) = audit_owned("dear", [small_stage()]).losses
+    assert (loss.claimed, loss.holds) == (1, False)
+    exact_believed.second_rounds.cache_clear()
+    assert not audit_believed("dear", [BelievedStage(4)]).holds
+    exact_believed.second_rounds.cache_clear()
 
 
 def test_believed_bounds_spend_a_good_part_of_their_delta() -> None:
-    finding = audit_believed("believed", REAL)
+    finding = audit_believed("believed", [REAL])
     (loss,) = finding.losses
     assert finding.holds
     assert 0.4 * loss.claimed_delta < loss.found_delta <= loss.claimed_delta
     assert loss.found == pytest.approx(loss.claimed)
-    assert not audit_believed("believed", REAL, claimed_delta="1/200").holds
 
 
 def test_chances_of_bounds_are_those_of_the_real_plan() -> None:

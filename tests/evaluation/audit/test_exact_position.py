@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.audit.exact_position import AUDITS, Stage, audit_position, conversation
+from visibility_aware_edge_ldp.evaluation.audit.exact_position import AUDITS, LONG, Stage, audit_position, conversation
 from visibility_aware_edge_ldp.evaluation.audit.exact_position_twins import ONE_SECRET, TWINS
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import neighbours, patterns_up_to_names
@@ -40,7 +40,8 @@ def test_four_nodes_up_to_names_find_what_all_pairs_find() -> None:
 
 def test_the_audits_are_named() -> None:
     assert [audit.name for audit in AUDITS] == ["position, one round", "position, two rounds"]
-    assert {audit.way for audit in (*AUDITS, *TWINS)} == {"exact"}
+    assert [audit.name for audit in LONG] == ["position, two rounds"]
+    assert {audit.way for audit in (*AUDITS, *LONG, *TWINS)} == {"exact"}
 
 
 @pytest.mark.parametrize("audit", TWINS, ids=lambda audit: audit.name)

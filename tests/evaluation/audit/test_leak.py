@@ -1,4 +1,4 @@
-"""The leak check: policies made from edges are flagged, policies made from public things are not.  [LEAK.1-3]"""
+"""The leak check: policies made from edges are flagged, policies made from public things are not.  [LEAK.1-4]"""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from conftest import DataFolder
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.audit.leak import (
     FALSE_ALARM,
+    FLAGGED,
+    MANY_DEALS,
+    PASSED,
+    UNTESTED,
     Leak,
     auc,
+    deals,
     dealt_anew,
     leak,
     sample_positions,
@@ -81,7 +86,8 @@ def test_a_policy_made_from_edges_is_flagged(name: str, declared: dict[int, dict
 @pytest.mark.parametrize("name", FROM_PUBLIC_THINGS)
 def test_a_policy_made_from_public_coins_is_not(name: str) -> None:
     found = leak(GRAPH, FROM_PUBLIC_THINGS[name])
-    assert not found.flagged
+    assert found.verdict == PASSED
+    assert found.passed
     assert abs(found.auc - 0.5) < 0.06
 
 
@@ -108,11 +114,46 @@ def test_what_is_made_from_groups_and_edges_is_flagged_although_groups_are_decla
     assert leak(GRAPH, VisibilityPolicy.from_positions(friend_visible=within), TABLE).flagged
 
 
-def test_a_declaration_that_tells_everybody_apart_tests_nothing_and_says_so() -> None:
-    found = leak(GRAPH, FROM_EDGES["friend-visible where edges are"], {u: {"name": u} for u in range(GRAPH.n)})
+def sharing(*sizes: int) -> dict[int, dict[str, int]]:
+    """Declared attributes that so many users share, and so many others; the rest have each their own."""
+    groups = [group for group, size in enumerate(sizes) for _ in range(size)]
+    groups += range(len(sizes), len(sizes) + GRAPH.n - len(groups))
+    return {user: {"name": group} for user, group in enumerate(groups)}
+
+
+@pytest.mark.parametrize(("sizes", "ways"), [((), 1), ((2,), 2), ((5,), 120), ((4, 3), 144)], ids=str)
+def test_a_declaration_with_which_nothing_could_be_flagged_is_no_pass(sizes: tuple[int, ...], ways: int) -> None:
+    found = leak(GRAPH, FROM_EDGES["a tenth of the edges are friend-visible"], sharing(*sizes), seed=1)
+    assert (found.verdict, found.deals) == (UNTESTED, ways)
     assert not found.flagged
-    assert found.movable == 0
-    assert "nothing could be tested" in found.advice
+    assert not found.passed
+    assert found.movable == sum(sizes) / GRAPH.n
+    assert found.chance > FALSE_ALARM
+    assert "could not be tested" in found.advice
+    assert "Declare fewer" in found.advice
+
+
+def test_200_ways_are_enough_to_pass_and_an_oracle_is_flagged_without_any() -> None:
+    assert leak(GRAPH, FROM_PUBLIC_THINGS["hash"], sharing(6)).verdict == PASSED
+    assert leak(GRAPH, FROM_PUBLIC_THINGS["hash"], sharing(5, 2)).verdict == PASSED
+    assert leak(GRAPH, VisibilityPolicy.public_hubs("0.1"), sharing()).verdict == FLAGGED
+
+
+def test_a_graph_of_few_users_cannot_be_tested() -> None:
+    few = Graph(range(5), np.array([(0, 1), (1, 2)], dtype=np.int32))
+    assert leak(few, VisibilityPolicy("0.3", "0.3", "0.4")).verdict == UNTESTED
+
+
+def test_ways_are_counted_and_do_not_run_over() -> None:
+    assert deals(np.array([0, 1, 0, 2, 1, 0])) == 12
+    assert deals(np.arange(9)) == 1
+    assert deals(np.repeat([0, 1], [6, 5])) == 720 * 120
+    assert deals(np.zeros(2000, np.int64)) == deals(np.repeat(np.arange(900), 2)) == MANY_DEALS
+
+
+def test_the_verdict_is_told_as_plain_values() -> None:
+    told = leak(GRAPH, FROM_PUBLIC_THINGS["nothing"], sharing(2)).as_dict()
+    assert (told["verdict"], told["flagged"], told["passed"], told["deals"]) == (UNTESTED, False, False, 2)
 
 
 def test_false_alarms_are_as_rare_as_stated() -> None:

@@ -145,3 +145,16 @@ def test_the_worst_loss_of_each_class_is_kept() -> None:
     deltas = [Loss("PRIVATE", 1, 0.9, 0.1, 0.01), Loss("PRIVATE", 1, 0.2, 0.1, 0.2)]
     assert worst(deltas) == (Loss("PRIVATE", 1, 0.9, 0.1, 0.2),)
     assert not worst(deltas)[0].holds
+
+
+class Narrow(SmoothPower):
+    """A law that is narrower than its density says."""
+
+    def _ideal(self, z: Decimal, digits: int) -> Decimal:
+        return super()._ideal(z * 2, digits)
+
+
+def test_power_noise_of_another_density_stops_the_audit() -> None:
+    """Its probabilities are worked out in doubles, and so compared with the exact law."""
+    with pytest.raises(ProtocolViolation, match="density"):
+        power_losses(Narrow(Fraction(1), Fraction(1, 8)), Noised(0, 12), Noised(1, 12))

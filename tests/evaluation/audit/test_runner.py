@@ -41,6 +41,23 @@ def test_real_code_passes_when_it_holds_and_a_twin_when_it_does_not(epsilon: flo
 
 
 @pytest.mark.parametrize("broken", ["", "too loud"])
+@pytest.mark.parametrize("losses", [(math.nan,), (0.5, math.nan), (math.nan, 0.5)], ids=str)
+def test_what_is_not_a_number_never_passes(losses: tuple[float, ...], broken: str) -> None:
+    finding = Finding("thing", "exact", tuple(Loss(str(i), 1, loss) for i, loss in enumerate(losses)), 3, "all of it")
+    outcome = measured(Audit("thing", "exact", lambda: finding, broken))
+    assert not outcome.passed
+    assert [loss["infinite"] for loss in outcome.as_dict()["losses"]] == [math.isnan(loss) for loss in losses]
+
+
+@pytest.mark.parametrize("broken", ["", "too loud"])
+@pytest.mark.parametrize(("losses", "cases"), [((), 3), ((Loss("PRIVATE", 1, 0.5),), 0), ((Loss("P", 1, 9.0),), 0)])
+def test_an_audit_of_nothing_never_passes(losses: tuple[Loss, ...], cases: int, broken: str) -> None:
+    outcome = measured(Audit("thing", "time", lambda: Finding("thing", "time", losses, cases, ""), broken))
+    assert not outcome.passed
+    assert "nothing to look at" in outcome.trouble
+
+
+@pytest.mark.parametrize("broken", ["", "too loud"])
 def test_trouble_is_a_sentence_and_never_passes(broken: str) -> None:
     outcome = measured(Audit("thing", "exact", raising, broken))
     assert outcome.trouble == "ProtocolViolation: Coins were drawn in another order."

@@ -9,11 +9,13 @@ import pytest
 
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.user_degrees import ListHolders
-from visibility_aware_edge_ldp.errors import Refused
+from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
 from visibility_aware_edge_ldp.evaluation.audit import shipped_bytes
 from visibility_aware_edge_ldp.evaluation.audit.shipped_bytes import Pairs, Positions, Rows, Shipment, bins, in_batches
 from visibility_aware_edge_ldp.evaluation.audit.shipped_counts import Centres, Hubs, Owned
+from visibility_aware_edge_ldp.evaluation.audit.statistical import audit
 from visibility_aware_edge_ldp.evaluation.audit.statistical_audits import (
+    TWO,
     one_bin,
     one_degree,
     one_round,
@@ -22,6 +24,10 @@ from visibility_aware_edge_ldp.evaluation.audit.statistical_audits import (
     two_surveys,
 )
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
+from visibility_aware_edge_ldp.public import hub_survey
+from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
 from visibility_aware_edge_ldp.public.hub_survey import PLAIN
 from visibility_aware_edge_ldp.public.owner_plan import BELIEVED, WEIGHTED
 from visibility_aware_edge_ldp.public.survey import PositionSurvey, position_survey
@@ -34,9 +40,9 @@ SHIPMENTS: dict[str, tuple[Shipment, int, str]] = {
     "one round": (Positions(PRIVATE, one_round), 1, "1"),
     "friend-visible": (Positions(FRIENDS, one_round), 1, "2"),
     "two rounds, asked twice": (Positions(PRIVATE, two_rounds, times=2), 4, "1"),
-    "two surveys, two users, three bits": (Positions(PRIVATE, two_surveys, users=2, width=3), 12, "5/4"),
+    "two surveys, two users, three bits": (Positions(PRIVATE, two_surveys, users=2, width=3, epsilon=TWO), 12, "5/4"),
     "degrees": (Pairs(PRIVATE, one_degree), 2, "1"),
-    "two surveys of degrees, each twice": (Pairs(FRIENDS, two_degrees, times=2), 8, "5/2"),
+    "two surveys of degrees, each twice": (Pairs(FRIENDS, two_degrees, times=2, epsilon=TWO), 8, "5/2"),
     "histogram": (Pairs(PRIVATE, one_bin, bins), 2, "1"),
     "triangles": (Rows(FRIENDS), 4, "2"),
     "clipped": (Owned(PRIVATE), 3, "1/2"),
@@ -131,3 +137,13 @@ def test_a_second_round_tells_of_the_edge() -> None:
     # {b, c} is empty and answers 0 at so large a loss, so nothing is added to a's sum.
     assert not with_edge[:, 1].any()
     assert abs(np.median(with_edge[:, 3])) <= 64
+
+
+def test_a_bill_above_what_was_asked_for_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = DegreeSurvey.list_price
+    doubled = lambda self, kind: Guarantee(OneListEntry, 2 * honest(self, kind).epsilon)  # noqa: E731
+    monkeypatch.setattr(DegreeSurvey, "list_price", doubled)
+    monkeypatch.setattr(hub_survey, "least_loss", lambda epsilon, *rest: 2 * epsilon)
+    for shipment in (Pairs(PRIVATE, one_degree), Owned(PRIVATE, WEIGHTED), Hubs()):
+        with pytest.raises(ProtocolViolation, match="was asked for"):
+            audit("a bill", [shipment], 400)

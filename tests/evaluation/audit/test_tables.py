@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -41,7 +42,7 @@ SHOWN = outcome("position, one round", "statistical", Loss("PRIVATE", 1, 0.98765
 CURATOR = outcome("curator", "exact", Loss("PRIVATE", 1, 0.75, 1e-6, 8e-12))
 ASKED_TWICE = outcome("position, asked twice", "statistical", Loss("PRIVATE", 1, 0.5))
 TOO_MUCH = outcome("leaky", "statistical", Loss("PRIVATE", 1, 1.2))
-TIMED = outcome("position", "time", Loss("time", 4.5, 0.756), Loss("length", 0, 0))
+TIMED = outcome("position", "time", Loss("time", 4.5, 0.756), Loss("slowest", 4, 0.5), Loss("length", 0, 0))
 TWIN = outcome("hubs", "exact", Loss("PRIVATE", 1, math.inf), broken="hubs are exact.", twin_of="hubs")
 ESCAPED = outcome("loud", "exact", Loss("PRIVATE", 1, 0.9), broken="Too loud", twin_of="position")
 RAISED = outcome("broken", "exact", trouble="ProtocolViolation: Coins came late.")
@@ -83,7 +84,12 @@ def test_twins_of_time_and_length_have_their_units() -> None:
 
 
 def test_times() -> None:
-    assert times_table([TIMED]).rows == (("position", "0.76", "4.5", "0", "1,200", "3.0 and 3.1 µs", YES),)
+    assert times_table([TIMED]).rows == (("position", "0.76", "0.3", "0", "1,200", "3.0 and 3.1 µs", YES),)
+    assert "at most 4.5, which equal times exceed at most 2.2 times in 10,000" in times_table([TIMED]).note
+    late = Loss("time", 4.5, 1.0), Loss("slowest", 4, 0.5), Loss("overruns", 4, 5.1), Loss("length", 0, 0)
+    (row,) = times_table([outcome("hub", "time", *late)]).rows
+    assert (row[2], row[-1]) == ("8e-06", NO)
+    assert failures(audited(outcome("hub", "time", *late))) == ["hub, time: found 8e-06, claimed chance ≥ 0.0001"]
     raised = outcome("hub", "time", trouble="OSError: no clock")
     assert times_table([raised]).rows[0][0] == "hub: OSError: no clock"
     assert times_table([raised]).rows[0][-1] == NO
@@ -127,8 +133,10 @@ def test_failures_are_sentences() -> None:
         ((Loss("PRIVATE", 1, 1.0, 0.0, 0.5), Loss("FRIEND_VISIBLE", 2, 2.0)), 0),
         ((Loss("time", 4.5, 4.4), Loss("length", 0, 1)), 1),
         ((Loss("time", 4.5, 4.4), Loss("length", 0, 0)), 0),
+        ((Loss("PRIVATE", 1, math.inf), Loss("FRIEND_VISIBLE", 2, math.nan)), 1),
+        ((Loss("PRIVATE", 1, math.nan), Loss("FRIEND_VISIBLE", 2, 1.0)), 0),
     ],
-    ids=["closest", "delta", "length", "nothing"],
+    ids=["closest", "delta", "length", "nothing", "NaN last", "NaN first"],
 )
 def test_the_worst_loss(losses: tuple[Loss, Loss], place: int) -> None:
     assert worst(losses) is losses[place]
@@ -136,10 +144,14 @@ def test_the_worst_loss(losses: tuple[Loss, Loss], place: int) -> None:
 
 def test_numbers() -> None:
     assert [number(value) for value in (1.0, 0.98765, 1 / 3, math.inf)] == ["1", "0.9877", "0.3333", "∞"]
+    assert number(math.nan) == "not a number"
 
 
 def test_a_leak_is_told_in_words() -> None:
-    leak = Leak("the class", 0.9, (0.88, 0.92), 0.7, 0.6, 0.005, 1.0, "the class", True, "Do not use it.")
+    leak = Leak("the class", 0.9, (0.88, 0.92), 0.7, 0.6, 0.005, 1.0, 10**9, "the class", "flagged", "No.")
     told = dict(leak_table(leak).rows)
     assert told["its AUC (0.5 tells nothing)"] == "0.900 (0.880 to 0.920)"
-    assert told["flagged"] == "yes"
+    assert told["verdict"] == "flagged"
+    assert told["ways to exchange them"] == "1,000,000,000 or more"
+    few = dict(leak_table(replace(leak, deals=12, verdict="could not be tested")).rows)
+    assert (few["ways to exchange them"], few["verdict"]) == ("12", "could not be tested")

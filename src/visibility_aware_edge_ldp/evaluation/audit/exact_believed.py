@@ -6,34 +6,33 @@ has an exact probability, so nothing is cut off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 
-from visibility_aware_edge_ldp.client.two_hop import Edges
+from visibility_aware_edge_ldp.client.neighbourhood import Neighbourhoods
+from visibility_aware_edge_ldp.evaluation.audit.degree_round import all_degrees
 from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
+    Client,
     OwnedStage,
-    Speak,
-    Spoken,
-    all_degrees,
     check_users,
     pairs_of,
-    real_users,
 )
-from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import as_asked
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Floats, exact_finding, loss_of
+from visibility_aware_edge_ldp.evaluation.audit.owned_twins import CountedByAllThree, SureAlone, without_delta
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, positions, view_of, worlds
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers as Ints
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey
 from visibility_aware_edge_ldp.public.owner_plan import BELIEVED, OwnerPlan, believed_plan
-from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Bounds = tuple[int, ...]
@@ -49,7 +48,8 @@ class BelievedStage:
     first: str = "5"
     second: str = "1"
     delta: str = "1/100"
-    speak: Speak = real_users
+    client: Client = Neighbourhoods
+    bill: Callable[[NeighbourhoodSurvey], NeighbourhoodSurvey] = lambda survey: survey
 
     @property
     def pattern(self) -> Pattern:
@@ -84,16 +84,28 @@ class BelievedStage:
 
     def stage(self, bounds: Bounds) -> OwnedStage:
         """The second round under these bounds."""
-        heard = np.ones(self.n, np.bool_)
-        plan = OwnerPlan(BELIEVED, np.array(bounds), heard, self.degree_survey, Fraction(self.delta))
-        return OwnedStage(self.pattern, self.n, plan, self.first, self.second, self.speak)
+        plan = OwnerPlan(
+            BELIEVED, np.array(bounds), np.ones(self.n, np.bool_), self.degree_survey, Fraction(self.delta)
+        )
+        return OwnedStage(self.pattern, self.n, plan, self.first, self.second, self.client)
+
+    @property
+    def stages(self) -> dict[Bounds, OwnedStage]:
+        """The second rounds under bounds that rise with the users' numbers."""
+        return second_rounds(self.n, self.first, self.second, self.delta, self.client)  # type: ignore[arg-type]
+
+    @cached_property
+    def billed(self) -> tuple[Fraction, Fraction]:
+        """What the code says that both rounds cost: epsilon and delta."""
+        survey = self.bill(next(iter(self.stages.values())).survey)
+        price = survey.price[Visibility.PRIVATE]
+        return self.degree_survey.price(Visibility.PRIVATE).epsilon + price.epsilon, price.delta
 
     @cached_property
     def in_order(self) -> dict[Bounds, Floats]:
         """For bounds that rise with the users' numbers: (worlds, places), what the counts tell of each place."""
         found = {}
-        for bounds in combinations_with_replacement(sorted(self.ranges), self.n):
-            stage = self.stage(bounds)
+        for bounds, stage in self.stages.items():
             table = np.zeros((len(stage.worlds), len(self.pattern)))
             for place in range(len(self.pattern)):
                 table[stage.pairs(place)[0], place] = stage.second_losses(place)
@@ -164,40 +176,46 @@ class BelievedStage:
         return found, float(failed.max())
 
 
-def audit_believed(name: str, stage: BelievedStage, claimed_delta: str | None = None) -> Finding:
-    """Both rounds together beside the claim (ε₁ + ε₂, δ)."""
-    claim = float(Fraction(stage.first) + Fraction(stage.second))
-    promised = float(Fraction(stage.delta if claimed_delta is None else claimed_delta))
-    for bounds in (min(stage.in_order), max(stage.in_order)):
-        check_users(stage.stage(bounds))
-    each = [stage.losses(place, claim) for place in range(len(stage.pattern))]
-    losses = [loss_of(Visibility.PRIVATE, claim, found, (promised, failed)) for found, failed in each]
-    cases = len(each) * len(stage.degrees) // 2
-    return exact_finding(name, losses, cases, f"all graphs of {stage.n} users, every plan of every reported degree")
+@cache
+def second_rounds(n: int, first: str, second: str, delta: str, client: Client) -> dict[Bounds, OwnedStage]:
+    """What is said in the second round does not depend on how it is billed."""
+    stage = BelievedStage(n, first, second, delta, client)
+    return {bounds: stage.stage(bounds) for bounds in combinations_with_replacement(sorted(stage.ranges), n)}
 
 
-def counted_by_all_three(survey: NeighbourhoodSurvey, view: PublicView, edges: Edges) -> Spoken:
-    """All triangles at each user, at the scale of those that it owns."""
-    matrix = np.zeros((view.n, view.n), np.int64)
-    matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = 1
-    return Spoken(np.diag(matrix @ matrix @ matrix) // 2, survey.plan.sensitivities)
+def stage_losses(stage: BelievedStage) -> Iterator[Loss]:
+    """Both rounds together beside (ε₁ + ε₂, δ): what was asked for, or what is billed if that is less."""
+    kind, asked = Visibility.PRIVATE, Fraction(stage.first) + Fraction(stage.second)
+    billed, delta = stage.billed
+    claim, promised = float(min(asked, billed)), float(min(Fraction(stage.delta), delta))
+    for place in range(len(stage.pattern)):
+        found, failed = stage.losses(place, claim)
+        yield as_asked(loss_of(kind, claim, found, (promised, failed)), asked, billed)
+
+
+def audit_believed(name: str, stages: list[BelievedStage]) -> Finding:
+    """The real users, or twins of them, with bounds that are made of their reports."""
+    losses = [loss for stage in stages for loss in stage_losses(stage)]
+    cases = sum(len(stage.pattern) * len(stage.degrees) // 2 for stage in stages)
+    users = " and of ".join(str(stage.n) for stage in stages)
+    finding = exact_finding(name, losses, cases, f"all graphs of {users} users, every plan of every reported degree")
+    for stage in (second for each in stages for second in each.stages.values()) if finding.holds else ():
+        check_users(stage)
+    return finding
 
 
 NAME = "neighbourhood (a), believed"
-# A δ that is large and a margin of 0, so that some of it is spent on five users.
-REAL = BelievedStage()
-AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_believed(NAME, REAL)),)
-TWINS: tuple[Audit, ...] = (
-    Audit(
-        NAME,
-        "exact",
-        lambda: audit_believed(NAME, REAL, claimed_delta="0"),
-        "bounds that are believed without a delta",
-    ),
-    Audit(
-        NAME,
-        "exact",
-        lambda: audit_believed(NAME, BelievedStage(speak=counted_by_all_three)),
+# A δ that is large and a margin of 0, so that some of it is spent on so few users.
+REAL, FOUR = BelievedStage(), BelievedStage(4)
+_TWINS: tuple[tuple[str, BelievedStage], ...] = (
+    ("bounds that are believed without a delta", BelievedStage(bill=without_delta)),
+    (
         "every triangle counted by all three of its users (document 004)",
+        BelievedStage(4, client=CountedByAllThree),
     ),
+    ("a user without friends answers without noise", BelievedStage(4, client=SureAlone)),
+)
+AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_believed(NAME, [FOUR, REAL])),)
+TWINS: tuple[Audit, ...] = tuple(
+    Audit(NAME, "exact", partial(audit_believed, NAME, [stage]), broken) for broken, stage in _TWINS
 )

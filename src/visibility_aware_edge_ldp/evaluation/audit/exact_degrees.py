@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law, ScriptedCo
 from visibility_aware_edge_ldp.evaluation.audit.exact_loss import Friends, Gaps, by_row, largest_gaps_by_list, losses_of
 from visibility_aware_edge_ldp.evaluation.audit.exact_words import tail_is_geometric
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import as_asked
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import exact_finding
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
     Guard,
@@ -30,6 +33,9 @@ from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
 )
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
 from visibility_aware_edge_ldp.public.degree_report import DegreeReport, decode, degree_report, encode
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -75,8 +81,17 @@ class Stage:
 
     @property
     def claims(self) -> dict[Visibility, float]:
-        """What the bill says of each class."""
-        return {kind: float(self.survey.price(kind).epsilon) for kind in NON_PUBLIC}
+        """What was asked for of an edge of each class."""
+        return {kind: float(self.asked(kind)) for kind in NON_PUBLIC}
+
+    def asked(self, kind: Visibility) -> Fraction:
+        """The survey's epsilon, as often as the policy allows this class to lose it."""
+        return Fraction(self.epsilon) * self.view.policy.multipliers.of(kind)
+
+    def billed(self, loss: Loss) -> Loss:
+        """A loss beside the bill too, which must not be above what was asked for."""
+        kind = Visibility[loss.kind]
+        return as_asked(loss, self.asked(kind), Bill(self.survey.releases)[kind].epsilon)
 
     @property
     def setting(self) -> Stage:
@@ -117,7 +132,7 @@ def audit_degrees(name: str, stages: Iterable[Stage], about: str, speak: Speak =
     losses: list[Loss] = []
     cases = 0
     for stage in stages:
-        losses += losses_of(gaps_of(stage, speak), stage.claims, stage.closed)
+        losses += map(stage.billed, losses_of(gaps_of(stage, speak), stage.claims, stage.closed))
         cases += sum(1 for _ in neighbours(stage.pattern))
     return exact_finding(name, losses, cases, about)
 
@@ -152,11 +167,37 @@ class ScaledByOwnDegree(ListHolders):
     """A broken twin: whoever has more friends adds more noise, and so tells how many it has."""
 
     def _randomize(self, survey: DegreeSurvey, coins: Coins, present: Bits | None) -> DegreeReport:
-        counts = class_counts(self._view, self._public, survey.classes)
-        own = tuple(self._view.neighbours.tolist())
-        noises = noises_by_degree(survey, own)
-        values = np.stack([randomize(row, noise, coins) for row, noise in zip(counts, noises, strict=True)])
+        values = class_counts(self._view, self._public, survey.classes)
+        lengths = np.diff(self._view.offsets)
+        for row, noise in zip(values, survey_noises(survey, ()), strict=True):
+            for user, length in enumerate(lengths):
+                row[user] = randomize(row[user : user + 1], _scaled(noise, max(1, int(length))), coins)[0]
         return degree_report(survey.identity, self._view.start, np.ones(self._view.count, np.bool_), values)
+
+
+class SureAlone(ListHolders):
+    """A broken twin: a user without friends says so without noise."""
+
+    def _randomize(self, survey: DegreeSurvey, coins: Coins, present: Bits | None) -> DegreeReport:
+        report = super()._randomize(survey, coins, present)
+        values = np.where(np.diff(self._view.offsets) == 0, 0, report.values)
+        return degree_report(survey.identity, report.start, report.who_answered, values)
+
+
+class ExactDegrees(ListHolders):
+    """A broken twin: no noise at all."""
+
+    def _randomize(self, survey: DegreeSurvey, coins: Coins, present: Bits | None) -> DegreeReport:
+        report = super()._randomize(survey, coins, present)
+        values = class_counts(self._view, self._public, survey.classes)
+        return degree_report(survey.identity, report.start, report.who_answered, values)
+
+
+class BothAtFullPrice(ListHolders):
+    """A broken twin: both ends of an edge spend all of its epsilon."""
+
+    def _randomize(self, survey: DegreeSurvey, coins: Coins, present: Bits | None) -> DegreeReport:
+        return super()._randomize(full_price(survey), coins, present)
 
 
 def noises_by_degree(survey: DegreeSurvey, friends: Friends) -> list[DiscreteLaplace]:
@@ -169,9 +210,25 @@ def _scaled(noise: DiscreteLaplace, degree: int) -> DiscreteLaplace:
     return replace(noise, sensitivity=degree)
 
 
+class DoublePrice(DegreeSurvey):
+    """A broken twin: every list pays, and loses, twice what was asked for, and the bill says so."""
+
+    def list_price(self, kind: Visibility) -> Guarantee[OneListEntry]:
+        return Guarantee(OneListEntry, 2 * super().list_price(kind).epsilon)
+
+
 def full_price(survey: DegreeSurvey) -> DegreeSurvey:
     """The survey, with the mechanisms of the twin."""
-    return FullPrice(**{field.name: getattr(survey, field.name) for field in fields(survey)})
+    return FullPrice(**_given(survey))
+
+
+def double_price(survey: DegreeSurvey) -> DegreeSurvey:
+    """The survey, with the prices of the twin."""
+    return DoublePrice(**_given(survey))
+
+
+def _given(survey: DegreeSurvey) -> dict[str, Any]:
+    return {field.name: getattr(survey, field.name) for field in fields(survey)}
 
 
 def _twin(name: str, broken: str, stages: Iterable[Stage]) -> Audit:
@@ -182,11 +239,21 @@ TWINS = (
     _twin(
         "user degrees, both ends at full ε",
         "Each end of an edge spends the whole epsilon, so that the edge loses twice what is claimed.",
-        (Stage(pattern, 3, "2", 2, question=full_price) for pattern in patterns_up_to_names(3)),
+        (Stage(pattern, 3, "4", 1, question=full_price) for pattern in patterns_up_to_names(3)),
     ),
     _twin(
         "user degrees, noise scaled by own degree",
         "A user scales its noise by its own degree, which the scale then tells (document 004).",
-        [Stage((PRIVATE,) * 3, 3, "1", 40, client=ScaledByOwnDegree, noises=noises_by_degree)],
+        [Stage((PRIVATE,) * 3, 3, "1", 20, client=ScaledByOwnDegree, noises=noises_by_degree)],
+    ),
+    _twin(
+        "user degrees, no noise without friends",
+        "A user without friends answers without noise.",
+        [Stage((PRIVATE,) * 3, 3, "4", 1, client=SureAlone)],
+    ),
+    _twin(
+        "user degrees, list price doubled",
+        "Every list is asked for twice the epsilon that the survey says, and the bill with it.",
+        (Stage(pattern, 3, "4", 1, question=double_price) for pattern in patterns_up_to_names(3)),
     ),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain, combinations, product
 
@@ -23,6 +24,7 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_loss import (
     losses_of,
 )
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import as_asked
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import exact_finding
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
     Pattern,
@@ -32,13 +34,18 @@ from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
     view_of,
 )
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, Ints
+from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneListEntry
 from visibility_aware_edge_ldp.public.histogram_report import HistogramReport, decode, encode, histogram_report
 from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey, histogram_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Client = Callable[[FriendLists, PublicView, Purse], DegreeHolders]
+Question = Callable[[HistogramSurvey], HistogramSurvey]
 
 Speak = Callable[["Stage", int, Friends], Law]
 
@@ -53,6 +60,7 @@ class Stage:
     bins: tuple[int, ...] | None = None
     absent: frozenset[int] = frozenset()
     client: Client = DegreeHolders
+    question: Question = lambda survey: survey
 
     @cached_property
     def view(self) -> PublicView:
@@ -61,13 +69,16 @@ class Stage:
 
     @cached_property
     def survey(self) -> HistogramSurvey:
-        return histogram_survey(self.view, self.epsilon, self.bins)
+        return self.question(histogram_survey(self.view, self.epsilon, self.bins))
 
     @property
     def claims(self) -> dict[Visibility, float]:
-        """What the bill says of each class."""
-        bill = Bill(self.survey.releases)
-        return {kind: float(bill[kind].epsilon) for kind in NON_PUBLIC}
+        """What was asked for of an edge of any class: it stands in two lists."""
+        return dict.fromkeys(NON_PUBLIC, float(2 * Fraction(self.epsilon)))
+
+    def billed(self, loss: Loss) -> Loss:
+        """An edge's loss beside the bill too, which must not be above what was asked for."""
+        return as_asked(loss, 2 * Fraction(self.epsilon), Bill(self.survey.releases)[loss.kind].epsilon)
 
     @property
     def setting(self) -> Stage:
@@ -83,7 +94,7 @@ def report_law(stage: Stage, user: int, friends: Friends) -> Law:
 
     def play(coins: ScriptedCoins) -> bytes:
         coins.offer(due)
-        holders = stage.client(held, stage.view, Purse(dict.fromkeys(NON_PUBLIC, survey.epsilon)))
+        holders = stage.client(held, stage.view, Purse(dict.fromkeys(NON_PUBLIC, survey.list_price.epsilon)))
         return encode(decode(encode(holders.bins(survey, coins, present))))
 
     return walk(play)
@@ -114,7 +125,7 @@ def audit_edges(name: str, stages: Iterable[Stage], about: str) -> Finding:
     losses: list[Loss] = []
     cases = 0
     for stage in stages:
-        losses += losses_of(gaps_of(stage, speak), stage.claims, closed=False)
+        losses += map(stage.billed, losses_of(gaps_of(stage, speak), stage.claims, closed=False))
         cases += sum(1 for _ in neighbours(stage.pattern))
     return exact_finding(name, losses, cases, about)
 
@@ -124,7 +135,8 @@ def audit_degrees(name: str, stages: Iterable[Stage], about: str) -> Finding:
     losses: list[Loss] = []
     cases = 0
     for stage in stages:
-        losses.append(Loss("PRIVATE", float(stage.survey.guarantee.epsilon), degree_loss(stage)))
+        asked, billed = Fraction(stage.epsilon), stage.survey.guarantee.epsilon
+        losses.append(as_asked(Loss("PRIVATE", float(asked), degree_loss(stage)), asked, billed))
         cases += stage.n * len(lists_of(stage.n, 0)) ** 2
     return exact_finding(name, losses, cases, about)
 
@@ -177,12 +189,74 @@ class SilentAlone(DegreeHolders):
         return histogram_report(report.survey, report.start, answered, report.values)
 
 
-def _twin(name: str, broken: str, client: Client) -> Audit:
-    stages = [replace(stage, client=client) for stage in _whole_degrees()[:1]]
+class LouderSign(HadamardResponse):
+    """A broken twin: the sign is kept as 1.1 times epsilon would allow."""
+
+    @cached_property
+    def sign(self) -> RandomizedResponse:
+        return RandomizedResponse(self.epsilon * Fraction(11, 10))
+
+
+class NarrowColumn(HadamardResponse):
+    """A broken twin: only half of the columns are drawn, so that the other half tells the row that led there."""
+
+    def randomize(self, bins: Ints, coins: Coins) -> Ints:
+        def without_the_last_bit(count: int) -> bytes:
+            drawn = coins(count)
+            return bytes([drawn[0] & ~(self.columns // 2), *drawn[1:]]) if count == 4 else drawn
+
+        return super().randomize(bins, without_the_last_bit)
+
+
+class LouderSurvey(HistogramSurvey):
+    @property
+    def mechanism(self) -> HadamardResponse:
+        return LouderSign(self.epsilon, self.bins)
+
+
+class NarrowSurvey(HistogramSurvey):
+    @property
+    def mechanism(self) -> HadamardResponse:
+        return NarrowColumn(self.epsilon, self.bins)
+
+
+class DoublePrice(HistogramSurvey):
+    """A broken twin: every list pays, and loses, twice what was asked for, and the bill says so."""
+
+    @property
+    def mechanism(self) -> HadamardResponse:
+        return HadamardResponse(2 * self.epsilon, self.bins)
+
+    @property
+    def list_price(self) -> Guarantee[OneListEntry]:
+        return Guarantee(OneListEntry, 2 * self.epsilon)
+
+
+def _asked_by(kind: type[HistogramSurvey]) -> Question:
+    return lambda survey: kind(**{each.name: getattr(survey, each.name) for each in fields(survey)})
+
+
+def _twin(name: str, broken: str, client: Client = DegreeHolders, kind: type[HistogramSurvey] | None = None) -> Audit:
+    """Of whole degrees."""
+    question = _asked_by(kind) if kind else lambda survey: survey
+    stages = [replace(stage, client=client, question=question) for stage in _whole_degrees()[:1]]
     return Audit(name, "exact", lambda: audit_degrees(name, stages, broken), broken)
+
+
+def _edge_twin(name: str, broken: str, kind: type[HistogramSurvey]) -> Audit:
+    """Of one edge."""
+    stages = [Stage(pattern, 3, question=_asked_by(kind)) for pattern in patterns_up_to_names(3)]
+    return Audit(name, "exact", lambda: audit_edges(name, stages, broken), broken)
 
 
 TWINS = (
     _twin("user histogram, sign never turned over", "The answer's sign is always the true one.", BareBin),
     _twin("user histogram, silence without friends", "A user without friends does not answer.", SilentAlone),
+    _twin("user histogram, epsilon × 1.1", "The sign is kept as 1.1 times epsilon would allow.", kind=LouderSurvey),
+    _twin("user histogram, half of the columns", "A column is drawn with a bit too few.", kind=NarrowSurvey),
+    _edge_twin(
+        "user histogram, list price doubled",
+        "Every list is asked for twice the epsilon that the survey says, and the bill with it.",
+        DoublePrice,
+    ),
 )

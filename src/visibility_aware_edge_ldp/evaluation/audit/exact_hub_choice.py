@@ -6,7 +6,7 @@ The real clients report, the real policy is made of what they reported, and the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -16,13 +16,20 @@ import numpy as np
 
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_degrees import ListHolders
 from visibility_aware_edge_ldp.client.views import PositionBits
 from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law, ScriptedCoins, flip_coin, walk
-from visibility_aware_edge_ldp.evaluation.audit.exact_owned import real_degrees
-from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding
+from visibility_aware_edge_ldp.evaluation.audit.degree_round import Degrees, real_degrees
+from visibility_aware_edge_ldp.evaluation.audit.exact_degrees import (
+    BothAtFullPrice,
+    ExactDegrees,
+    ScaledByOwnDegree,
+    SureAlone,
+)
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import another_noise, as_asked
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Pair, exact_finding, loss_of
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import World, neighbours, positions, view_of, worlds
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.public.codec import decode, encode
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
@@ -37,13 +44,6 @@ PATTERN = (Visibility.PRIVATE,) * len(positions(USERS))
 Reports = tuple[int, ...]
 # Beyond the degrees 0 to 2 every ratio is what it is next to them, and two integers there tell who is the higher.
 REPORTS: tuple[Reports, ...] = tuple(product(range(-2, 6), repeat=USERS))
-Noises = Callable[["Choice", int], DiscreteLaplace | None]
-"""The noise of a user with this degree; none where it reports exactly."""
-
-
-def real_noise(choice: Choice, degree: int) -> DiscreteLaplace | None:
-    """The survey's own, whatever the degree."""
-    return choice.degrees.mechanism(Visibility.PRIVATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Choice:
     epsilon: str
     follow_up: str = "1"
     rule: str = "any"
-    noises: Noises = real_noise
+    client: type[ListHolders] = ListHolders
 
     @cached_property
     def view(self) -> PublicView:
@@ -64,21 +64,34 @@ class Choice:
         return degree_survey(self.view, self.epsilon)
 
     @cached_property
-    def true_degrees(self) -> dict[World, list[int]]:
-        """What the real clients add noise to."""
-        return {world: real_degrees(self.degrees, self.view, world)[0].tolist() for world in worlds(PATTERN)}
+    def sent(self) -> dict[World, Degrees]:
+        """What the clients add noise to in each world, and which noise they add there."""
+        return {world: real_degrees(self.degrees, self.view, world, self.client) for world in worlds(PATTERN)}
+
+    @property
+    def as_surveyed(self) -> bool:
+        """Whether everybody adds the survey's noise in every world."""
+        rate = float(self.degrees.mechanism(Visibility.PRIVATE).rate)
+        return all((degrees.rates == rate).all() for degrees in self.sent.values())
 
     def chance(self, world: World, reports: Reports) -> float:
         """Of these reports in this world."""
-        return math.prod(
-            float(degree == report) if noise is None else noise.probability(report - degree)
-            for degree, report in zip(self.true_degrees[world], reports, strict=True)
-            for noise in (self.noises(self, degree),)
-        )
+        (degrees,), (rates,) = self.sent[world]
+        return math.prod(map(_chance, np.array(reports) - degrees, rates))
+
+    def asked(self, kind: Visibility) -> Fraction:
+        """What the choice and the survey may cost together: before the choice every position is private."""
+        multiplier = self.view.policy.multipliers.of
+        return Fraction(self.epsilon) * multiplier(Visibility.PRIVATE) + Fraction(self.follow_up) * multiplier(kind)
 
     def policy(self, reports: Reports) -> VisibilityPolicy:
         """What the real choice makes of the reports."""
         return hub_policy(self.view, np.array(reports), 1, self.degrees.releases, self.rule)
+
+
+def _chance(noise: int, rate: float) -> float:
+    """Of this discrete Laplace noise; an infinite rate is no noise."""
+    return float(noise == 0) if math.isinf(rate) else math.tanh(rate / 2) * math.exp(-rate * abs(noise))
 
 
 class FollowUp:
@@ -91,10 +104,10 @@ class FollowUp:
         self.kinds = [Visibility(int(kind)) for kind in policy.bind(range(USERS)).range(0, len(PATTERN))]
 
     @cached_property
-    def claims(self) -> dict[Visibility, float]:
-        """What the choice and the survey may cost together."""
+    def billed(self) -> dict[Visibility, Fraction]:
+        """What the choice and the survey cost together, by their bills."""
         survey, bill = self._survey(next(worlds(PATTERN)))[1], Bill(self._policy.paid)
-        return {kind: float(bill[str(kind)].epsilon + survey.round_price(kind, 1)) for kind in NON_PUBLIC}
+        return {kind: bill[str(kind)].epsilon + survey.round_price(kind, 1) for kind in NON_PUBLIC}
 
     def _survey(self, world: World) -> tuple[PublicView, PositionSurvey]:
         """The hub's list is published, with the bits that it has in this world."""
@@ -130,8 +143,9 @@ class FollowUp:
         return walk(play)
 
 
-def losses_of(choice: Choice) -> Iterator[tuple[Visibility, float, float]]:
-    """For every transcript and every position that is not public in it: its class, its claim and the loss."""
+def losses_of(choice: Choice) -> Iterator[Loss]:
+    """For every transcript and every position that is not public in it, beside what was asked for and is billed."""
+    asked = {kind: choice.asked(kind) for kind in NON_PUBLIC}
     follow_ups: dict[str, FollowUp] = {}
     for reports in REPORTS:
         policy = choice.policy(reports)
@@ -140,7 +154,8 @@ def losses_of(choice: Choice) -> Iterator[tuple[Visibility, float, float]]:
         for one, other, place in neighbours(PATTERN):
             kind = after.kinds[place]
             if kind is not Visibility.PUBLIC:
-                yield kind, after.claims[kind], _both_steps(chances[one], chances[other], after.told(one, other))
+                found = _both_steps(chances[one], chances[other], after.told(one, other))
+                yield as_asked(loss_of(kind, float(asked[kind]), found), asked[kind], after.billed[kind])
 
 
 def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:
@@ -153,42 +168,30 @@ def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:
 
 def largest_loss(choice: Choice) -> float:
     """Over all classes."""
-    return max(loss for _, _, loss in losses_of(choice))
+    return max(loss.found for loss in losses_of(choice))
 
 
 def audit_choice(name: str, choices: list[Choice]) -> Finding:
     """The largest losses over several ways to choose."""
-    found = [each for choice in choices for each in losses_of(choice)]
-    losses = [loss_of(kind, claim, loss) for kind, claim, loss in found]
+    losses = [loss for choice in choices for loss in losses_of(choice)]
     about = f"all graphs of {USERS} users, every order of reports, the choice, and every answer under its policy"
-    return exact_finding(name, losses, len(found), about)
+    finding = exact_finding(name, losses, len(losses), about)
+    if finding.holds and not all(choice.as_surveyed for choice in choices):
+        raise another_noise()
+    return finding
 
 
 # ── what is run ──
 
 
-def full_price(choice: Choice, degree: int) -> DiscreteLaplace | None:
-    """Both ends of an edge spend all of epsilon."""
-    return DiscreteLaplace(Fraction(choice.epsilon))
-
-
-def scaled_by_own_degree(choice: Choice, degree: int) -> DiscreteLaplace | None:
-    """The scale itself tells the degree."""
-    return DiscreteLaplace(Fraction(choice.epsilon) / 2, max(degree, 1))
-
-
-def exactly(choice: Choice, degree: int) -> DiscreteLaplace | None:
-    """No noise at all."""
-    return None
-
-
 NAME = "hub choice"
-_TWINS: tuple[tuple[str, Noises], ...] = (
-    ("hubs chosen by true degree (document 004)", exactly),
-    ("degrees reported at the full price by both ends", full_price),
-    ("noise scaled by the own degree (document 004)", scaled_by_own_degree),
+_TWINS: tuple[tuple[str, type[ListHolders]], ...] = (
+    ("hubs chosen by true degree (document 004)", ExactDegrees),
+    ("degrees reported at the full price by both ends", BothAtFullPrice),
+    ("noise scaled by the own degree (document 004)", ScaledByOwnDegree),
+    ("a user without friends answers without noise", SureAlone),
 )
 AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
 TWINS: tuple[Audit, ...] = tuple(
-    Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", noises=noises)]), broken) for broken, noises in _TWINS
+    Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken) for broken, client in _TWINS
 )

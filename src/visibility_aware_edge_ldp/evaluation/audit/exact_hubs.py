@@ -7,31 +7,41 @@ they ask it for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from visibility_aware_edge_ldp.client.hub import Hub, Territory
+from visibility_aware_edge_ldp.client.hub import Hub
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.two_hop import Edges, two_hop
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.hub_twins import (
+    ListenedSurvey,
+    SureOfLooseEdges,
+    SureOfNothing,
+    WithoutFloors,
+    WithoutWeights,
+    listened,
+)
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import Ints, another_noise, as_asked, beside, moves
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import (
     Noised,
     Overheard,
     Pair,
-    check_noise,
     exact_finding,
     laplace_losses,
     loss_of,
     no_noise,
     power_losses,
 )
+from visibility_aware_edge_ldp.evaluation.audit.statistical_twins import ExactHub
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.hub_plan import hub_plan
 from visibility_aware_edge_ldp.public.hub_report import HubReport, decode_hub, encode_hub
@@ -42,30 +52,16 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Position = tuple[int, int]
 World = frozenset[Position]
+Case = tuple[str, int]
+"""The name of a setting, and an epsilon."""
 
 
 class Said(NamedTuple):
-    """One hub's report before its noise: its numbers with their bounds, and its count of loose edges."""
+    """One hub's report before its noise: numbers with their bounds, loose edges, and whether these have noise."""
 
     numbers: tuple[Noised, ...]
     loose: int
-
-
-@dataclass(frozen=True)
-class ListenedSurvey(HubSurvey):
-    """The same survey, whose noises note the scales that they are asked for."""
-
-    ears: dict[str, Overheard] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def noises(self) -> dict[str, SmoothPower]:
-        return {**self.ears}
-
-
-def listened(survey: HubSurvey) -> ListenedSurvey:
-    """A survey with ears."""
-    given = {each.name: getattr(survey, each.name) for each in fields(survey)}
-    return ListenedSurvey(**given, ears={number: Overheard.of(noise) for number, noise in survey.noises.items()})
+    loose_noisy: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,45 +101,52 @@ class Setting:
         """All edges of a world, the public ones among them."""
         return np.array(sorted({*self.edges, *world}), np.int32)
 
+    def asked(self, epsilon: Number) -> Fraction:
+        """What every edge may lose: what the best guarded class may."""
+        kinds = {self.kind(position) for position in self.hidden}
+        return Fraction(epsilon) * min(self.view.policy.multipliers.of(kind) for kind in kinds)
+
     def kind(self, position: Position) -> Visibility:
         return Visibility.FRIEND_VISIBLE if position in self.open_ones else Visibility.PRIVATE
 
 
-Speak = Callable[[ListenedSurvey, PublicView, Edges, int], Said]
-
-
-def real_report(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int, coins: Coins) -> HubReport:
-    """The real hub's report, made of what it sees, through the wire format."""
+def sent_report(
+    survey: ListenedSurvey, view: PublicView, edges: Edges, place: int, coins: Coins, client: type[Hub] = Hub
+) -> Ints:
+    """A hub's report, made of what it sees, through the wire format: its numbers, and its count of loose edges."""
     seen = two_hop(view.n, edges, survey.plan.hubs[place])
     purse = Purse({kind: price.epsilon for kind, price in survey.price.items()})
-    return decode_hub(encode_hub(Hub(seen, view, purse).answer(survey, coins)))
+    report: HubReport = decode_hub(encode_hub(client(seen, view, purse).answer(survey, coins)))
+    return np.array([*report.values, report.loose])
 
 
-def real_hub(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int) -> Said:
-    """What the real hub adds its noises to, and the scales that it asks them for."""
+def real_hub(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int, client: type[Hub] = Hub) -> Said:
+    """What a hub adds its noises to in this world, and the scales that it asks them for, where they are added."""
+    send = partial(sent_report, survey, view, edges, place, client=client)
     for ear in survey.ears.values():
         ear.bounds.clear()
-    report = real_report(survey, view, edges, place, no_noise)
-    bounds = [bound for number in survey.numbers for bound in survey.ears[number].bounds]
-    return Said(tuple(map(Noised, report.values, bounds)), report.loose)
-
-
-def check_hubs(setting: Setting, survey: ListenedSurvey) -> None:
-    """That every real hub adds the noises it is heard to ask for."""
-    edges = setting.whole(setting.worlds()[-1])
+    still = send(no_noise)
+    bounds = [_asked_for(survey.ears[number]) for number in survey.numbers]
+    laws = [survey.noises[number].law(bound) for number, bound in zip(survey.numbers, bounds, strict=True) if bound]
     loose = [] if survey.loose_noise is None else [survey.loose_noise.law]
-    for place in range(len(survey.plan.hubs)):
-        said = real_hub(survey, setting.view, edges, place)
-        noises = zip(survey.numbers, said.numbers, strict=True)
-        laws = [survey.noises[number].law(noised.bound) for number, noised in noises]
-        check_noise(partial(_all_numbers, survey, setting.view, edges, place, len(loose)), [*laws, *loose])
+    moved = moves(send, still, [beside(law) for law in (*laws, *loose)])
+    numbers = (Noised(int(n), b if yes else 0) for n, b, yes in zip(still[:-1], bounds, moved[:-1], strict=True))
+    return Said(tuple(numbers), int(still[-1]), bool(moved[-1]))
 
 
-def _all_numbers(
-    survey: ListenedSurvey, view: PublicView, edges: Edges, place: int, loose: int, coins: Coins
-) -> list[int]:
-    report = real_report(survey, view, edges, place, coins)
-    return [*report.values, *[report.loose][:loose]]
+def _asked_for(ear: Overheard) -> Bound:
+    """The one scale that a noise was asked for; 0 where it was not asked."""
+    if len(ear.bounds) > 1:
+        raise another_noise()
+    return ear.bounds[0] if ear.bounds else 0
+
+
+def check_hubs(survey: ListenedSurvey, said: Iterable[list[Said]]) -> None:
+    """That every hub adds noise to every number in every world."""
+    loose = survey.loose_noise is not None
+    for each in (one for world in said for one in world):
+        if not all(noised.bound for noised in each.numbers) or each.loose_noisy != loose:
+            raise another_noise()
 
 
 def loss_between(survey: HubSurvey, one: list[Said], other: list[Said]) -> float:
@@ -152,46 +155,55 @@ def loss_between(survey: HubSurvey, one: list[Said], other: list[Said]) -> float
     for here, there in zip(one, other, strict=True):
         noises = (survey.noises[number] for number in survey.numbers)
         losses += [power_losses(*each) for each in zip(noises, here.numbers, there.numbers, strict=True)]
-        losses.append(_loose_losses(survey, here.loose, there.loose))
+        losses.append(_loose_losses(survey, here, there))
     return max(sum(up for up, _ in losses), sum(down for _, down in losses))
 
 
-def _loose_losses(survey: HubSurvey, one: int, other: int) -> Pair:
+def _loose_losses(survey: HubSurvey, one: Said, other: Said) -> Pair:
     noise = survey.loose_noise
-    if noise is None:
-        return (0.0, 0.0) if one == other else (math.inf, math.inf)
-    return laplace_losses((one, noise), (other, noise))
+    if noise is None or not (one.loose_noisy and other.loose_noisy):
+        same = (one.loose, one.loose_noisy) == (other.loose, other.loose_noisy)
+        return (0.0, 0.0) if same else (math.inf, math.inf)
+    return laplace_losses((one.loose, noise), (other.loose, noise))
 
 
-def losses_of(setting: Setting, survey: ListenedSurvey, speak: Speak = real_hub) -> Iterator[tuple[Visibility, float]]:
-    """What all hubs together tell of every position in every private graph."""
+def all_said(setting: Setting, survey: ListenedSurvey, client: type[Hub] = Hub) -> dict[World, list[Said]]:
+    """What every hub says in every private graph."""
     places = range(len(survey.plan.hubs))
-    said = {
-        world: [speak(survey, setting.view, setting.whole(world), place) for place in places]
+    return {
+        world: [real_hub(survey, setting.view, setting.whole(world), place, client) for place in places]
         for world in setting.worlds()
     }
+
+
+def losses_of(setting: Setting, survey: HubSurvey, said: dict[World, list[Said]]) -> Iterator[tuple[Visibility, float]]:
+    """What all hubs together tell of every position in every private graph."""
     for world, position in product(said, setting.hidden):
         if position not in world:
             yield setting.kind(position), loss_between(survey, said[world], said[world | {position}])
 
 
-def largest_loss(setting: Setting, survey: ListenedSurvey, speak: Speak = real_hub) -> float:
+def largest_loss(setting: Setting, survey: ListenedSurvey, client: type[Hub] = Hub) -> float:
     """Over all classes: they are all promised the same."""
-    return max(loss for _, loss in losses_of(setting, survey, speak))
+    return max(loss for _, loss in losses_of(setting, survey, all_said(setting, survey, client)))
 
 
-def audit_hubs(name: str, settings: list[Setting], kind: str, epsilon: Number = 4, speak: Speak = real_hub) -> Finding:
-    """The largest losses over several settings. A large epsilon makes floors small enough for scales to move."""
+def audit_hubs(name: str, cases: list[Case], kind: str, client: type[Hub] = Hub) -> Finding:
+    """The largest losses over several settings, each at its epsilon."""
     losses: list[Loss] = []
-    cases = 0
-    for setting in settings:
+    heard = []
+    for at, epsilon in cases:
+        setting = SETTINGS[at]
         survey = setting.survey(epsilon, kind)
-        check_hubs(setting, survey)
-        found = list(losses_of(setting, survey, speak))
-        cases += len(found)
-        losses += [loss_of(kind, float(survey.price[kind].epsilon), loss) for kind, loss in found]
-    about = f"every private graph around public hubs in {len(settings)} settings of up to 8 users"
-    return exact_finding(name, losses, cases, about)
+        heard.append((setting, survey, all_said(setting, survey, client)))
+        for each, found in losses_of(*heard[-1]):
+            asked = setting.asked(epsilon)
+            losses.append(as_asked(loss_of(each, float(asked), found), asked, survey.price[each].epsilon))
+    about = f"every private graph around public hubs in {len(cases)} settings of up to 8 users"
+    finding = exact_finding(name, losses, len(losses), about)
+    for _, survey, said in heard if finding.holds else ():
+        check_hubs(survey, said.values())
+    return finding
 
 
 # ── what is run ──
@@ -207,45 +219,27 @@ SETTINGS = {
 }
 
 
-def exact_hub(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int) -> Said:
-    """Its friend list is public, so it adds no noise; but the edges among its friends are not public."""
-    said = real_hub(survey, view, edges, place)
-    return said._replace(numbers=tuple(Noised(each.number, 0) for each in said.numbers))
-
-
-def _scaled(survey: HubSurvey, view: PublicView, edges: Edges, place: int, weighted: bool) -> list[int]:
-    """A hub's own sensitivity for each number, without a floor, with or without weights for shared positions."""
-    territory = Territory.of(edges, view, survey.plan, place)
-    weights = {number: survey.weights(number) for number in survey.numbers}
-    each = ((number, w if weighted else np.ones_like(w)) for number, w in weights.items())
-    return [max(1, territory.sensitivity(number, w)) for number, w in each]
-
-
-def without_a_floor(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int) -> Said:
-    """Noise at its own largest number of triangles, without smoothing."""
-    said = real_hub(survey, view, edges, place)
-    bounds = _scaled(survey, view, edges, place, weighted=True)
-    return said._replace(numbers=tuple(Noised(n.number, b) for n, b in zip(said.numbers, bounds, strict=True)))
-
-
-def without_weights(survey: ListenedSurvey, view: PublicView, edges: Edges, place: int) -> Said:
-    """All hubs at full ε, although they share positions."""
-    said = real_hub(survey, view, edges, place)
-    bounds = _scaled(survey, view, edges, place, weighted=False)
-    return said._replace(numbers=tuple(Noised(n.number, b) for n, b in zip(said.numbers, bounds, strict=True)))
-
-
+# A large epsilon makes floors small enough for scales to move.
+CASES: list[Case] = [*((at, 4) for at in SETTINGS), ("one hub of four", 1)]
 SHARED_NAME, PLAIN_NAME = "neighbourhood (b), shared", "neighbourhood (b), plain"
-_TWINS: tuple[tuple[str, str, Number, Speak], ...] = (
-    ("public hubs answer exactly (document 004)", "one hub of four", 4, exact_hub),
-    ("noise at the hub's own sensitivity, without smoothing", "one hub of four", 1, without_a_floor),
-    ("all hubs at full epsilon although positions are shared", "two hubs sharing two", 4, without_weights),
+_EXACT = "public hubs answer exactly (document 004)"
+_NOTHING = "a hub with nothing to count answers without noise"
+_FLOOR = "noise at the hub's own sensitivity, without smoothing"
+_TWINS: tuple[tuple[str, str, Case, type[Hub]], ...] = (
+    (SHARED, _EXACT, ("one hub of four", 4), ExactHub),
+    (SHARED, _NOTHING, ("one hub of four", 4), SureOfNothing),
+    (SHARED, _FLOOR, ("one hub of four", 1), WithoutFloors),
+    (SHARED, "all hubs at full epsilon although positions are shared", ("two hubs sharing two", 4), WithoutWeights),
+    (PLAIN, _EXACT, ("one hub of four", 4), ExactHub),
+    (PLAIN, _NOTHING, ("two hubs apart", 4), SureOfNothing),
+    (PLAIN, _FLOOR, ("one hub of four", 1), WithoutFloors),
+    (PLAIN, "loose edges are told without noise", ("two hubs apart", 4), SureOfLooseEdges),
 )
+_NAMES = {SHARED: SHARED_NAME, PLAIN: PLAIN_NAME}
 AUDITS: tuple[Audit, ...] = tuple(
-    Audit(name, "exact", partial(audit_hubs, name, list(SETTINGS.values()), kind))
-    for name, kind in ((SHARED_NAME, SHARED), (PLAIN_NAME, PLAIN))
+    Audit(name, "exact", partial(audit_hubs, name, CASES, kind)) for kind, name in _NAMES.items()
 )
 TWINS: tuple[Audit, ...] = tuple(
-    Audit(SHARED_NAME, "exact", partial(audit_hubs, SHARED_NAME, [SETTINGS[at]], SHARED, epsilon, speak), broken)
-    for broken, at, epsilon, speak in _TWINS
+    Audit(_NAMES[kind], "exact", partial(audit_hubs, _NAMES[kind], [case], kind, client), broken)
+    for kind, broken, case, client in _TWINS
 )

@@ -6,43 +6,40 @@ The real clients report their degrees and count under a plan; the noise of both 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.neighbourhood import Neighbourhoods
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.two_hop import Edges, TwoHop
-from visibility_aware_edge_ldp.client.user_degrees import ListHolders
-from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.evaluation.audit.degree_round import all_degrees
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
-from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Floats, check_noise, exact_finding, loss_of, no_noise
-from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
-    Pattern,
-    World,
-    flipped,
-    friends,
-    positions,
-    view_of,
-    worlds,
+from visibility_aware_edge_ldp.evaluation.audit.measured_noise import (
+    Ints,
+    another_noise,
+    as_asked,
+    closely,
+    counts_and_scales,
 )
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Floats, exact_finding, loss_of
+from visibility_aware_edge_ldp.evaluation.audit.owned_twins import ScaledByTheCap, SureAlone
+from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, World, flipped, positions, view_of, worlds
+from visibility_aware_edge_ldp.evaluation.audit.statistical_twins import OwnScale
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.public.degree_report import decode, encode
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.neighbourhood_report import decode_owned, encode_owned
 from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, neighbourhood_survey
 from visibility_aware_edge_ldp.public.owner_plan import CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
-Ints = npt.NDArray[np.int64]
+Client = type[Neighbourhoods]
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 
 
@@ -53,71 +50,52 @@ class Spoken(NamedTuple):
     scales: Ints
 
 
-Speak = Callable[[NeighbourhoodSurvey, PublicView, Edges], Spoken]
-
-
 def edges_of(world: World, n: int) -> Edges:
     """A world as its edges."""
     return np.array([p for p, bit in zip(positions(n), world, strict=True) if bit], np.int32).reshape(-1, 2)
 
 
-def real_reports(survey: NeighbourhoodSurvey, view: PublicView, edges: Edges, coins: Coins) -> Ints:
-    """The real clients' reports through the wire format."""
+@cache
+def _reported(plan: OwnerPlan) -> tuple[DegreeSurvey, Ints] | None:
+    """The degrees that a plan with these bounds was made of."""
+    return None if plan.first is None else (plan.first, plan.bounds - plan.margin)
+
+
+def sent_counts(
+    survey: NeighbourhoodSurvey, view: PublicView, edges: Edges, coins: Coins, client: Client = Neighbourhoods
+) -> Ints:
+    """The clients' reports through the wire format."""
     plan = survey.plan
     purse = Purse({kind: price.epsilon for kind, price in survey.price.items()}, plan.delta)
-    first = None if plan.first is None else (plan.first, plan.bounds - plan.margin)
-    users = Neighbourhoods(TwoHop(0, edges, view.n), view, purse, first)
+    users = client(TwoHop(0, edges, view.n), view, purse, _reported(plan))
     return decode_owned(encode_owned(users.owned(survey, coins))).values
 
 
-def real_users(survey: NeighbourhoodSurvey, view: PublicView, edges: Edges) -> Spoken:
-    """What the real clients add their noise to, and the scales of the plan."""
-    return Spoken(real_reports(survey, view, edges, no_noise), survey.plan.sensitivities)
+def real_users(
+    survey: NeighbourhoodSurvey,
+    view: PublicView,
+    edges: Edges,
+    client: Client = Neighbourhoods,
+    supposed: Ints | None = None,
+) -> Spoken:
+    """What the clients add their noise to in this world, and the scales of the noise that they add to it there.
+
+    The scales that are supposed first, the plan's unless others are given, save time and are not believed.
+    """
+    send = partial(sent_counts, survey, view, edges, client=client)
+    return Spoken(*counts_and_scales(send, survey.loss, survey.plan.sensitivities if supposed is None else supposed))
 
 
 def check_users(stage: OwnedStage) -> None:
-    """That the real clients add the noises of the plan; those that add none draw a word and leave it."""
+    """That everybody adds the plan's noise in every world, and in the last one to the nearest words that there are.
+
+    Five users do not use a claim up, so less noise than the plan's could keep it among them, and not among more.
+    """
     scales, edges = stage.plan.sensitivities, edges_of(stage.worlds[-1], stage.n)
-    noisy = np.flatnonzero(scales)
-
-    def numbers(coins: Coins) -> list[int]:
-        drawn = Placed(coins, noisy, stage.n)
-        return [int(x) for x in real_reports(stage.survey, stage.view, edges, drawn)[noisy]]
-
-    check_noise(numbers, [DiscreteLaplace(stage.survey.loss, int(scales[user])).law for user in noisy])
-
-
-@dataclass(frozen=True)
-class Placed:
-    """Words for the users with noise, among words for all."""
-
-    coins: Coins
-    users: Ints
-    n: int
-
-    def __call__(self, count: int) -> bytes:
-        if count != 8 * self.n:
-            return self.coins(count)
-        words = np.frombuffer(no_noise(count), ">u8").copy()
-        words[self.users] = np.frombuffer(self.coins(8 * self.users.size), ">u8")
-        return words.tobytes()
-
-
-def real_degrees(survey: DegreeSurvey, view: PublicView, world: World) -> Ints:
-    """(classes, users): the real clients' reported degrees through the wire format, without noise."""
-    lists = [friends(world, view.n, user) for user in range(view.n)]
-    offsets = np.concatenate([[0], np.cumsum([len(each) for each in lists])])
-    held = FriendLists(0, offsets, np.array(sum(lists, ()), np.int32))
-    purse = Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})
-    return decode(encode(ListHolders(held, view, purse).degrees(survey, no_noise))).values
-
-
-@cache
-def all_degrees(pattern: Pattern, n: int, epsilon: str) -> Ints:
-    """(worlds, classes, users): what the real clients report in every world, without noise."""
-    view = view_of(pattern, n)
-    survey = degree_survey(view, epsilon)
-    return np.array([real_degrees(survey, view, world) for world in worlds(pattern)])
+    send = partial(sent_counts, stage.survey, stage.view, edges, client=stage.client)
+    near = closely(send, stage.spoken.counts[-1], stage.survey.loss, scales)
+    if not near or (stage.spoken.scales != scales).any():
+        raise another_noise()
 
 
 @cache
@@ -137,7 +115,7 @@ class OwnedStage:
     plan: OwnerPlan
     first: str = "1/4"
     second: str = "3/4"
-    speak: Speak = real_users
+    client: Client = Neighbourhoods
 
     @cached_property
     def view(self) -> PublicView:
@@ -158,7 +136,10 @@ class OwnedStage:
     @cached_property
     def spoken(self) -> Spoken:
         """(worlds, users): what is counted in every world."""
-        each = [self.speak(self.survey, self.view, edges_of(world, self.n)) for world in self.worlds]
+        each: list[Spoken] = []
+        for world in self.worlds:
+            supposed = each[-1].scales if each else None
+            each.append(real_users(self.survey, self.view, edges_of(world, self.n), self.client, supposed))
         return Spoken(np.array([s.counts for s in each]), np.array([s.scales for s in each]))
 
     @cached_property
@@ -170,10 +151,16 @@ class OwnedStage:
         rates = np.array([float(first.mechanism(kind).rate) for kind in first.classes])
         return np.asarray(all_degrees(self.pattern, self.n, self.first) * rates[:, None], np.float64)
 
-    def claim(self, kind: Visibility) -> float:
-        """What both rounds may cost an edge of this class."""
+    def asked(self, kind: Visibility) -> Fraction:
+        """What both rounds may cost an edge of this class; counts are as well guarded as the best guarded class."""
+        multiplier = self.view.policy.multipliers.of
+        strictest = min(multiplier(each) for each in NON_PUBLIC if each in self.pattern)
+        return Fraction(self.first or 0) * multiplier(kind) + Fraction(self.second) * strictest
+
+    def billed(self, kind: Visibility) -> Fraction:
+        """What the code says that both rounds cost."""
         before = self.degree_survey.price(kind).epsilon if self.degree_survey else Fraction(0)
-        return float(before + self.survey.price[kind].epsilon)
+        return before + self.survey.price[kind].epsilon
 
     def pairs(self, place: int) -> tuple[Ints, Ints]:
         """The numbers of the worlds without an edge at a place, and of the same worlds with it."""
@@ -203,17 +190,19 @@ def stage_losses(stage: OwnedStage) -> Iterator[Loss]:
     for place, kind in enumerate(stage.pattern):
         if kind is not PUBLIC:
             found = float((stage.first_losses(place) + stage.second_losses(place)).max())
-            yield loss_of(kind, stage.claim(kind), found)
+            asked = stage.asked(kind)
+            yield as_asked(loss_of(kind, float(asked), found), asked, stage.billed(kind))
 
 
 def audit_owned(name: str, stages: list[OwnedStage]) -> Finding:
     """Guards that need no delta."""
-    for stage in stages:
-        check_users(stage)
     losses = [loss for stage in stages for loss in stage_losses(stage)]
     cases = sum(len(stage.pairs(place)[0]) for stage in stages for place, k in enumerate(stage.pattern) if k)
     about = f"{len(stages)} plans and policies, all graphs of up to {max(stage.n for stage in stages)} users"
-    return exact_finding(name, losses, cases, f"{about}; degrees and counts together")
+    finding = exact_finding(name, losses, cases, f"{about}; degrees and counts together")
+    for stage in stages if finding.holds else ():
+        check_users(stage)
+    return finding
 
 
 # ── what is run ──
@@ -244,17 +233,6 @@ def pure_stages(guard: str, first: str) -> list[OwnedStage]:
     return [OwnedStage(pattern, n, plan, first, second) for pattern, n, plan in (*private, *mixed, *five)]
 
 
-def scaled_by_own_degree(survey: NeighbourhoodSurvey, view: PublicView, edges: Edges) -> Spoken:
-    """Noise that reaches as far as the user's own friends do."""
-    degrees = np.bincount(edges.ravel(), minlength=view.n)
-    return Spoken(real_users(survey, view, edges).counts, np.maximum(degrees, 1) * survey.plan.unit)
-
-
-def scaled_by_the_cap(survey: NeighbourhoodSurvey, view: PublicView, edges: Edges) -> Spoken:
-    """Laplace(D/ε): but joining two users may make both forget another friend, which moves more than D triangles."""
-    return Spoken(real_users(survey, view, edges).counts, survey.plan.bounds)
-
-
 WEIGHTED_NAME, CLIPPED_NAME = "neighbourhood (a), weighted", "neighbourhood (a), clipped"
 AUDITS: tuple[Audit, ...] = (
     Audit(WEIGHTED_NAME, "exact", lambda: audit_owned(WEIGHTED_NAME, pure_stages(WEIGHTED, "1/4"))),
@@ -262,24 +240,22 @@ AUDITS: tuple[Audit, ...] = (
 )
 
 
-def _twin(name: str, broken: str, n: int, plan: OwnerPlan, speak: Speak) -> Audit:
-    pattern = (PRIVATE,) * len(positions(n))
-    return Audit(name, "exact", lambda: audit_owned(name, [OwnedStage(pattern, n, plan, "", "1", speak)]), broken)
+def _twin(name: str, broken: str, n: int, plan: OwnerPlan, client: Client) -> Audit:
+    first, second = ("1/4", "3/4") if plan.guard == WEIGHTED else ("", "1")
+    stage = OwnedStage((PRIVATE,) * len(positions(n)), n, plan, first, second, client)
+    return Audit(name, "exact", lambda: audit_owned(name, [stage]), broken)
 
 
+_ALONE = "a user without friends answers without noise"
 TWINS: tuple[Audit, ...] = (
-    _twin(
-        WEIGHTED_NAME,
-        "noise scaled by the own degree (document 004)",
-        4,
-        plan_of(WEIGHTED, 3, 3, 3, 3),
-        scaled_by_own_degree,
-    ),
+    _twin(WEIGHTED_NAME, "noise scaled by the own degree (document 004)", 4, plan_of(WEIGHTED, 3, 3, 3, 3), OwnScale),
+    _twin(WEIGHTED_NAME, _ALONE, 4, plan_of(WEIGHTED, 1, 2, 3, 4), SureAlone),
     _twin(
         CLIPPED_NAME,
         "a hard cap D with noise of scale D/ε (document 004)",
         5,
         plan_of(CLIPPED, 3, 3, 3, 3, 3),
-        scaled_by_the_cap,
+        ScaledByTheCap,
     ),
+    _twin(CLIPPED_NAME, _ALONE, 4, plan_of(CLIPPED, 2, 2, 3, 3), SureAlone),
 )

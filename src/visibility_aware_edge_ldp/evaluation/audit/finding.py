@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,7 +20,8 @@ class Loss:
     kind
         The class of the position that differs: ``"PRIVATE"`` or ``"FRIEND_VISIBLE"``.
     claimed, found
-        Epsilons; ``found`` is infinite where one of two neighbouring worlds says what the other cannot.
+        Epsilons; ``found`` is infinite where one of two neighbouring worlds says what the other cannot, and not a
+        number where it could not be computed, which never holds.
     claimed_delta, found_delta
         Deltas; the found one contains all probability that was not walked.
     """
@@ -34,6 +36,12 @@ class Loss:
     def holds(self) -> bool:
         """Whether no more was found than was claimed."""
         return self.found <= self.claimed * (1 + ROUNDING) and self.found_delta <= self.claimed_delta * (1 + ROUNDING)
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether more was found than was claimed; what is not a number neither holds nor exceeds."""
+        numbers = self.claimed, self.found, self.claimed_delta, self.found_delta
+        return not self.holds and not any(map(math.isnan, numbers))
 
 
 @dataclass(frozen=True)
@@ -62,12 +70,28 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether every class keeps its claim."""
-        return all(loss.holds for loss in self.losses)
+        """Whether every class keeps its claim; an audit of nothing shows nothing."""
+        return self.looked and all(loss.holds for loss in self.losses)
+
+    @property
+    def caught(self) -> bool:
+        """Whether some class was seen to lose more than its claim."""
+        return self.looked and any(loss.exceeds for loss in self.losses)
+
+    @property
+    def looked(self) -> bool:
+        """Whether there was something to look at."""
+        return bool(self.losses) and self.cases > 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {**asdict(self), "holds": self.holds}
+
+
+def largest(values: Iterable[float]) -> float:
+    """The largest of these; not a number if one of them is not, in whatever order they come."""
+    found = list(values)
+    return math.nan if any(map(math.isnan, found)) else max(found)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
-"""What a visibility policy tells by itself: how well it predicts edges, against policies dealt out anew.  [LEAK.1-3]"""
+"""What a visibility policy tells by itself: how well it predicts edges, against policies dealt out anew.  [LEAK.1-4]"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +26,17 @@ PublicAttributes = Mapping[Hashable, Mapping[str, Hashable]]
 
 # The chance that a policy which has nothing to do with the edges is flagged.  [LEAK.1]
 FALSE_ALARM = 0.005
+# With fewer ways to deal a policy out anew its chance cannot be as small as that, whatever it tells.  [LEAK.4]
+FEWEST_DEALS = round(1 / FALSE_ALARM)
+FLAGGED, PASSED, UNTESTED = "flagged", "passed", "could not be tested"
 # In larger rosters so many users are drawn, and all is measured among them.
 MOST_USERS = 2048
 # So many edges, and so many non-edges, are looked at; their sampling error is at most 0.005.
 SAMPLE = 10_000
 LEARNED = "what like positions hold elsewhere"
 OPENNESS = "open positions hold edges more or less often"
+# Deals are counted up to here; a roster of some thousand users has more than a number can hold.
+MANY_DEALS = 10**9
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,12 @@ class Leak:
         The mean AUC of that predictor when the policy is dealt out anew among users of equal declared attributes.
     chance
         How often policies dealt out anew stand out as much as this one; a p-value.
-    movable
-        The share of users that could be exchanged; where it is 0 nothing could be tested.
+    movable, deals
+        The share of users that could be exchanged, and in how many ways, counted up to 10^9.
     unexplained
         The predictor that stood out most.
+    verdict
+        ``"flagged"``, ``"passed"``, or ``"could not be tested"`` where there are too few deals to flag anything.
     """
 
     predictor: str
@@ -60,9 +69,24 @@ class Leak:
     explained: float
     chance: float
     movable: float
+    deals: int
     unexplained: str
-    flagged: bool
+    verdict: str
     advice: str
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the policy goes with the edges more than its grounds explain, or says itself that it was made so."""
+        return self.verdict == FLAGGED
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was tested and not flagged."""
+        return self.verdict == PASSED
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "flagged": self.flagged, "passed": self.passed}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +126,7 @@ def leak(
     groups = attribute_groups(part.names, attributes)
     tables = [aucs(features, chosen, np.arange(part.n))]
     tables += [aucs(features, chosen, dealt_anew(groups, coins)) for _ in range(shuffles)]
-    return _judged(policy, features, chosen, np.array(tables), _movable(groups))
+    return _judged(policy, features, chosen, np.array(tables), groups)
 
 
 def aucs(features: PolicyFeatures, sample: Sample, holder: Ints) -> list[float]:
@@ -183,7 +207,7 @@ def standing_out(table: Floats) -> Floats:
     return np.asarray(np.abs(table - table.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf))
 
 
-def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, table: Floats, movable: float) -> Leak:
+def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, table: Floats, groups: Ints) -> Leak:
     stands, names = standing_out(table), [*features.names, LEARNED, OPENNESS]
     chance = float((stands.max(axis=1) >= stands[0].max() - 1e-9).mean())
     best, most = int(np.argmax(np.abs(table[0, : len(features.names)] - 0.5))), int(np.argmax(stands[0]))
@@ -191,7 +215,7 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
     hidden = features.classes(sample.u, sample.v) != Visibility.PUBLIC
     error = standard_error(float(turned[0]), *np.bincount(sample.joined[hidden], minlength=2))
     interval = (max(0.0, float(turned[0]) - 1.96 * error), min(1.0, float(turned[0]) + 1.96 * error))
-    flagged = policy.is_oracle or chance <= FALSE_ALARM
+    verdict = _verdict(policy, chance, deals(groups))
     return Leak(
         names[best],
         float(turned[0]),
@@ -199,24 +223,43 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
         float(table[0, -1]),
         float(turned[1:].mean()),
         chance,
-        movable,
+        _movable(groups),
+        deals(groups),
         names[most],
-        flagged,
-        _advice(policy, flagged, movable),
+        verdict,
+        _advice(policy, verdict),
     )
 
 
-def _advice(policy: VisibilityPolicy, flagged: bool, movable: float) -> str:
+def _verdict(policy: VisibilityPolicy, chance: float, ways: int) -> str:
+    if policy.is_oracle or chance <= FALSE_ALARM:
+        return FLAGGED
+    return PASSED if ways >= FEWEST_DEALS else UNTESTED
+
+
+def _advice(policy: VisibilityPolicy, verdict: str) -> str:
     if policy.is_oracle:
         return "The policy is an oracle: it was chosen by looking at private edges; use it in simulations only."
-    if flagged:
+    if verdict == FLAGGED:
         return (
             "The policy goes with the edges more than what was declared explains: name the public attributes that "
             "decided it, or do not use it, for it tells about edges whatever the noise."
         )
-    if not movable:
-        return "The declared attributes tell all users apart, so nothing could be tested; declare fewer."
+    if verdict == UNTESTED:
+        return (
+            "The policy could not be tested: too few users have equal declared attributes to be exchanged in "
+            f"{FEWEST_DEALS} ways, so nothing could be flagged. Declare fewer attributes, or coarser ones, so that at "
+            "least 6 users share theirs."
+        )
     return "The policy tells no more about edges than its declared grounds do, as far as this test can see."
+
+
+def deals(groups: Ints) -> int:
+    """In how many ways users can be exchanged within their groups, counted up to ``MANY_DEALS``.  [LEAK.4]"""
+    ways = 1
+    for size in np.bincount(groups):
+        ways = min(MANY_DEALS, ways * math.factorial(min(int(size), 13)))
+    return ways
 
 
 def _movable(groups: Ints) -> float:

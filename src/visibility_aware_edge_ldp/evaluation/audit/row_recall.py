@@ -1,7 +1,7 @@
 """A user's second numbers, worked out once for all cases that are the same to it.  [WALK.8]
 
 Under two policies and transcripts a user may see the same; then the numbers of the first are recalled for the second.
-What is the same to a client is an assumption, so whatever is recalled at all is worked out again, and more now and then.
+What is the same to a client is an assumption, so of whatever is recalled some is worked out again.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ Heard = tuple[int, ...]
 Labels = tuple[tuple[int, ...], ...]
 """For each position what a user's numbers may depend on."""
 NOTHING, EDGE = 0, 1
+Second = Callable[[Stage, int, Friends, FirstRound], Numbers]
 
 
 class Case(NamedTuple):
@@ -45,6 +46,8 @@ class Recall(Generic[Numbers]):
         The client's second numbers, for a stage, a user, its list and the first round.
     same
         Whether two of them are the same up to the rounding of doubles, which depends on the order of summands.
+    anew
+        Works a recalled case out again, if that can be done faster.
     every
         So many-th recalled cases are worked out again; and of every kind of case the first that is recalled because
         nothing in it differs for the user, and the first because names alone do.
@@ -52,11 +55,12 @@ class Recall(Generic[Numbers]):
 
     def __init__(
         self,
-        second: Callable[[Stage, int, Friends, FirstRound], Numbers],
+        second: Second[Numbers],
         same: Callable[[Numbers, Numbers], bool],
+        anew: Second[Numbers] | None = None,
         every: int = 1000,
     ) -> None:
-        self._second, self._same, self._every = second, same, every
+        self._second, self._same, self._anew, self._every = second, same, anew or second, every
         self._by_case: dict[tuple[Case, Friends], Case] = {}
         self._by_sight: dict[Case, Numbers] = {}
         self._largest: dict[Hashable, float] = {}
@@ -80,7 +84,7 @@ class Recall(Generic[Numbers]):
         if sight not in self._by_sight:
             self._by_sight[sight] = self._second(stage, user, friends, first)
         elif self._is_to_be_checked(sight, known):
-            self._check(self._by_sight[sight], self._second(stage, user, friends, first))
+            self._check(self._by_sight[sight], self._anew(stage, user, friends, first))
         return self._by_sight[sight]
 
     @property

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Friends = tuple[int, ...]
 Answers = tuple[int | None, ...]
@@ -153,6 +153,11 @@ class Stage:
         prices = {1: Fraction(self.split.first), 2: Fraction(self.split.reach) + Fraction(self.split.total)}
         multipliers = dict(zip((Visibility.FRIEND_VISIBLE, Visibility.PRIVATE), self.guard, strict=True))
         return Fraction(multipliers[kind]) * sum(prices[each] for each in rounds)
+
+    @cached_property
+    def purse(self) -> dict[Visibility, Fraction]:
+        """What a user may spend: what was asked for, and no more."""
+        return {kind: self.agreed(kind) for kind in NON_PUBLIC}
 
     def billed(self, kind: Visibility, rounds: Rounds = BOTH) -> Fraction:
         """What the software says that it loses."""

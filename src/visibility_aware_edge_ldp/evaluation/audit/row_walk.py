@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ _ROUNDING = 1e-12
 
 def client(stage: Stage, user: int, friends: Friends, kind: type[RowHolders] = RowHolders) -> RowHolders:
     """The real client of one user, whose purse holds exactly what was asked for."""
-    purse = Purse({each: stage.agreed(each) for each in NON_PUBLIC})
+    purse = Purse(stage.purse)
     held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
     return kind(held, stage.view, purse)
 
@@ -67,26 +67,36 @@ def client(stage: Stage, user: int, friends: Friends, kind: type[RowHolders] = R
 def second_report(
     stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[RowHolders] = RowHolders
 ) -> Numbers:
-    """What a client's second report is made of: both rounds, through the wire format, and the noise that it adds.
+    """What a client's second report is made of, and that it adds the noise which it is heard to ask for.
 
-    The client is run three times: once without noise, when the bound that it asks its noise for is heard, and at both
-    ends of the step to 1 of the noises which it then should add.  [WALK.1]
+    It is run twice more: at both ends of the step to 1 of the noises which it then should add.  [WALK.1]
     """
-    noise = stage.survey.total_noise
-
-    def send(coins: Coins) -> Ints:
-        users = client(stage, user, friends, kind)
-        users.answer(stage.survey, no_noise)
-        report = decode_rows(encode_rows(users.total(stage.survey, first, coins)))
-        return np.array([report.reaches[0], report.totals[0]])
-
-    noise.bounds.clear()
-    still = send(no_noise)
+    said = report_heard(stage, user, friends, first, kind)
+    still, bound = np.array([said.reach, said.total.number]), said.total.bound
+    words = _words(stage.survey.total_noise, stage.survey.reach_noise, bound)
     # Who asks for no noise must not add any.
-    (bound,) = noise.bounds or [Decimal(0)]
-    if not np.array_equal(moves(send, still, _words(noise, stage.survey.reach_noise, bound)), [1, bound > 0]):
+    if not np.array_equal(moves(partial(_sent, stage, user, friends, first, kind), still, words), [1, bound > 0]):
         raise another_noise()
-    return Numbers(int(still[0]), Noised(int(still[1]), bound))
+    return said
+
+
+def report_heard(
+    stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[RowHolders] = RowHolders
+) -> Numbers:
+    """The numbers of a client that draws no noise, and the bound that it asks its noise for."""
+    bounds = stage.survey.total_noise.bounds
+    bounds.clear()
+    reach, total = _sent(stage, user, friends, first, kind, no_noise)
+    (bound,) = bounds or [Decimal(0)]
+    return Numbers(int(reach), Noised(int(total), bound))
+
+
+def _sent(stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[RowHolders], coins: Coins) -> Ints:
+    """Both rounds of a client, through the wire format."""
+    users = client(stage, user, friends, kind)
+    users.answer(stage.survey, no_noise)
+    report = decode_rows(encode_rows(users.total(stage.survey, first, coins)))
+    return np.array([report.reaches[0], report.totals[0]])
 
 
 @cache
@@ -170,7 +180,7 @@ def walked_stages(stages: Iterable[Stage], second: Second = real_client, law: Fi
 
 
 def gathered(walks: Iterable[tuple[Stage, Rounds, Iterator[KindLoss]]]) -> Walk:
-    """The largest losses of each walk beside what was asked for and what is billed, and how many were compared."""
+    """The largest losses of each walk beside what was asked for and what is billed, and their number.  [WALK.10]"""
     losses: list[Loss] = []
     cases = 0
     for stage, rounds, found in walks:
@@ -193,7 +203,7 @@ def audit_rows(name: str, stages: list[Stage], second: Second = real_client) -> 
 
 def recalled_stages(stages: Iterable[Stage]) -> Walk:
     """The same, where what is the same to a user is worked out once.  [WALK.8]"""
-    return walked_stages(stages, Recall(real_client, same_numbers), by_row(first_law))
+    return walked_stages(stages, Recall(real_client, same_numbers, report_heard), by_row(first_law))
 
 
 def same_numbers(one: Numbers, other: Numbers) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -22,6 +23,7 @@ Progress = Callable[[int], None]
 
 # The auditor's own chance of a ring, and one that is large enough to be seen in some hundred audits.
 ALPHAS = (ALPHA, 0.05)
+NOTHING = "There was nothing to look at: no loss, or no case."
 # So many audits of a correct mechanism in every run, and where its rate is asked for.
 FEW_REPEATS, REPEATS = 100, 1000
 
@@ -52,14 +54,16 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the real code keeps its claim; of a twin, whether it was caught. Trouble is neither."""
-        return self.finding is not None and self.finding.holds != bool(self.broken)
+        """Whether the real code keeps its claim; of a twin, whether it was caught. Trouble and NaN are neither."""
+        if self.finding is None:
+            return False
+        return self.finding.caught if self.broken else self.finding.holds
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; an infinite loss is also said in words, because JSON has no infinity."""
+        """Plain values for JSON; a loss without bound is also said in words: JSON has no infinity."""
         told: dict[str, Any] = {"losses": (), "cases": 0, "about": "", "holds": None}
         told |= self.finding.as_dict() if self.finding else {}
-        losses = [{**loss, "infinite": loss["found"] == float("inf")} for loss in told["losses"]]
+        losses = [{**loss, "infinite": not math.isfinite(loss["found"])} for loss in told["losses"]]
         told |= {"name": self.name, "way": self.way, "losses": losses}
         of_twin = {"broken": self.broken, "twin_of": self.twin_of, "caught": self.passed} if self.broken else {}
         return {**told, **of_twin, "trouble": self.trouble, "passed": self.passed, "seconds": round(self.seconds, 3)}
@@ -190,4 +194,7 @@ def _counted(tasks: Sequence[Future[tuple[FalseAlarms, ...]]]) -> tuple[tuple[Fa
 
 def _outcome(audit: Audit, finding: Finding | None, trouble: str, seconds: float) -> Outcome:
     of = twin_of(audit) if audit.broken else ""
+    if finding is not None and not finding.looked:
+        # It would hold, or be caught, whatever the code does.
+        finding, trouble = None, NOTHING
     return Outcome(audit.name, audit.way, audit.broken, of, finding, trouble, seconds)

@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.client.user_degrees import ListHolders
 from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.evaluation.audit.events import Columns
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.privacy.composition import Bill, Release
@@ -82,9 +83,16 @@ def same_class(kind: Visibility, nodes: int) -> PublicView:
     return PublicView(range(nodes), VisibilityPolicy.of(SameClass(kind)), np.empty((0, 2), np.int32))
 
 
-def billed(surveys: Sequence[Priced], kind: Visibility) -> Guarantee[OneEdge]:
-    """What the surveys cost an edge of this class; one that is asked again is paid once."""
-    return Bill(release for survey in surveys for release in survey.releases)[kind]
+def billed(surveys: Sequence[Priced], kind: Visibility, epsilon: Fraction, public: PublicView) -> Guarantee[OneEdge]:
+    """What the surveys cost an edge of this class; one that is asked again is paid once.
+
+    It must be what was asked for: this epsilon per PRIVATE edge, as often as the policy lets the class lose it.
+    """
+    price = Bill(release for survey in surveys for release in survey.releases)[kind]
+    asked = epsilon * public.policy.multipliers.of(kind)
+    if price.epsilon != asked:
+        raise ProtocolViolation(f"The bill is ε = {price.epsilon} per {kind} edge where {asked} was asked for.")
+    return price
 
 
 def purse_for(surveys: Sequence[Priced], lists: int = 1) -> Purse:
@@ -122,6 +130,8 @@ class Positions:
         How often every round is asked: all answers count as sent.
     client, coins
         The code under audit.
+    epsilon
+        What all surveys together are asked for, per PRIVATE edge.
     """
 
     kind: Visibility
@@ -132,10 +142,12 @@ class Positions:
     times: int = 1
     client: type[Respondent] = Respondent
     coins: CoinsOf = fresh_coins
+    epsilon: Fraction = Fraction(1)
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        return billed(self.surveys(same_class(self.kind, 2)), self.kind)
+        public = same_class(self.kind, 2)
+        return billed(self.surveys(public), self.kind, self.epsilon, public)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """One column for each answer of each position of the users."""
@@ -200,17 +212,20 @@ def bins(lists: FriendLists, public: PublicView, purse: Purse) -> Answer:
 class Pairs:
     """USER: in each world two users, perhaps friends, who both report on their lists.
 
-    ``holders`` is the code under audit, ``times`` how often each survey is asked.
+    ``holders`` is the code under audit, ``times`` how often each survey is asked, ``epsilon`` what all surveys
+    together are asked for, per PRIVATE edge.
     """
 
     kind: Visibility
     surveys: Callable[[PublicView], Sequence[Any]]
     holders: Holders = degrees
     times: int = 1
+    epsilon: Fraction = Fraction(1)
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        return billed(self.surveys(same_class(self.kind, 4)), self.kind)
+        public = same_class(self.kind, 4)
+        return billed(self.surveys(public), self.kind, self.epsilon, public)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """The columns of both users' reports."""
@@ -240,7 +255,8 @@ class Rows:
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        return billed([_row_survey(self.kind, self.epsilon, 1)[1]], self.kind)
+        public, survey = _row_survey(self.kind, self.epsilon, 1)
+        return billed([survey], self.kind, self.epsilon, public)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """What a and b answered for {a, b} and {b, c}, and a's reach and sum."""

@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists, WholeGraph
 from visibility_aware_edge_ldp.evaluation.audit.events import Columns, Ints
 from visibility_aware_edge_ldp.evaluation.audit.shipped_bytes import (
     Bits,
+    Priced,
     billed,
     fresh_coins,
     in_batches,
@@ -84,7 +85,8 @@ class Owned:
         public = same_class(self.kind, 8)
         first = self._first(public)
         plan = self._plan(public, first, np.full(8, 2))
-        return billed([*([first] if first else []), self._survey(public, plan)], self.kind)
+        surveys: list[Priced] = [*([first] if first else []), self._survey(public, plan)]
+        return billed(surveys, self.kind, self.epsilon * len(surveys), public)
 
     def _first(self, public: PublicView) -> DegreeSurvey | None:
         return None if self.guard == CLIPPED else degree_survey(public, self.epsilon)
@@ -160,7 +162,8 @@ class Hubs:
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        return billed([self._survey()[1]], self.kind)
+        public, survey = self._survey()
+        return billed([survey], self.kind, self.epsilon, public)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """The numbers of the hub's report."""
@@ -190,7 +193,8 @@ class Centres:
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        return billed([self._survey(1)[1]], self.kind)
+        public, survey = self._survey(1)
+        return billed([survey], self.kind, self.epsilon, public)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """The answers; their marks are drawn apart from the graph."""

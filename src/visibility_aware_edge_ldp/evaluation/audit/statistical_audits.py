@@ -22,6 +22,8 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 PRIVATE = Visibility.PRIVATE
 KINDS = NON_PUBLIC[::-1]
 WIDTH = 8
+# What two surveys ask for together.
+TWO = Fraction(5, 4)
 # Fewer runs than these show nothing.
 FEWEST = 400
 
@@ -82,10 +84,10 @@ def audits(runs: int) -> tuple[Audit, ...]:
         ("position, two users together", [Positions(kind, one_round, users=2) for kind in KINDS], ALL),
         ("position, each of eight bits", eight_bits(), BITS),
         ("position, asked twice", [Positions(kind, two_rounds, times=2) for kind in KINDS], ALL),
-        ("position, two surveys", [Positions(kind, two_surveys) for kind in KINDS], ALL),
+        ("position, two surveys", [Positions(kind, two_surveys, epsilon=TWO) for kind in KINDS], ALL),
         ("user degrees", [Pairs(kind, one_degree) for kind in KINDS], ALL),
         ("user degrees, asked twice", [Pairs(PRIVATE, one_degree, times=2)], ALL),
-        ("user degrees, two surveys", [Pairs(PRIVATE, two_degrees)], ALL),
+        ("user degrees, two surveys", [Pairs(PRIVATE, two_degrees, epsilon=TWO)], ALL),
         ("user histogram, one edge", [Pairs(PRIVATE, one_bin, bins)], ALL),
         ("user triangles, two rounds", [Rows(kind) for kind in KINDS], ROWS),
         ("neighbourhood (a), clipped", [Owned(PRIVATE)], ALL),

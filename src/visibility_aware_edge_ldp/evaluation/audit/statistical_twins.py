@@ -34,6 +34,7 @@ from visibility_aware_edge_ldp.evaluation.audit.statistical_audits import (
     BITS,
     HUBS,
     PRIVATE,
+    TWO,
     WIDTH,
     Pace,
     eight_bits,
@@ -238,7 +239,7 @@ def twins(runs: int) -> tuple[Audit, ...]:
         (
             "one uniform at two epsilons",
             "One uniform number answers two surveys; where the answers differ, the second is the bit.",
-            [Positions(PRIVATE, two_surveys, coins=same_for_all_surveys)],
+            [Positions(PRIVATE, two_surveys, coins=same_for_all_surveys, epsilon=TWO)],
             ALL,
         ),
         (

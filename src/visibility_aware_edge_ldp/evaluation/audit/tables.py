@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from visibility_aware_edge_ldp.evaluation.audit.catalogue import family
 from visibility_aware_edge_ldp.evaluation.audit.false_alarms import FalseAlarms
-from visibility_aware_edge_ldp.evaluation.audit.finding import Loss
-from visibility_aware_edge_ldp.evaluation.audit.leak import Leak
+from visibility_aware_edge_ldp.evaluation.audit.finding import Loss, largest
+from visibility_aware_edge_ldp.evaluation.audit.leak import MANY_DEALS, Leak
 from visibility_aware_edge_ldp.evaluation.audit.runner import Audited, Outcome
+from visibility_aware_edge_ldp.evaluation.audit.timing import ALPHA, LIMIT
 
 YES, NO, NONE = "✓", "✗", "-"
 COLUMNS = ("exact", "statistical", "one run")
 CLOCK = "time"
+# These are told as −log10 of a chance, so that more is worse, and shown as the chance.
+SURPRISES = ("slowest", "overruns")
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,12 @@ def times_table(outcomes: Sequence[Outcome]) -> Table:
     """Whether time or length tell the secret."""
     return Table(
         "Time and length of an answer: short list against long list, near noise against far",
-        ("client", "|t|", "limit", "bytes differ by", "pairs", "medians", ""),
+        ("client", "|t|", "slow by chance", "bytes differ by", "pairs", "medians", ""),
         tuple(_time_row(outcome) for outcome in outcomes),
         1,
-        "Welch's |t| of the measured times; equal times go beyond the limit less than once in 10,000 measurements.",
+        f"Welch's |t| of the measured times, the slowest left out: at most {LIMIT:g}, which equal times exceed at most "
+        "2.2 times in 10,000 audits. Slow by chance: how likely it is that, in the pairs which differ most, the same "
+        f"side is so often the slower one, or the one that overruns its pace; each at least {ALPHA:g}.",
     )
 
 
@@ -112,7 +117,8 @@ def leak_table(leak: Leak) -> Table:
         ("policies dealt out anew that stand out as much", f"{leak.chance:.1%}"),
         ("stands out most", leak.unexplained),
         ("users that could be exchanged", f"{leak.movable:.0%}"),
-        ("flagged", "yes" if leak.flagged else "no"),
+        ("ways to exchange them", f"{leak.deals:,}" + (" or more" if leak.deals >= MANY_DEALS else "")),
+        ("verdict", leak.verdict),
     )
     return Table("What the policy alone tells about edges", ("what", "found"), rows, 2)
 
@@ -146,12 +152,12 @@ def failures(audited: Audited) -> list[str]:
 
 def number(value: float) -> str:
     """Four digits, which tell 2 % from nothing."""
-    return "∞" if math.isinf(value) else f"{value:.4g}"
+    return "∞" if math.isinf(value) else "not a number" if math.isnan(value) else f"{value:.4g}"
 
 
 def worst(losses: Iterable[Loss]) -> Loss:
-    """The loss that goes farthest beyond its claim, or comes closest to it."""
-    return max(losses, key=lambda loss: (not loss.holds, _part(loss.found, loss.claimed)))
+    """The loss that goes farthest beyond its claim, or comes closest to it; one that is not a number before all."""
+    return max(losses, key=lambda loss: (not loss.holds, not loss.holds and not loss.exceeds, _part_of(loss)))
 
 
 def _claim_rows(name: str, outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
@@ -201,6 +207,8 @@ def _twin_row(outcome: Outcome) -> tuple[str, ...]:
 def _claimed_and_found(loss: Loss) -> tuple[str, str]:
     if loss.kind == CLOCK:
         return f"|t| < {number(loss.claimed)}", f"{loss.found:.1f}"
+    if loss.kind in SURPRISES:
+        return f"chance ≥ {_chance(loss.claimed)}", _chance(loss.found)
     if loss.kind == "length":
         return f"{loss.claimed:g} bytes", f"{loss.found:g}"
     return _pair(loss.claimed, loss.claimed_delta), _pair(loss.found, loss.found_delta)
@@ -209,8 +217,9 @@ def _claimed_and_found(loss: Loss) -> tuple[str, str]:
 def _time_row(outcome: Outcome) -> tuple[str, ...]:
     if outcome.finding is None:
         return (f"{outcome.name}: {outcome.trouble}", "error", NONE, NONE, NONE, NONE, NO)
-    time, length = (next(loss for loss in outcome.finding.losses if loss.kind == kind) for kind in (CLOCK, "length"))
-    shown = f"{time.found:.2f}", number(time.claimed), f"{length.found:g}", f"{outcome.finding.cases:,}"
+    losses = {loss.kind: loss for loss in outcome.finding.losses}
+    chance = _chance(largest(losses[kind].found for kind in SURPRISES if kind in losses))
+    shown = f"{losses[CLOCK].found:.2f}", chance, f"{losses['length'].found:g}", f"{outcome.finding.cases:,}"
     return (outcome.name, *shown, outcome.finding.about.removeprefix("medians "), _mark(outcome.passed))
 
 
@@ -238,8 +247,14 @@ def _pair(epsilon: float, delta: float) -> str:
     return number(epsilon) + (f"\nδ {delta:.2g}" if delta else "")
 
 
-def _part(found: float, claimed: float) -> float:
-    return found / claimed if claimed else math.inf * found if found else 0.0
+def _part_of(loss: Loss) -> float:
+    """How much of its claim a loss uses up; what is not a number counts as all and more."""
+    part = loss.found / loss.claimed if loss.claimed else math.inf * loss.found if loss.found else 0.0
+    return math.inf if math.isnan(part) else part
+
+
+def _chance(surprise: float) -> str:
+    return f"{10**-surprise:.1g}"
 
 
 def _mark(good: bool) -> str:

@@ -1,12 +1,13 @@
-"""Whether the time and the length of an answer depend on what it is made from: Welch's t on measured times.  [PACE.2-4]
+"""Whether the time and the length of an answer depend on what it is made from: Welch's t on measured times.  [PACE.2-5]
 
 After dudect (Reparaz, Balasch and Verbauwhede 2017): two sides that differ in the secret alone, measured in random
-order, slow outliers cropped at one limit for both.
+order, slow outliers cropped at one limit for both. What is cropped is looked at too: which side it is on.
 """
 
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,35 +16,44 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.pace import paced
+from visibility_aware_edge_ldp.client.pace import Paced, paced
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.evaluation.audit import timed_clients as clients
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.slow_pairs import one_sided_chance, slowest_chance
 from visibility_aware_edge_ldp.evaluation.audit.timed_clients import Act, Prepare
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 
 Floats = npt.NDArray[np.float64]
-Wrap = Callable[[Act], Act]
+Bits = npt.NDArray[np.bool_]
+Wrap = Callable[[Act], Callable[[], Paced[bytes]]]
 
-# |t| of two sides that take equally long is above this less than once in 10,000 measurements.  [PACE.3]
+# |t| of two sides that take equally long is above this at most 2.2 times in 10,000 audits, both crops together: so
+# often with the 25 pairs of the slowest client, and less than half a time with a hundred pairs.  [PACE.3]
 LIMIT = 4.5
 # Times above these percentiles of both sides together are left out; the larger |t| counts.
 CROPS = (60, 90)
+# What is left out, and overruns of a pace, are on one side by chance at most so often; told as −log10 of it.  [PACE.5]
+ALPHA = 1e-4
+SURPRISE = -math.log10(ALPHA)
 # Before the clock counts: caches, tables and compiled kernels are made on the first calls.
 WARM_UP = 8
-# A pace is this many times what the slower side took in the warm-up, and some milliseconds more.
+# A pace is this many times what the slower side took in the warm-up, and some milliseconds more; and the longest stall
+# of the machine itself, for who works longer is stalled more often. It is watched so long, and so much counts.
 PACE_MARGIN, PACE_REST = 3.0, 0.004
+WATCHED, LONGEST_STALL = 0.2, 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Timings:
-    """Nanoseconds of every measurement of two sides, and the lengths in bytes that were seen."""
+    """Nanoseconds of every measurement of two sides, the lengths in bytes that were seen, and who overran its pace."""
 
     first: Floats = field(repr=False)
     second: Floats = field(repr=False)
     lengths: frozenset[int]
+    overran: tuple[Bits, Bits] = field(repr=False, default_factory=lambda: (np.zeros(0, bool), np.zeros(0, bool)))
 
     @property
     def t(self) -> float:
@@ -51,19 +61,36 @@ class Timings:
         limits = np.percentile(np.concatenate([self.first, self.second]), CROPS)
         return max(abs(welch(self.first[self.first <= cut], self.second[self.second <= cut])) for cut in limits)
 
+    @property
+    def slowest(self) -> float:
+        """How surprising it is which side is the slower one in the pairs that differ most.  [PACE.5]"""
+        return _surprise(slowest_chance(self.first, self.second))
+
+    @property
+    def overruns(self) -> float:
+        """How surprising it is which side overran, in the pairs of which one did.  [PACE.5]"""
+        first, second = self.overran
+        return _surprise(one_sided_chance(int((first & ~second).sum()), int((second & ~first).sum())))
+
 
 def welch(first: Floats, second: Floats) -> float:
     """Welch's t; infinite where one side has hardly anything left, which only happens when it is far slower."""
     if min(first.size, second.size) < 3:
-        return float("inf")
-    error = first.var(ddof=1) / first.size + second.var(ddof=1) / second.size
-    return float((second.mean() - first.mean()) / np.sqrt(error)) if error else 0.0
+        return math.inf
+    apart = float(second.mean() - first.mean())
+    error = math.sqrt(first.var(ddof=1) / first.size + second.var(ddof=1) / second.size)
+    # Two clocks that never move tell any difference.
+    return apart / error if error else math.copysign(math.inf, apart) if apart else 0.0
+
+
+def _surprise(chance: float) -> float:
+    return max(0.0, -math.log10(chance)) if chance > 0 else math.inf
 
 
 def measure(prepare: Prepare, runs: int, wrap: Wrap | None = None, seed: int | str = 0) -> Timings:
     """Time ``runs`` pairs of fresh clients, one of each side, in an order that coins decide."""
     order = np.frombuffer(keyed_coins(seeded_key(seed, "order"))(runs), np.uint8) & 1
-    coins, times, lengths = secure_coins(), np.empty((2, runs)), set()
+    coins, times, lengths, overran = secure_coins(), np.empty((2, runs)), set(), np.zeros((2, runs), np.bool_)
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -71,38 +98,63 @@ def measure(prepare: Prepare, runs: int, wrap: Wrap | None = None, seed: int | s
             # Both are made before either is timed: making a long list leaves other caches than making a short one.
             acts = [prepare(side, coins) for side in (0, 1)]
             for side in (order[run], 1 - order[run]):
-                times[side, run], length = _clocked(acts[side] if wrap is None else wrap(acts[side]))
-                lengths.add(length)
+                times[side, run], sent = _clocked((wrap or _at_once)(acts[side]))
+                lengths.add(len(sent.answer))
+                overran[side, run] = sent.overran
             gc.collect(0)
     finally:
         if collecting:
             gc.enable()
-    return Timings(times[0], times[1], frozenset(lengths))
+    return Timings(times[0], times[1], frozenset(lengths), (overran[0], overran[1]))
 
 
-def _clocked(act: Act) -> tuple[int, int]:
+def _clocked(act: Callable[[], Paced[bytes]]) -> tuple[int, Paced[bytes]]:
     start = time.perf_counter_ns()
     sent = act()
-    return time.perf_counter_ns() - start, len(sent)
+    return time.perf_counter_ns() - start, sent
+
+
+def _at_once(act: Act) -> Callable[[], Paced[bytes]]:
+    return lambda: Paced(act(), 1)
 
 
 def at_a_pace(seconds: float) -> Wrap:
     """The real clients, paced."""
-    return lambda act: lambda: paced(seconds, act).answer
+    return lambda act: lambda: paced(seconds, act)
 
 
 def find(name: str, prepare: Prepare, runs: int, pace: Callable[[float], Wrap] | None = None) -> Finding:
     """Time one client, at a pace or without one: the same for the real code and for its twins."""
     warm = measure(prepare, WARM_UP)
     seconds = PACE_REST + PACE_MARGIN * max(np.median(warm.first), np.median(warm.second)) / 1e9
+    seconds += longest_stall() if pace else 0
     timings = measure(prepare, runs, pace(seconds) if pace else None, name)
-    medians = (np.median(side) / 1e3 for side in (timings.first, timings.second))
-    about = "medians {:,.1f} and {:,.1f} µs".format(*medians)
-    losses = (
+    lengths = timings.lengths | warm.lengths
+    losses = [
         Loss("time", LIMIT, timings.t),
-        Loss("length", 0, max(timings.lengths | warm.lengths) - min(timings.lengths | warm.lengths)),
-    )
-    return Finding(name, "time", losses, runs, about + (f", pace {seconds * 1e3:,.1f} ms" if pace else ""))
+        Loss("slowest", SURPRISE, timings.slowest),
+        *([Loss("overruns", SURPRISE, timings.overruns)] if pace else []),
+        Loss("length", 0, max(lengths) - min(lengths)),
+    ]
+    return Finding(name, "time", tuple(losses), runs, _about(timings, seconds if pace else None))
+
+
+def longest_stall() -> float:
+    """For how many seconds at most this process had to wait while it only looked at the clock."""
+    longest, last = 0.0, time.perf_counter()
+    end = last + WATCHED
+    while last < end:
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    return min(longest, LONGEST_STALL)
+
+
+def _about(timings: Timings, pace: float | None) -> str:
+    medians = (np.median(side) / 1e3 for side in (timings.first, timings.second))
+    said = "medians {:,.1f} and {:,.1f} µs".format(*medians)
+    if pace is None:
+        return said
+    return said + f", pace {pace * 1e3:,.1f} ms, overruns " + " and ".join(str(side.sum()) for side in timings.overran)
 
 
 class BranchyRespondent(Respondent):
@@ -122,14 +174,26 @@ def with_a_byte_for_each_friend(side: int, coins: Coins) -> Act:
     return lambda: act() + bytes(friends)
 
 
+def now_and_then_again(side: int, coins: Coins) -> Act:
+    """A twin: one in ten answers with ones is made twenty times, which is a twentieth of all answers."""
+    times = 20 if side and coins(1)[0] < 26 else 1
+    acts = [clients.positions()(side, coins) for _ in range(times)]
+    return lambda: [act() for act in acts][-1]
+
+
+def _at_a_short_pace(seconds: float) -> Wrap:
+    """A twin of a pace: long enough for short lists alone, however long it should have been."""
+    return at_a_pace(min(seconds, 0.003))
+
+
 def _rest_afterwards(seconds: float) -> Wrap:
     """A twin of a pace: it waits as long after the work, however long the work took."""
 
-    def wrap(act: Act) -> Act:
-        def answer() -> bytes:
+    def wrap(act: Act) -> Callable[[], Paced[bytes]]:
+        def answer() -> Paced[bytes]:
             sent = act()
             paced(seconds, bytes)
-            return sent
+            return Paced(sent, 1)
 
         return answer
 
@@ -162,6 +226,12 @@ TWINS: tuple[Audit, ...] = (
         broken="Coins are drawn for the ones alone, so an answer takes longer the more edges there are.",
     ),
     _audit(
+        "position, now and then again",
+        now_and_then_again,
+        1000,
+        broken="One in ten answers that hold ones is made twenty times: few enough to be left out with the slowest.",
+    ),
+    _audit(
         "user degrees' noise, as soon as drawn",
         clients.degree_with_noise,
         400,
@@ -181,9 +251,17 @@ TWINS: tuple[Audit, ...] = (
         broken="A fixed rest follows the work, so the time of the work still shows.",
     ),
     _audit(
+        "neighbourhood, a pace for short lists",
+        clients.owned,
+        30,
+        _at_a_short_pace,
+        broken="The pace is long enough for short lists alone, so long ones overrun it.",
+    ),
+    _audit(
         "user triangles, a byte for each friend",
         with_a_byte_for_each_friend,
         30,
+        at_a_pace,
         broken="The report grows by a byte for each friend.",
     ),
 )

@@ -16,11 +16,19 @@ from typing import Any
 
 from visibility_aware_edge_ldp.errors import MissingPart
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison
+from visibility_aware_edge_ldp.evaluation.report.axes import apart, percent_label, percent_ticks
 from visibility_aware_edge_ldp.evaluation.trials import TrialRow
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 
-INK, FAINT, BLUE, VERMILION = "#1b1f24", "#c9ced6", "#0072b2", "#d55e00"
-THEME = {INK: "var(--ink)", FAINT: "var(--line)", BLUE: "var(--aware)", VERMILION: "var(--uniform)"}
+INK, FAINT, BLUE, VERMILION, GREEN, PURPLE = "#1b1f24", "#c9ced6", "#0072b2", "#d55e00", "#009e73", "#aa4499"
+THEME = {
+    INK: "var(--ink)",
+    FAINT: "var(--line)",
+    BLUE: "var(--aware)",
+    VERMILION: "var(--uniform)",
+    GREEN: "var(--third)",
+    PURPLE: "var(--fourth)",
+}
 """What a page's style sheet calls the colours, so that a page can be light or dark."""
 
 WORDS = {
@@ -55,15 +63,27 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Look:
-    """How a line is told from the other one: by colour, marker and dashes."""
+    """How a line is told from the others: by colour, marker and dashes."""
 
     colour: str
     marker: str
     line: str
+    hollow: bool = False
 
 
-LOOKS = {UNIFORM: Look(VERMILION, "s", "--"), AWARE: Look(BLUE, "o", "-")}
-Series = dict[str, list[TrialRow]]
+Key = tuple[str, str]
+Series = dict[Key, list[TrialRow]]
+ALONE = {UNIFORM: Look(VERMILION, "s", "--"), AWARE: Look(BLUE, "o", "-")}
+COLOURS = {"position": BLUE, "user": VERMILION, "neighbourhood": GREEN, "curator": PURPLE}
+MARKERS = {"position": "o", "user": "s", "neighbourhood": "^", "curator": "D"}
+
+
+def look_of(trust: str, policy: str, alone: bool) -> Look:
+    """One model: a colour for each policy. Several: a colour for each model, and hollow dashes where all is private."""
+    if alone:
+        return ALONE[policy]
+    uniform = policy == UNIFORM
+    return Look(COLOURS[trust], MARKERS[trust], "--" if uniform else "-", hollow=uniform)
 
 
 def label(statistic: str) -> str:
@@ -80,35 +100,38 @@ def figure_files(comparison: Comparison) -> tuple[str, bytes]:
     tuple[str, bytes]
         The SVG's text, whose letters stay letters, and the PNG.
     """
-    with _matplotlib() as figure_class:
+    with matplotlib_figure() as figure_class:
         figure = _all_panels(figure_class, comparison)
-        return _svg(figure, Title=f"{Y_LABEL} against ε".capitalize()), _png(figure)
+        return svg_of(figure, Title=f"{Y_LABEL} against ε".capitalize()), png_of(figure)
 
 
 def panels(comparison: Comparison) -> dict[str, str]:
     """One ``<svg>`` element per statistic for use inside one HTML page, in the page's own colours."""
-    with _matplotlib() as figure_class:
+    with matplotlib_figure() as figure_class:
         return {
-            statistic: _inline(_one_panel(figure_class, statistic, series), f"panel{number}-")
+            statistic: inline(_one_panel(figure_class, statistic, series, is_alone(comparison)), f"panel{number}-")
             for number, (statistic, series) in enumerate(series_of(comparison).items())
         }
 
 
 def series_of(comparison: Comparison) -> dict[str, Series]:
-    """For each statistic its rows under both policies, by growing epsilon."""
-    both = {UNIFORM: comparison.uniform, AWARE: comparison.aware}
-    names = dict.fromkeys(row.statistic for row in comparison.aware)
-    return {
-        name: {
-            policy: sorted((row for row in rows if row.statistic == name), key=lambda row: row.epsilon)
-            for policy, rows in both.items()
-        }
-        for name in names
-    }
+    """For each statistic its rows by trust model and policy, by growing epsilon."""
+    every: dict[str, Series] = {}
+    for policy, rows in ((UNIFORM, comparison.uniform), (AWARE, comparison.aware)):
+        for row in sorted(rows, key=lambda row: row.epsilon):
+            every.setdefault(row.statistic, {}).setdefault((row.trust, policy), []).append(row)
+    ordered = dict.fromkeys(row.statistic for row in comparison.aware)
+    models = comparison.models
+    return {name: dict(sorted(every[name].items(), key=lambda item: models.index(item[0][0]))) for name in ordered}
+
+
+def is_alone(comparison: Comparison) -> bool:
+    """Whether only one trust model is drawn."""
+    return len(comparison.models) == 1
 
 
 @contextmanager
-def _matplotlib() -> Iterator[Any]:
+def matplotlib_figure() -> Iterator[Any]:
     """The class Figure, with our settings on top of the library's own defaults, for a while."""
     try:
         import matplotlib.style
@@ -119,72 +142,102 @@ def _matplotlib() -> Iterator[Any]:
         yield Figure
 
 
+def grid(figure_class: Any, names: Sequence[str]) -> tuple[Any, list[Any]]:
+    """A figure with a titled panel for each name."""
+    columns = 2 if len(names) in (2, 4) else min(3, len(names))
+    rows = math.ceil(len(names) / columns)
+    figure = figure_class(figsize=(3.1 * columns + 0.3, 2.5 * rows + 0.7), layout="constrained")
+    places = [figure.add_subplot(rows, columns, place + 1) for place in range(len(names))]
+    for axes, name in zip(places, names, strict=True):
+        axes.set_title(name, loc="left", fontweight="bold")
+    return figure, places
+
+
+def single(figure_class: Any, title: str) -> tuple[Any, Any]:
+    """A small figure with one panel, for a page."""
+    figure = figure_class(figsize=(3.3, 2.5), layout="constrained", facecolor="none")
+    axes = figure.add_subplot(facecolor="none")
+    axes.set_title(title, loc="left", fontweight="bold")
+    return figure, axes
+
+
 def _all_panels(figure_class: Any, comparison: Comparison) -> Any:
     every = series_of(comparison)
-    columns = 2 if len(every) in (2, 4) else min(3, len(every))
-    rows = math.ceil(len(every) / columns)
-    figure = figure_class(figsize=(3.1 * columns + 0.3, 2.5 * rows + 0.7), layout="constrained")
-    for place, (statistic, series) in enumerate(every.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
-        _draw(axes, series)
-        axes.set_title(label(statistic), loc="left", fontweight="bold")
+    figure, places = grid(figure_class, [label(name) for name in every])
+    for axes, series in zip(places, every.values(), strict=True):
+        _draw(axes, series, is_alone(comparison))
     figure.supxlabel(X_LABEL, fontsize=9)
     figure.supylabel(Y_LABEL, fontsize=9)
-    handles, names = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper left", ncols=2)
+    legend(figure, comparison.models)
     return figure
 
 
-def _one_panel(figure_class: Any, statistic: str, series: Series) -> Any:
-    figure = figure_class(figsize=(3.3, 2.5), layout="constrained", facecolor="none")
-    axes = figure.add_subplot(facecolor="none")
-    _draw(axes, series)
-    axes.set_title(label(statistic), loc="left", fontweight="bold")
+def legend(figure: Any, models: Sequence[str], policies: Sequence[str] = (UNIFORM, AWARE)) -> None:
+    """Above the panels: what colours, markers and dashes stand for."""
+    from matplotlib.lines import Line2D
+
+    alone = len(models) == 1
+    drawn = {policy: ALONE[policy] for policy in policies} if alone else {m: look_of(m, AWARE, False) for m in models}
+    if not alone and len(policies) > 1:
+        drawn |= {UNIFORM: Look(INK, "o", "--", hollow=True), AWARE: Look(INK, "o", "-")}
+    lines = [Line2D([], [], **style(look)) for look in drawn.values()]
+    figure.legend(lines, list(drawn), loc="outside upper left", ncols=min(len(drawn), 3))
+
+
+def style(look: Look) -> dict[str, Any]:
+    """A look in matplotlib's words."""
+    face = {"markerfacecolor": "none"} if look.hollow else {}
+    shape = {"linestyle": look.line, "marker": look.marker, "markersize": 4.5, "linewidth": 1.5}
+    return {"color": look.colour, **shape, **face}
+
+
+def _one_panel(figure_class: Any, statistic: str, series: Series, alone: bool) -> Any:
+    figure, axes = single(figure_class, label(statistic))
+    _draw(axes, series, alone)
     axes.set_xlabel(X_LABEL)
     axes.set_ylabel(Y_LABEL)
     return figure
 
 
-def _draw(axes: Any, series: Series) -> None:
-    """Both lines and their bands on logarithmic axes."""
+def _draw(axes: Any, series: Series, alone: bool) -> None:
+    """All lines and their bands on logarithmic axes."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     low, high = limits(series)
-    for policy, rows in series.items():
-        _line(axes, policy, rows, low)
+    for (trust, policy), rows in series.items():
+        _line(axes, look_of(trust, policy, alone), rows, low)
     axes.set_ylim(low, high)
     axes.set_yticks(ticks := percent_ticks(low, high), [percent_label(tick) for tick in ticks])
-    _epsilon_axis(axes, sorted({row.epsilon for rows in series.values() for row in rows}))
+    epsilon_axis(axes, sorted({row.epsilon for rows in series.values() for row in rows}))
     axes.minorticks_off()
     if crosses_all(series):
         axes.axhline(1, color=INK, linewidth=0.8, linestyle=":", zorder=1)
 
 
-def _line(axes: Any, policy: str, rows: Sequence[TrialRow], floor: float) -> None:
-    look = LOOKS[policy]
-    shown = [row for row in rows if _drawable(row)]
+def _line(axes: Any, look: Look, rows: Sequence[TrialRow], floor: float) -> None:
+    shown = [row for row in rows if drawable(row.mean_relative_error)]
     x, y = [row.epsilon for row in shown], [row.mean_relative_error for row in shown]
-    axes.plot(x, y, look.line, marker=look.marker, color=look.colour, label=policy, markersize=4.5, linewidth=1.5)
+    axes.plot(x, y, **style(look))
     spread = [0.0 if math.isnan(row.error_uncertainty) else 2 * row.error_uncertainty for row in shown]
     lower = [max(middle - s, floor) for middle, s in zip(y, spread, strict=True)]
     upper = [middle + s for middle, s in zip(y, spread, strict=True)]
-    axes.fill_between(x, lower, upper, color=look.colour, alpha=0.18, linewidth=0)
+    axes.fill_between(x, lower, upper, color=look.colour, alpha=0.15, linewidth=0)
 
 
-def _epsilon_axis(axes: Any, epsilons: Sequence[float]) -> None:
+def epsilon_axis(axes: Any, epsilons: Sequence[float]) -> None:
     axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
     ticks = apart(epsilons)
     axes.set_xticks(ticks, [f"{epsilon:g}" for epsilon in ticks])
 
 
-def _drawable(row: TrialRow) -> bool:
+def drawable(amount: float) -> bool:
     """A logarithmic axis has no place for 0 and none for infinity."""
-    return math.isfinite(row.mean_relative_error) and row.mean_relative_error > 0
+    return math.isfinite(amount) and amount > 0
 
 
 def left_out(series: Series) -> bool:
     """Whether a point of these rows has no place on the axes."""
-    return not all(_drawable(row) for rows in series.values() for row in rows)
+    return not all(drawable(row.mean_relative_error) for rows in series.values() for row in rows)
 
 
 def crosses_all(series: Series) -> bool:
@@ -195,7 +248,7 @@ def crosses_all(series: Series) -> bool:
 
 def limits(series: Series) -> tuple[float, float]:
     """A range that holds all points and bands, but no band's way down to 0."""
-    shown = [row for rows in series.values() for row in rows if _drawable(row)]
+    shown = [row for rows in series.values() for row in rows if drawable(row.mean_relative_error)]
     if not shown:
         return 0.01, 1.0
     means = [row.mean_relative_error for row in shown]
@@ -205,53 +258,25 @@ def limits(series: Series) -> tuple[float, float]:
     return low / 1.25, high * 1.25
 
 
-def percent_ticks(low: float, high: float) -> list[float]:
-    """Round numbers, at most six of them: 1-2-5, else 1-3, else powers of ten."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
-        inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) <= 6:
-            return inside
-    return inside[:: math.ceil(len(inside) / 6)]
-
-
-def percent_label(share: float) -> str:
-    """0.02 is "2%"; very large and very small ones are written as powers of ten."""
-    percent = float(f"{share * 100:.6g}")
-    if 1e-3 <= percent < 1e6:
-        return f"{percent:,g}%" if percent < 1000 else f"{percent:,.0f}%"
-    digit, _, power = f"{percent:.0e}".partition("e")
-    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"10{raised}%" if digit == "1" else f"{digit}·10{raised}%"
-
-
-def apart(values: Sequence[float]) -> list[float]:
-    """Those of the sorted values whose labels do not run into each other on a logarithmic axis."""
-    least = math.log(values[-1] / values[0]) / 7
-    kept = [values[0]]
-    for value in values[1:]:
-        if math.log(value / kept[-1]) >= least:
-            kept.append(value)
-    return kept
-
-
-def _svg(figure: Any, **metadata: str) -> str:
+def svg_of(figure: Any, **metadata: str) -> str:
+    """The text of an SVG with nothing in it that changes from day to day."""
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(buffer, format="svg", metadata={**nothing, **metadata})
     return buffer.getvalue()
 
 
-def _png(figure: Any) -> bytes:
+def png_of(figure: Any) -> bytes:
+    """A figure that ``svg_of`` has drawn before: everything has found its place."""
+    figure.set_layout_engine("none")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=200, metadata={"Software": None})
     return buffer.getvalue()
 
 
-def _inline(figure: Any, prefix: str) -> str:
+def inline(figure: Any, prefix: str) -> str:
     """The ``<svg>`` element alone: with identifiers of its own, the page's colours and the page's width."""
-    text = _svg(figure)
+    text = svg_of(figure)
     text = re.sub(r"<style\b.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r'((?: id|xlink:href)="#?|url\(#)', rf"\g<1>{prefix}", text)

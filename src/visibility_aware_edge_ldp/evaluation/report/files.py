@@ -15,11 +15,12 @@ from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison
 from visibility_aware_edge_ldp.evaluation.report.figures import figure_files
+from visibility_aware_edge_ldp.evaluation.report.more_figures import more_files
 from visibility_aware_edge_ldp.evaluation.report.page import page
 
 
 def write_results(comparison: Comparison, folder: str | Path, command: str) -> list[Path]:
-    """Write results.json, results.csv, report.html, error.svg and error.png.
+    """Write results.json, results.csv, report.html, and each figure as SVG and PNG.
 
     Each file appears whole or not at all, and replaces an older one of the same name.
 
@@ -57,9 +58,12 @@ def write_results(comparison: Comparison, folder: str | Path, command: str) -> l
 
 
 def report(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> dict[str, bytes]:
-    """What people look at: the page and the figure on its own."""
-    html, (svg, png) = page(comparison, command, audit), figure_files(comparison)
-    return {"report.html": _bytes(html), "error.svg": _bytes(svg), "error.png": png}
+    """What people look at: the page, and the figures on their own."""
+    drawn = {"error": figure_files(comparison), **more_files(comparison)}
+    files = {"report.html": _bytes(page(comparison, command, audit))}
+    for name, (svg, png) in drawn.items():
+        files |= {f"{name}.svg": _bytes(svg), f"{name}.png": png}
+    return files
 
 
 def audit_beside(folder: Path) -> Mapping[str, Any] | None:
@@ -76,6 +80,7 @@ def as_json(comparison: Comparison, command: str) -> bytes:
     """Everything that was measured; what is not a finite number is null."""
     gains = [
         {
+            "trust": gain.aware.trust,
             "epsilon": gain.aware.epsilon,
             "statistic": gain.aware.statistic,
             "factor": gain.factor,

@@ -10,24 +10,50 @@ from statistics import median
 from typing import Any
 
 from visibility_aware_edge_ldp import __version__
-from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.errors import MissingPart
-from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison, Gain
+from visibility_aware_edge_ldp.evaluation.compare.words import NOTES
+from visibility_aware_edge_ldp.evaluation.comparison import Comparison, Gain
 from visibility_aware_edge_ldp.evaluation.report.figures import (
-    Series,
+    COLOURS,
+    THEME,
     crosses_all,
+    is_alone,
     label,
     left_out,
     panels,
     series_of,
+)
+from visibility_aware_edge_ldp.evaluation.report.in_words import (
+    DASH,
+    describe,
+    describe_gains,
+    describe_histogram,
+    describe_statistics,
+    factor,
+    percent,
+    spread,
+    value,
+)
+from visibility_aware_edge_ldp.evaluation.report.more_figures import (
+    gain_panels,
+    gains_by_statistic,
+    histogram_panels,
+    middle_epsilon,
+    statistic_panel,
 )
 from visibility_aware_edge_ldp.evaluation.trials import TrialRow
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
 from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS
 
 TEMPLATE = "report.html.j2"
-DASH = "–"
 SYNTHETIC = "(synthetic)"
+# The markers of the figures' lines, as paths in a box of 38 × 16.
+MARKS = {
+    "position": "M14.5 8a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
+    "user": "M15 4h8v8h-8z",
+    "neighbourhood": "M19 3l5 9h-10z",
+    "curator": "M19 2.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
+}
 
 
 def page(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
@@ -54,12 +80,13 @@ def filled(template: str, **values: Any) -> str:
 
 def content(comparison: Comparison) -> dict[str, Any]:
     """All that the template is filled with."""
-    every, drawn = series_of(comparison), panels(comparison)
+    every = series_of(comparison)
     return {
         "c": comparison,
         "version": __version__,
         "synthetic": SYNTHETIC in comparison.graph,
-        "trust_words": TRUST_WORDS["position"],
+        "alone": is_alone(comparison),
+        "models": models(comparison),
         "statistics": [label(name) for name in every],
         "histogram": "degree_histogram" in every,
         "epsilons": [f"{epsilon:g}" for epsilon in _epsilons(comparison)],
@@ -69,14 +96,47 @@ def content(comparison: Comparison) -> dict[str, Any]:
         "friend_visible": comparison.positions.get("FRIEND_VISIBLE", 0) > 0,
         "private_loss": times_epsilon(comparison.multipliers.private),
         "times": times(comparison.multipliers),
-        "figures": [(drawn[name], describe(name, series)) for name, series in every.items()],
         "some_left_out": any(left_out(series) for series in every.values()),
+        "hundred": any(crosses_all(series) for series in every.values()),
         "groups": groups(comparison),
         "summary": summary(comparison.gains),
         "bound": f"{bound(comparison.trials):.1f}",
         "scatter": f"{200 * math.sqrt(0.95 * 0.05 / comparison.trials):.0f}",
-        "hundred": any(crosses_all(series) for series in every.values()),
+        **drawings(comparison),
     }
+
+
+def drawings(comparison: Comparison) -> dict[str, Any]:
+    """Every figure beside its words."""
+    every, drawn, gains = series_of(comparison), panels(comparison), gain_panels(comparison)
+    degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
+    epsilon = middle_epsilon(comparison)
+    return {
+        "figures": [(drawn[name], describe(name, series)) for name, series in every.items()],
+        "gain_figures": [(gains[n], describe_gains(n, own)) for n, own in gains_by_statistic(comparison).items()],
+        "by_statistic": (statistic_panel(comparison), describe_statistics(comparison, epsilon)),
+        "degree_figures": [(drawing, describe_histogram(found)) for drawing, found in degrees],
+        "middle": f"{epsilon:g}",
+    }
+
+
+def models(comparison: Comparison) -> list[dict[str, str]]:
+    """The trust models: whom one trusts, how epsilon is spent, and which statistics are answered."""
+    asked = {
+        trust: ", ".join(dict.fromkeys(label(row.statistic) for row in comparison.aware if row.trust == trust))
+        for trust in comparison.models
+    }
+    return [
+        {
+            "name": trust.upper(),
+            "words": TRUST_WORDS[trust],
+            "note": NOTES[trust],
+            "asked": asked[trust],
+            "colour": THEME[COLOURS[trust]],
+            "mark": MARKS[trust],
+        }
+        for trust in comparison.models
+    ]
 
 
 def classes(comparison: Comparison) -> list[dict[str, Any]]:
@@ -103,9 +163,11 @@ def times(multipliers: Multipliers) -> str:
 
 
 def groups(comparison: Comparison) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The table's rows, by epsilon."""
-    by_epsilon = groupby(comparison.gains, key=lambda gain: gain.aware.epsilon)
-    return [(f"{epsilon:g}", [table_row(gain) for gain in gains]) for epsilon, gains in by_epsilon]
+    """The table's rows, by trust model and epsilon."""
+    ordered = groupby(comparison.gains, key=lambda gain: (gain.aware.trust, gain.aware.epsilon))
+    return [
+        (f"{trust.upper()}, ε = {epsilon:g}", [table_row(gain) for gain in own]) for (trust, epsilon), own in ordered
+    ]
 
 
 def table_row(gain: Gain) -> dict[str, Any]:
@@ -157,43 +219,6 @@ def summary(gains: Sequence[Gain]) -> dict[str, Any]:
     factors = [gain.factor for gain in gains if not math.isnan(gain.factor)]
     counts = {word: sum(verdict(gain) == word for gain in gains) for word in ("better", "worse", "unclear")}
     return {"cells": len(gains), "median": f"{median(factors):.2g}" if factors else DASH, **counts}
-
-
-def describe(statistic: str, series: Series) -> str:
-    """A panel in words, for those who do not see it."""
-    points = (
-        f"at ε = {u.epsilon:g}, {UNIFORM} {percent(u.mean_relative_error)}, {AWARE} {percent(a.mean_relative_error)}"
-        for u, a in zip(series[UNIFORM], series[AWARE], strict=True)
-    )
-    return f"Mean relative error of {label(statistic)} against ε: {'; '.join(points)}."
-
-
-def percent(share: float) -> str:
-    """A share as people read it: 1,375%, 20.1%, 0.0023%; a dash when there is none."""
-    if not math.isfinite(share):
-        return "∞" if share > 0 else DASH
-    if share >= 1 or share == 0:
-        return f"{share:,.0%}"
-    return f"{share:.1%}" if share >= 0.01 else f"{share * 100:.2g}%"
-
-
-def value(amount: float) -> str:
-    """A number as people read it; a dash when there is none."""
-    if not math.isfinite(amount):
-        return DASH
-    return f"{amount:,.0f}" if amount.is_integer() else number(amount).replace("-", "−")
-
-
-def spread(amount: float) -> str:
-    """A standard deviation: three digits of it say enough."""
-    return value(amount) if amount >= 1000 else f"{amount:.3g}"
-
-
-def factor(amount: float, beside: float) -> str:
-    """A gain or its uncertainty, with as many decimals as a gain of that size deserves."""
-    if not math.isfinite(amount):
-        return "∞" if amount > 0 else DASH
-    return f"{amount:,.{2 if beside < 10 else 1 if beside < 100 else 0}f}"
 
 
 def _epsilons(comparison: Comparison) -> list[float]:

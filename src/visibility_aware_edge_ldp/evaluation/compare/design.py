@@ -1,0 +1,191 @@
+"""What a comparison runs: trust model × policy × epsilon × trial, everybody at the same loss per edge."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, meant
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.simulation.by_user import needs_degrees
+from visibility_aware_edge_ldp.simulation.estimate import DEFAULTS, TRUST_WORDS
+from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, star_size, tail_start
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.statistics import exact
+
+AWARE, UNIFORM = "visibility-aware", "uniform"
+MODELS = tuple(TRUST_WORDS)
+# Which of estimate's options a trust model takes; the others do not hear of them.
+OPTIONS = {
+    "position": ("rounds", "estimator", "dropout"),
+    "user": ("degree_share", "dropout"),
+    "neighbourhood": ("reporters", "delta", "dropout"),
+    "curator": ("delta",),
+}
+HISTOGRAM = "degree_histogram"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One collection: who is trusted, under which policy, at which loss, for the how-manieth time."""
+
+    trust: str
+    policy: str
+    epsilon: Fraction
+    trial: int
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """All that decides a comparison's numbers. It can be sent to other processes."""
+
+    graph: Graph
+    policies: Mapping[str, AnyPolicy]
+    questions: Mapping[str, tuple[str, ...]]
+    epsilons: tuple[Fraction, ...]
+    trials: int
+    options: Mapping[str, Mapping[str, Any]]
+    truths: Mapping[str, Any]
+    seed: int | str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the worlds, which each process makes for itself."""
+        return {name: value for name, value in vars(self).items() if name != "worlds"}
+
+    @cached_property
+    def worlds(self) -> dict[str, VisibilityAwareGraph]:
+        """The graph under each policy."""
+        return {name: VisibilityAwareGraph(self.graph, policy) for name, policy in self.policies.items()}
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every collection. Trial by trial, so that the time left can be told, and a stop leaves no model behind."""
+        return [
+            Cell(trust, policy, epsilon, trial)
+            for trial in range(self.trials)
+            for epsilon in self.epsilons
+            for trust in self.questions
+            for policy in self.policies
+        ]
+
+    def asked(self, cell: Cell) -> tuple[str, ...]:
+        """The statistics of a cell; the first trial also draws a degree histogram where that costs nothing."""
+        wanted = self.questions[cell.trust]
+        free = cell.trust == "position" or (cell.trust == "user" and any(map(needs_degrees, wanted)))
+        return (*wanted, HISTOGRAM) if free and not cell.trial and HISTOGRAM not in wanted else wanted
+
+    def label(self, cell: Cell) -> str | None:
+        """The seed of a cell: fresh noise for each."""
+        return None if self.seed is None else f"{self.seed} {cell.policy} epsilon {cell.epsilon} trial {cell.trial}"
+
+    def digest(self, trust: str, policy: str) -> str:
+        """What the trials of this model and policy depend on, beside their epsilon and number."""
+        world = self.worlds[policy]
+        content = {
+            "software": software(),
+            "roster": world.public.roster_digest,
+            "edges": hashlib.sha256(world.graph.edges.tobytes()).hexdigest(),
+            "policy": [policy, world.policy.digest],
+            "trust": [trust, self.questions[trust]],
+            "options": {name: str(value) for name, value in self.options[trust].items()},
+            "seed": self.seed,
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def designed(
+    graph: Any,
+    policy: AnyPolicy,
+    epsilons: Sequence[Number],
+    trials: int,
+    statistics: str | Sequence[str] | None = None,
+    trust: str | Sequence[str] = "all",
+    seed: int | str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Design:
+    """Check everything that can be checked before the first trial."""
+    models, losses = trust_models(trust), tuple(dict.fromkeys(exact_epsilon(epsilon) for epsilon in epsilons))
+    if trials < 1:
+        raise BadInput(f"At least one trial is needed; got {trials}.")
+    if not losses:
+        raise BadInput("At least one epsilon is needed, such as 1.")
+    aware = VisibilityAwareGraph(graph, policy)
+    guard = aware.policy.multipliers
+    nothing = VisibilityPolicy.nothing().guarded(guard.friend_visible, guard.private)
+    policies = {AWARE: aware.policy, UNIFORM: nothing}
+    questions = questions_for(models, statistics, aware.graph.n)
+    names = dict.fromkeys(name for wanted in questions.values() for name in wanted)
+    if {"position", "user"} & questions.keys():
+        names[HISTOGRAM] = None
+    truths = {name: exact(aware.graph, name) for name in names}
+    each = _options_of(questions, options or {})
+    return Design(aware.graph, policies, questions, losses, trials, each, truths, seed)
+
+
+def trust_models(trust: str | Sequence[str]) -> tuple[str, ...]:
+    """The trust models of "all", of a comma-separated text, or of a list."""
+    listed = trust.split(",") if isinstance(trust, str) else list(trust)
+    wanted = tuple(dict.fromkeys(name.strip() for name in listed))
+    if wanted == ("all",):
+        return MODELS
+    for name in wanted:
+        if name not in MODELS:
+            raise BadInput(
+                f"{name!r} is not a trust model; use all, or some of {', '.join(MODELS)}.{meant(name, MODELS)}"
+            )
+    if not wanted:
+        raise BadInput(f"No trust model was asked for; use all, or some of {', '.join(MODELS)}.")
+    return tuple(name for name in MODELS if name in wanted)
+
+
+def questions_for(models: Sequence[str], statistics: str | Sequence[str] | None, n: int) -> dict[str, tuple[str, ...]]:
+    """What each model is asked: of the statistics, those that it answers; models that answer none are left out."""
+    if statistics is None:
+        # Nobody pays for a question that POSITION, which answers everything from one collection, is not asked.
+        return {trust: possible((name for name in DEFAULTS[trust] if name in DEFAULT), n) for trust in models}
+    wanted = check_statistics(statistics, n)
+    found = {trust: tuple(name for name in wanted if answers(trust, name)) for trust in models}
+    kept = {trust: names for trust, names in found.items() if names}
+    missing = [name for name in wanted if not any(name in names for names in kept.values())]
+    if missing:
+        able = [trust for trust in MODELS if answers(trust, missing[0])]
+        raise BadStatistic(f"{missing[0]} is not answered in the model {', '.join(models)}; use {' or '.join(able)}.")
+    return kept
+
+
+def answers(trust: str, statistic: str) -> bool:
+    """Whether reporters of this model can answer for this statistic."""
+    if trust == "user":
+        return True
+    if trust == "position":
+        return tail_start(statistic) is None
+    if trust == "neighbourhood":
+        return statistic == "triangles"
+    return statistic in ("edges", "max_degree", "triangles") or star_size(statistic) is not None
+
+
+def _options_of(models: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each option to the models that take it."""
+    for name in options:
+        if not any(name in OPTIONS[trust] for trust in models):
+            raise BadInput(f"No compared trust model ({', '.join(models)}) takes the option {name!r}; leave it out.")
+    return {trust: {name: value for name, value in options.items() if name in OPTIONS[trust]} for trust in models}
+
+
+@cache
+def software() -> str:
+    """This version, and its very code: numbers of other code are not ours."""
+    root = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return f"{__version__} {digest.hexdigest()}"

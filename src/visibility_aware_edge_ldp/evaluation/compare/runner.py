@@ -1,0 +1,146 @@
+"""Runs a comparison's trials, on all cores at once; whatever is finished is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from fractions import Fraction
+from multiprocessing import get_context
+from typing import Any
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.errors import TooLarge
+from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
+from visibility_aware_edge_ldp.evaluation.compare.kept import Histogram, Kept, Trial
+from visibility_aware_edge_ldp.evaluation.trials import measured
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import exact_delta
+from visibility_aware_edge_ldp.simulation.centre import Centre, ask_within
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.memory import available_bytes, needed_bytes
+
+Progress = Callable[[int], None]
+# Other processes take about this long to start; shorter work is done before they would be there.
+ALONE_SECONDS = 1.0
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_design: Design | None = None
+
+
+def missing(design: Design, kept: Kept) -> list[Cell]:
+    """The cells that are still to be run."""
+    return [cell for cell in design.cells if cell not in kept.trials]
+
+
+def run(design: Design, kept: Kept, progress: Progress | None = None, cores: int = 1) -> Mapping[Cell, Trial]:
+    """Run what is missing. The first cells run here; what takes longer goes to as many processes as cores."""
+    cells, step, start = missing(design, kept), progress or (lambda _: None), time.perf_counter()
+    workers = min(cores, fitting(design))
+    while cells and (workers < 2 or time.perf_counter() - start < ALONE_SECONDS):
+        cell = cells.pop(0)
+        kept.add(cell, run_cell(design, cell))
+        step(1)
+    if cells:
+        for cell, trial in _elsewhere(design, cells, min(workers, len(cells))):
+            kept.add(cell, trial)
+            step(1)
+    return kept.trials
+
+
+def run_cell(design: Design, cell: Cell) -> Trial:
+    """One collection beside the truth."""
+    start, asked, world = time.perf_counter(), design.asked(cell), design.worlds[cell.policy]
+    found = collected(world, cell.trust, cell.epsilon, asked, design.options[cell.trust], design.label(cell))
+    seconds = time.perf_counter() - start
+    truths = {name: design.truths[name] for name in design.questions[cell.trust]}
+    drawn = None if cell.trial else found.get(HISTOGRAM)
+    return Trial(seconds, measured(found, truths), None if drawn is None else _histogram(drawn))
+
+
+def collected(
+    world: VisibilityAwareGraph,
+    trust: str,
+    epsilon: Fraction,
+    statistics: Sequence[str],
+    options: Mapping[str, Any],
+    seed: int | str | None,
+) -> Mapping[str, Estimate]:
+    """Everybody's answers for one epsilon in total. A centre's questions share it; ``estimate`` gives it to each."""
+    if trust != "curator":
+        return estimate(world, trust, epsilon, statistics, seed=seed, **options)
+    # A new centre each time: the same one would repeat itself. Both of its surveys share delta too.
+    delta = exact_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
+    answers, _ = ask_within(Centre(world), epsilon, delta, statistics, seed=seed)
+    return {name: answer.estimate for name, answer in answers.items()}
+
+
+def fitting(design: Design) -> int:
+    """How many trials fit into this machine's memory side by side; POSITION and USER hold bits of all positions."""
+    heavy = {"position", "user"} & design.questions.keys()
+    rounds = int(design.options.get("position", {}).get("rounds", 1))
+    return max(1, available_bytes() // needed_bytes(design.graph.n, rounds)) if heavy else 1 << 30
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _histogram(found: Estimate) -> Histogram:
+    bins: list[Any] = list(found.labels or ())
+    return Histogram(tuple((int(a), int(b)) for a, b in bins), tuple(float(value) for value in found.value))  # type: ignore[union-attr]
+
+
+def _elsewhere(design: Design, cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Trial]]:
+    """Results as they come."""
+    with _pool(design, workers) as pool:
+        tasks = {pool.submit(_run_there, cell): cell for cell in cells}
+        try:
+            for task in as_completed(tasks):
+                yield tasks[task], task.result()
+        except BrokenProcessPool as error:
+            raise TooLarge(
+                "A process of the comparison was ended from outside, perhaps for want of memory; "
+                "use fewer with --cores 1. With --output, finished trials are kept and the same command goes on."
+            ) from error
+
+
+@contextmanager
+def _pool(design: Design, workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes: what this one has started, such as threads, is not copied into them."""
+    with _one_thread_each():
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _prepare, (design,))
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """New processes read here how many threads linear algebra may start; one each, because there is one per core."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _prepare(design: Design) -> None:
+    """In a new process: take the design, one core's worth of threads, and end without a word on Ctrl-C."""
+    global _design  # what a process is for is sent to it once, not with every cell
+    _design = design
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.cpu_count = lambda: 1  # the kernels ask it how many threads to start
+
+
+def _run_there(cell: Cell) -> Trial:
+    if _design is None:
+        raise RuntimeError("This process was not given a design.")
+    return run_cell(_design, cell)
