@@ -7,33 +7,18 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command import Run, Said, run_main
 from visibility_aware_edge_ldp import __version__, cli
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused, RelationMismatch, VaEdgeLdpError
 
 STAMP = "Simulation, not private"
 TINY = "0 1\n1 2\n0 2\n2 3\n"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The output as JSON, which has no NaN and no infinity."""
-        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-
-Run = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -67,18 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """``va-edge-ldp`` with these words, in this process."""
 
-    def run_main(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["va-edge-ldp", *words])
-        capsys.readouterr()
-        try:
-            cli.main()
-            code: Any = 0
-        except SystemExit as leaving:
-            code = leaving.code
-        said = capsys.readouterr()
-        return Outcome(int(code or 0), said.out, said.err)
-
-    return run_main
+    return partial(run_main, monkeypatch, capsys)
 
 
 # ── estimate ──
@@ -334,7 +308,7 @@ def test_datasets_says_where_a_graph_is(run: Run, folder: Path, monkeypatch: pyt
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version") == Outcome(0, f"va-edge-ldp {__version__}\n", "")
+    assert run("--version") == Said(0, f"va-edge-ldp {__version__}\n", "")
     for command in ([], ["estimate"], ["compare"], ["datasets"], ["datasets", "list"], ["datasets", "fetch"]):
         done = run(*command, "-h")
         assert (done.code, done.err) == (0, "")
@@ -410,7 +384,7 @@ SHARED = (
 )
 
 
-def assert_one_sentence(done: Outcome, hint: str) -> None:
+def assert_one_sentence(done: Said, hint: str) -> None:
     assert done.code == 2
     assert done.out == ""
     lines = done.err.rstrip("\n").split("\n")
@@ -429,7 +403,7 @@ def test_bad_input_is_one_sentence(run: Run, words: list[str], hint: str, as_jso
 @pytest.mark.parametrize(("words", "hint"), [BAD[what] for what in SHARED], ids=SHARED)
 def test_bad_input_of_a_comparison_is_refused(run: Run, words: list[str], hint: str) -> None:
     done = run("compare", *words, "--trials", "1", "--epsilons", "1")
-    assert_one_sentence(Outcome(done.code, done.out, done.err.lstrip("\n")), hint)
+    assert_one_sentence(Said(done.code, done.out, done.err.lstrip("\n")), hint)
 
 
 @pytest.mark.parametrize(
@@ -451,7 +425,7 @@ def test_bad_input_of_a_comparison_is_refused(run: Run, words: list[str], hint: 
 )
 def test_bad_numbers_of_a_comparison_are_refused(run: Run, words: list[str], hint: str) -> None:
     done = run("compare", "tiny.txt", *words)
-    assert_one_sentence(Outcome(done.code, done.out, done.err.lstrip("\n")), hint)
+    assert_one_sentence(Said(done.code, done.out, done.err.lstrip("\n")), hint)
 
 
 @pytest.mark.parametrize("epsilon", ["1", "0"])
@@ -494,7 +468,7 @@ def test_every_fault_has_its_exit_code(
         raise error
 
     monkeypatch.setattr(cli, "app", fail)
-    assert run() == Outcome(code, "", "Error: x\n")
+    assert run() == Said(code, "", "Error: x\n")
 
 
 def test_a_keystroke_stops_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -502,7 +476,7 @@ def test_a_keystroke_stops_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "app", interrupted)
-    assert run() == Outcome(130, "", "Stopped.\n")
+    assert run() == Said(130, "", "Stopped.\n")
 
 
 def test_our_own_mistakes_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -520,7 +494,7 @@ def test_the_module_runs_as_a_program(folder: Path) -> None:
     assert (good.returncode, good.stderr) == (0, "")
     assert json.loads(good.stdout)["graph"]["nodes"] == 4
     bad = subprocess.run([*program, "gone.txt"], capture_output=True, text=True)
-    assert_one_sentence(Outcome(bad.returncode, bad.stdout, bad.stderr), "There is no file")
+    assert_one_sentence(Said(bad.returncode, bad.stdout, bad.stderr), "There is no file")
 
 
 def test_a_trusted_centre_answers_and_says_what_trust_is_worth(

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from visibility_aware_edge_ldp import cli
+from command import Run, run_main
 from visibility_aware_edge_ldp.evaluation.audit import runner
 from visibility_aware_edge_ldp.evaluation.audit.catalogue import Choice
 from visibility_aware_edge_ldp.evaluation.audit.finding import Finding, Loss
 from visibility_aware_edge_ldp.evaluation.audit.runner import Audited, Outcome
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-
-Run = Callable[..., Said]
 
 
 @pytest.fixture
@@ -52,18 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_main(*words: str) -> Said:
-        monkeypatch.setattr(sys, "argv", ["va-edge-ldp", "audit", *words])
-        capsys.readouterr()
-        try:
-            cli.main()
-            code: Any = 0
-        except SystemExit as leaving:
-            code = leaving.code
-        said = capsys.readouterr()
-        return Said(int(code or 0), said.out, said.err)
-
-    return run_main
+    return partial(run_main, monkeypatch, capsys, "audit")
 
 
 def found(epsilon: float, broken: str = "", trouble: str = "") -> Outcome:

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from command import Run, Said, run_main
 from visibility_aware_edge_ldp import cli, dataset
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
-
-
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Said]
 
 
 @pytest.fixture
@@ -31,19 +19,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
 
-    def run_main(*words: str, stand_in: bool = False) -> Said:
+    def reproduce(*words: str, stand_in: bool = False) -> Said:
         monkeypatch.setattr(dataset, "default_graph", lambda: (powerlaw(60, 500, seed=2), stand_in))
-        monkeypatch.setattr(sys, "argv", ["va-edge-ldp", "reproduce", *words])
-        capsys.readouterr()
-        try:
-            cli.main()
-            code: Any = 0
-        except SystemExit as leaving:
-            code = leaving.code
-        said = capsys.readouterr()
-        return Said(int(code or 0), said.out, said.err)
+        return run_main(monkeypatch, capsys, "reproduce", *words)
 
-    return run_main
+    return reproduce
 
 
 def test_tables_in_the_terminal(run: Run) -> None:
