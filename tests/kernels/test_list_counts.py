@@ -57,6 +57,20 @@ def test_list_sums_are_sums_of_rows_in_double_precision(n: int, name: str) -> No
     assert sums == pytest.approx(plain_counts(matrix.astype(np.float64), *lists), rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@pytest.mark.parametrize("n", SIZES)
+def test_sums_over_the_ones_of_a_plane(n: int, name: str) -> None:
+    """Of two numbers each, and among the members of lists."""
+    random = np.random.default_rng(n)
+    upper = np.triu(random.random((n, n)) < 0.4, 1)
+    whole, vector = upper | upper.T, random.normal(size=n)
+    plane, (offsets, members) = bitset.pack_rows(whole, n), some_lists(n, n + 1)
+    assert kernel(name, "quadratic_form")(plane, vector) == pytest.approx(vector @ whole @ vector, rel=1e-9)
+    inside = [members[a:b] for a, b in pairwise(offsets)]
+    total = sum(int(whole[np.ix_(mine, mine)].sum()) for mine in inside)
+    assert kernel(name, "list_total")(plane, offsets, members) == total
+
+
 def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "plain")
     choice.kernels.cache_clear()
@@ -66,8 +80,9 @@ def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
         choice.kernels.cache_clear()
 
 
+@pytest.mark.parametrize("name", ["plain", "compiled"])
 @pytest.mark.parametrize("n", [*SIZES, 1, 513, 1030])
-def test_planes_from_flat_bits(n: int) -> None:
+def test_planes_from_flat_bits(n: int, name: str) -> None:
     """One packed bit a position, row by row; bits after the last position do not matter."""
     bits = np.random.default_rng(n).random(n * (n - 1) // 2) < 0.5
     whole = np.zeros((n, n), bool)
@@ -76,4 +91,4 @@ def test_planes_from_flat_bits(n: int) -> None:
     flat = np.packbits(bits, bitorder="little")
     if bits.size % 8:
         flat[-1] |= np.uint8(0xFF << bits.size % 8 & 0xFF)
-    assert (bitset.unpack_rows(bitset.plane_of(flat, n), n) == whole).all()
+    assert (kernel(name, "plane_of")(flat, n) == bitset.pack_rows(whole, n)).all()

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.kernels.bitset import pack_rows, symmetrise
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
-from visibility_aware_edge_ldp.subgraphs.scores import Scores, score, spread
+from visibility_aware_edge_ldp.subgraphs.dense import times
+from visibility_aware_edge_ldp.subgraphs.row_cycles import path_scores
+from visibility_aware_edge_ldp.subgraphs.rows import first_vertex_noise
+from visibility_aware_edge_ldp.subgraphs.scores import Scores, complete_among, score, spread
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -80,16 +83,39 @@ def others(node: int, n: int) -> list[int]:
     return [other for other in range(n) if other != node]
 
 
-def test_a_full_plane_need_not_be_counted() -> None:
-    n = 60
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_complete_plane_need_not_be_counted(share: float) -> None:
+    """A plane of all positions among some users, answers within it, and public edges anywhere."""
+    n = 150
     rng = np.random.default_rng(0)
+    private = rng.random(n) < share
     upper = np.triu(np.ones((n, n), bool), 1)
-    planes = planes_of(upper, upper & (rng.random((n, n)) < 0.4))
-    member, values = np.array([[1, 0], [1, 1]], bool), np.array([-0.3, 1.3])
-    known, counted = (Scores(n, planes, values, member, full) for full in (0, None))
+    held = upper & private & private[:, None]
+    planes = planes_of(held, held & (rng.random((n, n)) < 0.4), upper & ~held & (rng.random((n, n)) < 0.05))
+    member, values = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]], bool), np.array([-0.3, 1.3, 1.0])
+    known, counted = (Scores(n, planes, values, member, complete) for complete in (complete_among(planes), {}))
+    assert list(known.complete) == [0] if share < 1 else 0 in known.complete
     for summand in (triangles.triangle_sums, cycles.cycle_sums):
         a, b = pairs.sum_over_pairs(known, summand), pairs.sum_over_pairs(counted, summand)
         assert a == pytest.approx(b, rel=1e-9)
+    assert first_vertex_noise(known) == pytest.approx(first_vertex_noise(counted), rel=1e-9)
+    assert path_scores(known) == pytest.approx(path_scores(counted), rel=1e-6, abs=1e-4)
+    left = rng.normal(size=(3, n)).astype(np.float32)
+    assert times(known, left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    assert times(counted, left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    for k in (2, 3):
+        assert stars.stars(known, k) == pytest.approx(stars.stars(counted, k), rel=1e-9)
+
+
+def test_only_complete_planes_are_taken_for_complete() -> None:
+    n = 9
+    among = np.zeros((n, n), bool)
+    among[:5, :5] = True
+    lacking, beyond = among.copy(), among.copy()
+    lacking[1, 3] = lacking[3, 1] = False
+    beyond[2, 7] = beyond[7, 2] = True
+    found = complete_among(planes_of(among, lacking, beyond, np.zeros((n, n), bool), np.ones((n, n), bool)))
+    assert {plane: nodes.sum() for plane, nodes in found.items()} == {0: 5, 4: 9}
 
 
 def test_blocks_of_any_size_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +134,7 @@ def test_sampled_rows_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     upper = np.triu(np.ones((n, n), bool), 1)
     weight = np.sqrt(np.arange(1, n + 1) / n)
     planes = planes_of(upper, upper & (rng.random((n, n)) < 0.3 * np.outer(weight, weight)))
-    scores = Scores(n, planes, np.array([-0.2, 1.2]), np.array([[1, 0], [1, 1]], bool), 0)
+    scores = Scores(n, planes, np.array([-0.2, 1.2]), np.array([[1, 0], [1, 1]], bool), complete_among(planes))
     sums = pairs.sum_over_pairs(scores, cycles.cycle_sums)
     sampled = cycles.four_cycles(scores, sums)
     monkeypatch.setattr(cycles, "CERTAIN_ROWS", n)

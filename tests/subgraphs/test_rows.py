@@ -12,7 +12,7 @@ import pytest
 
 from visibility_aware_edge_ldp.mechanisms.channel import Channel
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.subgraphs.rows import RowBlock, first_vertex_noise, later, over_rows
+from visibility_aware_edge_ldp.subgraphs.rows import RowBlock, first_vertex_noise, later, over_rows, triangle_total
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, scores_of
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.statistics import exact
@@ -96,11 +96,12 @@ def test_on_true_bits_the_sums_are_the_triangles_by_first_vertex(name: str) -> N
 def test_on_any_scores_pulls_and_sums_are_those_of_the_matrix(everybody: bool) -> None:
     bits = matrix_of(GRAPHS["power law"])
     scores, whole = mixed_scores(len(bits), 5, everybody)
-    assert (scores.full is not None) == everybody
+    assert bool(scores.complete) == everybody
     blocks = over_rows(scores, 0, *later_lists(bits), lambda block: block)
     assert joined(blocks, "pulls") == pytest.approx(np.triu(bits, 1).astype(float) @ whole)
     assert joined(blocks, "totals") == pytest.approx(np.array(by_first_vertex(bits, whole)))
-    without = over_rows(replace(scores, full=None), 0, *later_lists(bits), lambda block: block)
+    assert triangle_total(scores, *later_lists(bits)) == pytest.approx(joined(blocks, "totals").sum())
+    without = over_rows(replace(scores, complete={}), 0, *later_lists(bits), lambda block: block)
     assert joined(without, "pulls") == pytest.approx(joined(blocks, "pulls"))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadStatistic
-from visibility_aware_edge_ldp.kernels.bitset import plane_of, row_sums
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.bitset import row_sums
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, sum_over_pairs
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, scores_of
@@ -56,7 +57,7 @@ def _detection(collection: PositionCollection, kind: Visibility) -> tuple[float,
 
 def _node_counts(collection: PositionCollection, kind: Visibility, depth: int) -> Floats:
     """Per node: its positions that took part (0), said 1 (1), said 1 again (2)."""
-    return row_sums(plane_of(collection.nested(kind)[depth], collection.view.n)).astype(np.float64)
+    return row_sums(choice.plane_of()(collection.nested(kind)[depth], collection.view.n)).astype(np.float64)
 
 
 def _public_degrees(collection: PositionCollection) -> Floats:

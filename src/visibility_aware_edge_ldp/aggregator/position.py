@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.kernels.bitset import plane_of, row_sums
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.bitset import row_sums
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
@@ -140,4 +141,4 @@ def public_positions(collection: PositionCollection) -> npt.NDArray[np.int64]:
     view = collection.view
     if not view.class_sizes[Visibility.PUBLIC]:
         return np.zeros(view.n, dtype=np.int64)
-    return row_sums(plane_of(view.class_bits[Visibility.PUBLIC], view.n))
+    return row_sums(choice.plane_of()(view.class_bits[Visibility.PUBLIC], view.n))

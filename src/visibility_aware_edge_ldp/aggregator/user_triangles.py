@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import Pulls, over_rows, triangle_pulls
+from visibility_aware_edge_ldp.subgraphs.rows import Members, over_rows, triangle_total
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
 
 Bits = npt.NDArray[np.bool_]
@@ -145,7 +145,7 @@ def triangles(collection: TriangleCollection) -> Estimate:
     """The triangle count, without bias, and its standard error.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection, 2)
     kept = first / asked if asked else 1.0
-    value = _public_rows(collection, collection.scores(kept), lambda: triangle_pulls)
+    value = _public_rows(collection, partial(triangle_total, collection.scores(kept)))
     if not asked:
         return Estimate("triangles", value, 0.0, collection.releases)
     rate = response_rate(asked, first)
@@ -162,7 +162,7 @@ def four_cycles(collection: TriangleCollection) -> Estimate:
     kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
     seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
     everything = collection.scores(kept)
-    value = _public_rows(collection, everything, lambda: cycle_pulls(path_scores(everything, seen_by_all), seen_by_all))
+    value = _public_rows(collection, partial(_cycle_total, everything, seen_by_all))
     if not asked:
         return Estimate("four_cycles", value, 0.0, collection.releases)
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
@@ -183,7 +183,7 @@ def _responses(collection: TriangleCollection, fewest: int) -> tuple[int, int, i
     return asked, first, second
 
 
-def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Callable[[], Pulls]) -> float:
+def _public_rows(collection: TriangleCollection, total: Callable[[Integers, Members], float]) -> float:
     """The sums of the users whose whole row is public: everybody can work them out."""
     edges = collection.view.edges.astype(np.int64)
     first, second = edges.min(axis=1, initial=collection.view.n), edges.max(axis=1, initial=-1)
@@ -192,8 +192,12 @@ def _public_rows(collection: TriangleCollection, scores: Scores, pulls: Callable
         return 0.0
     order = np.lexsort((second[kept], first[kept]))
     lengths = np.bincount(first[kept], minlength=collection.view.n)
-    offsets, members = np.concatenate([[0], np.cumsum(lengths)]), second[kept][order].astype(np.int32)
-    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls())))
+    return total(np.concatenate([[0], np.cumsum(lengths)]), second[kept][order].astype(np.int32))
+
+
+def _cycle_total(scores: Scores, rates: Rates, offsets: Integers, members: Members) -> float:
+    pulls = cycle_pulls(path_scores(scores, rates), rates)
+    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
 
 
 def _spread(collection: TriangleCollection, largest: float, answers: Spread, places: Places) -> Spread:

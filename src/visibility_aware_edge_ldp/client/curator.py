@@ -38,17 +38,25 @@ class Evidence:
     releasable: bool
 
 
+@dataclass(frozen=True, eq=False)
+class WorkedOut:
+    """What a centre has worked out of its graph and classes, each once: true values, and sensitivities' profiles."""
+
+    values: dict[str, int] = field(default_factory=dict, repr=False)
+    profiles: dict[str, Profile] = field(default_factory=dict, repr=False)
+
+
 class Curator:
     """A trusted centre: the whole graph, a purse, and what it has answered."""
 
-    def __init__(self, view: WholeGraph, public: PublicView, purse: Purse) -> None:
+    def __init__(self, view: WholeGraph, public: PublicView, purse: Purse, worked_out: WorkedOut | None = None) -> None:
         if not _agree(view, public):
             raise ProtocolViolation(
                 "The graph and the public view differ in users or in edges at PUBLIC positions; give both of one world."
             )
         self._view, self._public, self._purse = view, public, purse
         self._answers: dict[tuple[str, int], CuratorReport] = {}
-        self._profiles: dict[str, Profile] = {}
+        self._worked_out = worked_out or WorkedOut()
 
     def answer(self, survey: CuratorSurvey, index: int, coins: Coins) -> CuratorReport:
         """The answer to one question; asked again, the same answer again.  [CURATOR.4]"""
@@ -60,7 +68,7 @@ class Curator:
             prices = {kind: query.price(kind) for kind in NON_PUBLIC}
             worst = max(price.delta for price in prices.values())
             self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, worst)
-            value = int(exact(self._view, query.statistic)) + self._noise(query, coins)
+            value = self._value(query.statistic) + self._noise(query, coins)
             sent = max(-LARGEST_ANSWER, min(value, LARGEST_ANSWER))
             self._answers[key] = CuratorReport(survey.identity, index, sent, coins(16).hex())
         return self._answers[key]
@@ -77,6 +85,12 @@ class Curator:
             )
         return query
 
+    def _value(self, statistic: str) -> int:
+        values = self._worked_out.values
+        if statistic not in values:
+            values[statistic] = int(exact(self._view, statistic))
+        return values[statistic]
+
     def _noise(self, query: CuratorQuery, coins: Coins) -> int:
         law = self.law(query)
         return law.sample(coins) if law is not None else 0
@@ -91,15 +105,16 @@ class Curator:
 
     def profile(self, statistic: str) -> Profile:
         """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
-        if statistic not in self._profiles:
+        profiles = self._worked_out.profiles
+        if statistic not in profiles:
             graph, classes, k = self._view, self._public.classes, star_size(statistic)
             w = self._public.policy.multipliers.steps
-            self._profiles[statistic] = (
+            profiles[statistic] = (
                 triangle_profile(graph.n, graph.edges, classes, w)
                 if k is None
                 else star_profile(graph.n, graph.edges, classes, k, w)
             )
-        return self._profiles[statistic]
+        return profiles[statistic]
 
     def evidence(self, query: CuratorQuery) -> Evidence:
         """For the centre's own eyes: what the noise of this question was scaled by."""

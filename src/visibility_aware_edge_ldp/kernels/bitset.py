@@ -80,6 +80,14 @@ def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
     return counts
 
 
+def quadratic_form(plane: Words, vector: Sums) -> float:
+    """Σ over the ones (u, v) of a plane of vector_u · vector_v. The plain twin of the compiled kernel."""
+    total, n = 0.0, vector.size
+    for start in range(0, n, TILE):
+        total += float(vector[start : start + TILE] @ (unpack_rows(plane[start : start + TILE], n) @ vector))
+    return total
+
+
 def list_counts(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], n: int) -> Counts:
     """For each list of rows and each column: how many of the list's rows hold a one there.
 
@@ -90,6 +98,16 @@ def list_counts(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArr
         if last > first:
             unpack_rows(plane[members[first:last]], n).sum(axis=0, dtype=np.int32, out=counts[i])
     return counts
+
+
+def list_total(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> int:
+    """Over all lists: the ones in the rows and columns of their own members; has a compiled twin."""
+    total, n = 0, len(plane)
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        inside = np.zeros((1, n), np.bool_)
+        inside[0, members[first:last]] = True
+        total += int(np.bitwise_count(plane[members[first:last]] & pack_rows(inside, n)).sum(dtype=np.int64))
+    return total
 
 
 def list_sums(matrix: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> Sums:

@@ -10,16 +10,31 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels import bitset
+from visibility_aware_edge_ldp.kernels import bitset, pair_sums
 
+PlaneOf = Callable[[npt.NDArray[np.uint8], int], bitset.Words]
 SharedCounts = Callable[[bitset.Words, bitset.Words], npt.NDArray[np.int32]]
+QuadraticForm = Callable[[bitset.Words, bitset.Sums], float]
 ListCounts = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32], int], npt.NDArray[np.int32]]
+ListTotal = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32]], int]
 ListSums = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int32]], npt.NDArray[np.float64]]
+
+
+def plane_of() -> PlaneOf:
+    """A plane from the flat bits of all positions."""
+    kernel: PlaneOf = kernels().plane_of
+    return kernel
 
 
 def shared_counts() -> SharedCounts:
     """How many columns two rows share."""
     kernel: SharedCounts = kernels().shared_counts
+    return kernel
+
+
+def quadratic_form() -> QuadraticForm:
+    """A sum over the ones of a plane."""
+    kernel: QuadraticForm = kernels().quadratic_form
     return kernel
 
 
@@ -29,10 +44,21 @@ def list_counts() -> ListCounts:
     return kernel
 
 
+def list_total() -> ListTotal:
+    """How many ones lists hold among their own members."""
+    kernel: ListTotal = kernels().list_total
+    return kernel
+
+
 def list_sums() -> ListSums:
     """The sum of a list's rows in each column."""
     kernel: ListSums = kernels().list_sums
     return kernel
+
+
+def pair_kernels() -> ModuleType:
+    """``triangle_sums`` and ``cycle_sums``, of which there are two sorts too."""
+    return pair_sums if kernels() is bitset else kernels()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The compiled twins of kernels in ``bitset``. Need numba, the extra ``fast``."""
+"""The compiled twins of kernels in ``bitset`` and ``pair_sums``. Need numba, the extra ``fast``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types, uint64
 from numba.extending import intrinsic
+
+# Pairs at a time: their forms stay in the nearest cache.
+CHUNK = 256
+# Sums may be added in any order, which is what lets several be added at once.
+ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -22,28 +27,123 @@ def _popcount(typing: Any, word: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _transpose(square: Any) -> None:
+    """Mirror 64 × 64 bits at their diagonal: halves change places, then quarters, down to single bits."""
+    width, mask = 32, uint64(0x00000000FFFFFFFF)
+    while width:
+        row = 0
+        while row < 64:
+            moved = ((square[row] >> uint64(width)) ^ square[row + width]) & mask
+            square[row] ^= moved << uint64(width)
+            square[row + width] ^= moved
+            row = (row + width + 1) & ~width
+        width >>= 1
+        mask ^= mask << uint64(width)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _mirrored(plane: Any, n: Any) -> None:
+    """Add the mirror image of an upper triangle, in place."""
+    square = np.empty(64, dtype=np.uint64)
+    for top in range(0, n, 64):
+        for left in range(top, n, 64):
+            square[:] = uint64(0)
+            for i in range(min(64, n - top)):
+                square[i] = plane[top + i, left >> 6]
+            _transpose(square)
+            for j in range(min(64, n - left)):
+                plane[left + j, top >> 6] |= square[j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _plane_of_words(flat: Any, n: Any) -> Any:
+    words = (n + 63) // 64
+    plane = np.zeros((n, words), dtype=np.uint64)
+    for u in range(n - 1):
+        start = u * (2 * n - u - 1) // 2
+        for w in range((u + 1) >> 6, words):
+            place = start + w * 64 - u - 1
+            skipped = max(-(w * 64 - u - 1), 0)  # columns of the first word that are not after u
+            place += skipped
+            offset = uint64(place & 63)
+            word = flat[place >> 6] >> offset
+            if offset:
+                word |= flat[(place >> 6) + 1] << (uint64(64) - offset)
+            word <<= uint64(skipped)
+            if w == words - 1 and n & 63:
+                word &= (uint64(1) << uint64(n & 63)) - uint64(1)
+            plane[u, w] = word
+    _mirrored(plane, n)
+    return plane
+
+
+def plane_of(flat: Any, n: int) -> Any:
+    """As ``bitset.plane_of``: whole words are shifted into place, and squares of 64 × 64 bits are mirrored."""
+    padded = np.zeros((flat.size + 15) // 8 * 8, dtype=np.uint8)
+    padded[: flat.size] = flat
+    return _plane_of_words(padded.view("<u8"), n)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _rows_with_bits(plane: Any) -> Any:
+    """The rows that hold a one."""
+    found = np.empty(plane.shape[0], dtype=np.int64)
+    size = 0
+    for i in range(plane.shape[0]):
+        for w in range(plane.shape[1]):
+            if plane[i, w]:
+                found[size] = i
+                size += 1
+                break
+    return found[:size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def shared_counts(left: Any, right: Any) -> Any:
-    """As ``bitset.shared_counts``: four rows of ``left`` at a time, so that each word of ``right`` is read once."""
-    rows, columns, words = left.shape[0], right.shape[0], left.shape[1]
-    counts = np.empty((rows, columns), dtype=np.int32)
-    whole = rows - rows % 4
-    for i in range(0, whole, 4):
-        for j in range(columns):
+    """As ``bitset.shared_counts``: four rows of ``left`` at a time, so that each word of ``right`` is read once.
+
+    Empty rows are passed over: users whose lists are public have nothing in the planes of answers.
+    """
+    words = left.shape[1]
+    counts = np.zeros((left.shape[0], right.shape[0]), dtype=np.int32)
+    rows, columns = _rows_with_bits(left), _rows_with_bits(right)
+    whole = rows.size - rows.size % 4
+    for r in range(0, whole, 4):
+        i0, i1, i2, i3 = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+        for j in columns:
             a, b, c, d = uint64(0), uint64(0), uint64(0), uint64(0)
             for w in range(words):
                 word = right[j, w]
-                a += _popcount(left[i, w] & word)
-                b += _popcount(left[i + 1, w] & word)
-                c += _popcount(left[i + 2, w] & word)
-                d += _popcount(left[i + 3, w] & word)
-            counts[i, j], counts[i + 1, j], counts[i + 2, j], counts[i + 3, j] = a, b, c, d
-    for i in range(whole, rows):
-        for j in range(columns):
+                a += _popcount(left[i0, w] & word)
+                b += _popcount(left[i1, w] & word)
+                c += _popcount(left[i2, w] & word)
+                d += _popcount(left[i3, w] & word)
+            counts[i0, j], counts[i1, j], counts[i2, j], counts[i3, j] = a, b, c, d
+    for i in rows[whole:]:
+        for j in columns:
             total = uint64(0)
             for w in range(words):
                 total += _popcount(left[i, w] & right[j, w])
             counts[i, j] = total
     return counts
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+def quadratic_form(plane: Any, vector: Any) -> Any:
+    """As ``bitset.quadratic_form``: a word picks from 64 numbers at a time."""
+    rows, words = plane.shape
+    padded = np.zeros(words * 64)
+    padded[: vector.size] = vector
+    total = 0.0
+    for u in range(rows):
+        inside = 0.0
+        for w in range(words):
+            word = plane[u, w]
+            if word:
+                for b in range(64):
+                    inside += padded[w * 64 + b] if (word >> uint64(b)) & uint64(1) else 0.0
+        total += vector[u] * inside
+    return total
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -63,6 +163,24 @@ def list_counts(plane: Any, offsets: Any, members: Any, n: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def list_total(plane: Any, offsets: Any, members: Any) -> Any:
+    """As ``bitset.list_total``."""
+    inside = np.zeros(plane.shape[1], dtype=np.uint64)
+    total = uint64(0)
+    for i in range(offsets.size - 1):
+        inside[:] = uint64(0)
+        for place in range(offsets[i], offsets[i + 1]):
+            inside[members[place] >> 6] |= uint64(1) << uint64(members[place] & 63)
+        for place in range(offsets[i], offsets[i + 1]):
+            row = members[place]
+            ones = uint64(0)
+            for w in range(inside.size):
+                ones += _popcount(plane[row, w] & inside[w])
+            total += ones
+    return np.int64(total)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def list_sums(matrix: Any, offsets: Any, members: Any) -> Any:
     """As ``bitset.list_sums``."""
     lists, columns = offsets.size - 1, matrix.shape[1]
@@ -72,4 +190,84 @@ def list_sums(matrix: Any, offsets: Any, members: Any) -> Any:
             row = members[place]
             for x in range(columns):
                 sums[i, x] += matrix[row, x]
+    return sums
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+def _combine(weights: Any, arrays: Any, size: Any, total: Any) -> None:
+    """Σ weight · array over the first ``size`` places."""
+    total[:size] = 0.0
+    for k in range(weights.size):
+        weight = weights[k]
+        if weight != 0.0:
+            for j in range(size):
+                total[j] += weight * arrays[k, j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _take(arrays: Any, i: Any, first: Any, last: Any, taken: Any) -> None:
+    """Row i of all arrays, from ``first`` to ``last``, as floats."""
+    for k in range(arrays.shape[0]):
+        for j in range(first, last):
+            taken[k, j - first] = arrays[k, i, j]
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+def triangle_sums(counts: Any, forms: Any, bits: Any, own: Any, ends: Any) -> Any:
+    """As ``pair_sums.triangle_sums``, a few pairs at a time."""
+    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((3, CHUNK))
+    taken_bits, mine = np.empty((bits.shape[0], CHUNK)), np.empty((2, CHUNK))
+    sums = np.zeros(5)
+    for i in range(counts.shape[1]):
+        for first in range(i + 1, counts.shape[2], CHUNK):
+            size = min(CHUNK, counts.shape[2] - first)
+            _take(counts, i, first, first + size, taken)
+            _take(bits, i, first, first + size, taken_bits)
+            for q in range(3):
+                _combine(forms[q], taken, size, held[q])
+            for q in range(2):
+                _combine(own[q], taken_bits, size, mine[q])
+            a, b, c, d, e = 0.0, 0.0, 0.0, 0.0, 0.0
+            for j in range(size):
+                here, noise, paths, noisy = mine[0, j], mine[1, j], held[0, j], held[2, j]
+                a += here * paths
+                b += noise * (paths * paths + paths - held[1, j])
+                c += here * noisy
+                d += noise * noisy
+                e += noise * paths * (ends[i] + ends[first + j] - 2 * here)
+            sums[0] += a
+            sums[1] += b
+            sums[2] += c
+            sums[3] += d
+            sums[4] += e
+    return sums
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+def cycle_sums(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
+    """As ``pair_sums.cycle_sums``, a few pairs at a time."""
+    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((8, CHUNK))
+    taken_odd, odd = np.empty((differences.shape[0], CHUNK)), np.empty(CHUNK)
+    sums = np.zeros(5)
+    for i in range(counts.shape[1]):
+        for first in range(i + 1, counts.shape[2], CHUNK):
+            size = min(CHUNK, counts.shape[2] - first)
+            _take(counts, i, first, first + size, taken)
+            _take(differences, i, first, first + size, taken_odd)
+            for q in range(8):
+                _combine(forms[q], taken, size, held[q])
+            _combine(skew, taken_odd, size, odd)
+            a, b, c, d, e = 0.0, 0.0, 0.0, 0.0, 0.0
+            for j in range(size):
+                paths, noisy, mixed, both = held[0, j], held[2, j], held[3, j], held[5, j]
+                a += paths * paths - held[1, j]
+                b += noisy * paths * paths - 2 * paths * held[4, j] + both
+                c += mixed * mixed - odd[j] * odd[j] - both
+                d += 2 * (noisy * mixed - held[6, j])
+                e += noisy * noisy - held[7, j]
+            sums[0] += a
+            sums[1] += b
+            sums[2] += c
+            sums[3] += d
+            sums[4] += e
     return sums

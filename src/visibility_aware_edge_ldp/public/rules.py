@@ -107,8 +107,7 @@ class DrawnProfiles:
     salt: str
 
     def bind(self, names: Names) -> BoundRule:
-        kinds, table = self.kinds_of(names), np.array(self.table, dtype=np.uint8)
-        return lambda u, v: table[kinds[u], kinds[v]]
+        return _by_table(self.kinds_of(names), self.table)
 
     def kinds_of(self, names: Names) -> Ends:
         return (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
@@ -151,8 +150,7 @@ class NodeTypes:
 
     def bind(self, names: Names) -> BoundRule:
         refuse_strangers(self.types, names)
-        kinds, table = self.kinds_of(names), np.array(self.table, dtype=np.uint8)
-        return lambda u, v: table[kinds[u], kinds[v]]
+        return _by_table(self.kinds_of(names), self.table)
 
     def kinds_of(self, names: Names) -> Ends:
         return np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
@@ -235,6 +233,12 @@ class MostOpen:
 
     def __str__(self) -> str:
         return "the most open of: " + "; ".join(map(str, self.rules))
+
+
+def _by_table(kinds: Ends, table: tuple[tuple[Visibility, ...], ...]) -> BoundRule:
+    """The class of two kinds of node, by one look into the table, row after row."""
+    flat, rows = np.array(table, dtype=np.uint8).ravel(), kinds * len(table)
+    return lambda u, v: flat.take(rows.take(u) + kinds.take(v))
 
 
 def _in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> frozenset[Visibility]:

@@ -11,7 +11,7 @@ from math import comb
 from visibility_aware_edge_ldp.aggregator.curator import bounds
 from visibility_aware_edge_ldp.aggregator.curator import estimate as estimate_curator
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.client.curator import Curator, Evidence
+from visibility_aware_edge_ldp.client.curator import Curator, Evidence, WorkedOut
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
@@ -42,11 +42,20 @@ class CentralAnswer:
 class Centre:
     """A centre that holds a world's graph; keeps what it has worked out between surveys."""
 
-    def __init__(self, world: VisibilityAwareGraph, cap: Number = 1000, delta: Number = "0.01") -> None:
-        self.world = world
+    def __init__(
+        self,
+        world: VisibilityAwareGraph,
+        cap: Number = 1000,
+        delta: Number = "0.01",
+        worked_out: WorkedOut | None = None,
+    ) -> None:
+        self.world, self.worked_out = world, worked_out or WorkedOut()
         limit = {kind: world.policy.multiplier(kind) * exact_epsilon(cap) for kind in NON_PUBLIC}
         self._curator = Curator(
-            WholeGraph(world.graph.n, world.graph.edges), world.public, Purse(limit, exact_delta(delta))
+            WholeGraph(world.graph.n, world.graph.edges),
+            world.public,
+            Purse(limit, exact_delta(delta)),
+            self.worked_out,
         )
 
     def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import TILE
-from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, inner
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread
-from visibility_aware_edge_ldp.subgraphs.triangles import square
+from visibility_aware_edge_ldp.subgraphs.dense import times
+from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, joined
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 CERTAIN_ROWS = 96
 SAMPLED_ROWS = 160
@@ -30,24 +32,26 @@ def _spread_spread(value: Floats) -> Floats:
     return spread(value) ** 2
 
 
+NAMES = ("count", "two adjacent", "two opposite", "three", "four")
+FORMS = (
+    (score, score),
+    (square, square),
+    (spread, spread),
+    (square, spread),
+    (_spread_score, _spread_score),
+    (_spread_square, _spread_square),
+    (_spread_square, _spread_spread),
+    (_spread_spread, _spread_spread),
+)
+
+
 def cycle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum over pairs that 4-cycles need; names count the noisy sides."""
-    upper = block.upper.astype(np.float64)
-    paths, squares = block.form(score, score), block.form(square, square)
-    noisy, mixed, skew = (
-        block.form(spread, spread),
-        block.form(square, spread),
-        block.skew_form(square, spread),
-    )
-    both = block.form(_spread_square, _spread_square)
-    pieces = {
-        "count": paths * paths - squares,
-        "two adjacent": noisy * paths * paths - 2 * paths * block.form(_spread_score, _spread_score) + both,
-        "two opposite": mixed * mixed - skew * skew - both,
-        "three": 2 * (noisy * mixed - block.form(_spread_square, _spread_spread)),
-        "four": noisy * noisy - block.form(_spread_spread, _spread_spread),
-    }
-    return {name: inner(upper, piece) for name, piece in pieces.items()}
+    scores = block.scores
+    forms = np.stack([scores.form_weights(left, right) for left, right in FORMS])
+    skew = scores.skew_weights(square, spread)
+    found = choice.pair_kernels().cycle_sums(block.counts, block.differences, forms, skew)
+    return dict(zip(NAMES, found.tolist(), strict=True))
 
 
 class Parts(NamedTuple):
@@ -93,7 +97,7 @@ def _one_noisy_side(scores: Scores) -> float:
     for first in range(0, len(rows), TILE):
         chosen = rows[first : first + TILE]
         here = scores.rows(chosen)
-        paths = _times(scores, _times(scores, here))
+        paths = times(scores, _two_paths(scores, chosen))
         paths -= here * (own[chosen][:, None] + own[None, :]) - here**3
         paths[np.arange(len(chosen)), chosen] = 0
         total += float(weights[first : first + TILE] @ (spread(here.astype(np.float64)) * paths**2).sum(axis=1))
@@ -110,9 +114,9 @@ def _sampled_rows(degrees: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     return np.concatenate([order[:CERTAIN_ROWS], order[places]]), weights
 
 
-def _times(scores: Scores, left: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """left @ E, E being the matrix of all scores, a band at a time; a variance needs no more than single precision."""
-    total = np.zeros_like(left)
-    for start in range(0, scores.n, TILE):
-        total += left[:, start : start + TILE] @ scores.rows(slice(start, start + TILE))
-    return total
+def _two_paths(scores: Scores, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """These rows of E², E being the matrix of all scores."""
+    weights, total = scores.weights(score), np.zeros((len(chosen), scores.n))
+    for a, b in product(range(len(weights)), repeat=2):
+        total += weights[a] * weights[b] * joined(scores, a, b, chosen)
+    return total.astype(np.float32)

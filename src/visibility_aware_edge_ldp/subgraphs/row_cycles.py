@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import Words
 from visibility_aware_edge_ldp.subgraphs.pairs import joined
-from visibility_aware_edge_ldp.subgraphs.rows import Bits, Integers, Members, Pulls, earlier_only, joined_before
+from visibility_aware_edge_ldp.subgraphs.rows import Bits, Earlier, Integers, Members, Pulls
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score
 
 Matrix = npt.NDArray[np.float32]
@@ -55,24 +54,25 @@ EVERYBODY = Rates()
 
 def path_scores(scores: Scores, rates: Rates = EVERYBODY) -> Matrix:
     """H_jk = Σ over l of ê_jl ê_lk, halved for l before both: a fixed public matrix with an empty diagonal."""
-    before, paths = earlier_only(scores), np.zeros((scores.n, scores.n), np.float32)
+    earlier, paths = Earlier(scores, np.arange(scores.n)), np.zeros((scores.n, scores.n), np.float32)
     choice.kernels()
     starts = range(0, scores.n, BLOCK)
     with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, len(starts)))) as pool:
-        list(pool.map(partial(_fill, scores, rates, before, paths), starts))
+        list(pool.map(partial(_fill, earlier, rates, paths), starts))
     np.fill_diagonal(paths, 0)
     return paths
 
 
-def _fill(scores: Scores, rates: Rates, before: Words, paths: Matrix, start: int) -> None:
+def _fill(earlier: Earlier, rates: Rates, paths: Matrix, start: int) -> None:
     """The rows from ``start`` on, right of the diagonal, and their mirror image."""
+    scores = earlier.scores
     stop, weights = min(start + BLOCK, scores.n), scores.weights(score)
     whole, added = rates.weights(len(weights))
     here = np.zeros((stop - start, scores.n - start))
     for a in range(len(weights)):
         for b in range(len(weights)):
-            early = joined_before(scores, before, a, b, start, stop)
-            found = whole[a, b] * joined(scores, a, b, start, stop) + added[a, b] * early
+            early = earlier.joining(a, b, start, stop)
+            found = whole[a, b] * joined(scores, a, b, slice(start, stop), start) + added[a, b] * early
             here += weights[a] * weights[b] * found
     upper = np.triu(here, 1)
     paths[start:stop, start:] += upper

@@ -11,14 +11,16 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from itertools import product
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, row_sums, unpack_rows
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread
+from visibility_aware_edge_ldp.kernels.bitset import pack_rows, row_sums, unpack_rows
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 Integers = npt.NDArray[np.int64]
 Members = npt.NDArray[np.int32]
@@ -95,61 +97,83 @@ def triangle_pulls(scores: Scores, start: int, offsets: Integers, members: Membe
     """D_i(x) = Σ over k in i's list of ê_kx, for a block of users."""
     pulls = np.zeros(lists.shape)
     for index, weight in enumerate(scores.weights(score).tolist()):
-        if index == scores.full:
-            # Every position but x's own: no counting is needed.
-            pulls += weight * (np.diff(offsets)[:, None] - lists)
+        if index in scores.complete:
+            # Each of them that is in the list, but not x itself: no counting is needed.
+            nodes = scores.complete[index]
+            inside = lists & nodes
+            # Integers before the weight: the pull at x is the same number whether or not x is in the list.
+            pulls += weight * np.where(nodes, inside.sum(axis=1, dtype=np.int32)[:, None] - inside, np.int32(0))
         elif weight:
             pulls += weight * choice.list_counts()(scores.planes[index], offsets, members, scores.n)
     return pulls
 
 
+def triangle_total(scores: Scores, offsets: Integers, members: Members) -> float:
+    """The sum of all users' totals, without their pulls."""
+    weights = scores.weights(score).tolist()
+    ones = (choice.list_total()(plane, offsets, members) for plane in scores.planes)
+    return float(sum(weight * one for weight, one in zip(weights, ones, strict=True)) / 2)
+
+
 def first_vertex_noise(scores: Scores) -> float:
     """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
 
-    An unbiased estimate from the scores alone.  [ROWS.2]
+    An unbiased estimate from the scores alone. Users without a spread score have no part in it.  [ROWS.2]
     """
-    before = earlier_only(scores)
-    starts = range(0, scores.n, BLOCK // 2)
+    noisy = scores.weights(spread) != 0
+    earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
     choice.shared_counts()
-    return float(np.sum(_on_all_cores(lambda start: _noise_of(scores, before, start), starts)))
+    return float(np.sum(_on_all_cores(partial(_noise_of, earlier), range(0, earlier.users.size, BLOCK // 2))))
 
 
-def _noise_of(scores: Scores, before: Words, start: int) -> float:
-    stop = min(start + BLOCK // 2, scores.n)
-    weights, squares = scores.weights(score), scores.weights(lambda value: value * value)
-    paths, squared = np.zeros((2, stop - start, scores.n - start))
-    for a in range(len(weights)):
-        for b in range(len(weights)):
-            shared = joined_before(scores, before, a, b, start, stop)
-            paths += weights[a] * weights[b] * shared
-            squared += squares[a] * squares[b] * shared
-    spreads = _own(scores, start, stop, scores.weights(spread))
-    upper = np.arange(scores.n - start)[None, :] > np.arange(stop - start)[:, None]
-    return float((upper * spreads * (paths * paths - squared + paths)).sum())
+def _noise_of(earlier: Earlier, start: int) -> float:
+    scores, stop = earlier.scores, start + BLOCK // 2
+    pairs = list(product(range(len(scores.planes)), repeat=2))
+    counts = np.stack([earlier.joining(a, b, start, stop) for a, b in pairs])
+    forms = np.zeros((3, len(pairs)))
+    forms[:2] = [np.outer(scores.weights(each), scores.weights(each)).ravel() for each in (score, square)]
+    own = np.stack([np.zeros(len(scores.planes)), scores.weights(spread)])
+    bits = np.stack([earlier.bits(plane, start, stop) for plane in range(len(scores.planes))])
+    ends = np.zeros(counts.shape[2])
+    return float(choice.pair_kernels().triangle_sums(counts, forms, bits, own, ends)[1])
 
 
-def joined_before(scores: Scores, before: Words, a: int, b: int, start: int, stop: int) -> npt.NDArray[Any]:
-    """How many users before both ends join them through planes a and b."""
-    if b == scores.full:
-        # Everybody before the first end is before the second: its own bits are the answer.
-        own = np.arange(start, stop) if a == b else row_sums(before[a, start:stop])
-        return np.broadcast_to(own[:, None], (stop - start, scores.n - start))
-    words = (stop + 63) // 64  # a row before `stop` holds nothing later
-    return choice.shared_counts()(before[a, start:stop, :words], before[b, start:, :words])
+class Earlier:
+    """For some users, in their order: by how many users before both are two of them joined?"""
 
+    def __init__(self, scores: Scores, users: Integers) -> None:
+        self.scores, self.users = scores, users
+        self.planes = scores.planes if users.size == scores.n else scores.planes[:, users]
+        self.before = self.planes.copy()
+        for first in range(0, users.size, 1024):
+            rows = users[first : first + 1024]
+            self.before[:, first : first + 1024] &= pack_rows(np.arange(scores.n) < rows[:, None], scores.n)
 
-def _own(scores: Scores, start: int, stop: int, weights: Floats) -> Floats:
-    """A function of the pairs' own scores, for users ``start`` to ``stop`` and those from ``start`` on."""
-    total = np.zeros((stop - start, scores.n - start))
-    for weight, plane in zip(weights.tolist(), scores.planes, strict=True):
-        total += weight * unpack_rows(plane[start:stop], scores.n, start)
-    return total
+    def bits(self, plane: int, start: int, stop: int) -> Bits:
+        """Which of users ``start`` to ``stop`` are in a plane with those from ``start`` on."""
+        rows = unpack_rows(self.planes[plane, start:stop], self.scores.n)
+        return rows[:, start:] if self.users.size == self.scores.n else rows[:, self.users[start:]]
 
+    def joining(self, a: int, b: int, start: int, stop: int) -> npt.NDArray[np.int32]:
+        """How many earlier users join each two of those through planes a and b; complete planes need no counting."""
+        complete = self.scores.complete
+        if b in complete:
+            # Everybody before the first is before the second: its own bits are the answer.
+            own = row_sums(self.before[a, start:stop] & pack_rows(complete[b][None], self.scores.n))
+            return np.where(complete[b][self.users[start:]], own.astype(np.int32)[:, None], np.int32(0))
+        if a in complete:
+            return self._through_complete(complete[a], b, start, stop)
+        words = (int(self.users[start:stop][-1]) + 63) // 64  # a row before `stop` holds nothing later
+        return choice.shared_counts()(self.before[a, start:stop, :words], self.before[b, start:, :words])
 
-def earlier_only(scores: Scores) -> Words:
-    """The planes with, in each user's row, the bits of earlier users alone."""
-    kept = scores.planes.copy()
-    for first in range(0, scores.n, 1024):
-        rows = np.arange(first, min(first + 1024, scores.n))
-        kept[:, rows] &= pack_rows(np.arange(scores.n)[None, :] < rows[:, None], scores.n)
-    return kept
+    def _through_complete(self, nodes: Bits, b: int, start: int, stop: int) -> npt.NDArray[np.int32]:
+        """For u of these nodes and each v: how many of the nodes before u are joined to v; in steps from u to u."""
+        rows = self.users[start:stop]
+        known = nodes & (np.arange(self.scores.n) < rows[0])
+        base = row_sums(self.planes[b, start:] & pack_rows(known[None], self.scores.n)).astype(np.int32)
+        between = np.flatnonzero(nodes[rows[0] : rows[-1]]) + rows[0]
+        passed = unpack_rows(self.scores.planes[b, between], self.scores.n)[:, self.users[start:]]
+        sums = np.concatenate([base[None], base + np.cumsum(passed, axis=0, dtype=np.int32)])
+        found: npt.NDArray[np.int32] = sums[np.searchsorted(between, rows)]
+        found[~nodes[rows]] = 0
+        return found

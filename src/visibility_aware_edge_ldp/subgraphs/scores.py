@@ -7,14 +7,15 @@ planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels.bitset import Words, plane_of, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.bitset import Bits, Words, pack_rows, row_sums, unpack_rows, word_count
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
@@ -24,6 +25,11 @@ ScoreFunction = Callable[[Floats], Floats]
 def score(value: Floats) -> Floats:
     """ê itself: its mean is the bit."""
     return value
+
+
+def square(value: Floats) -> Floats:
+    """ê²."""
+    return value * value
 
 
 def spread(value: Floats) -> Floats:
@@ -43,22 +49,40 @@ class Scores:
         The score of each of the K symbols that is not 0.
     member
         (K, K) booleans: symbol s is held by plane k. Unit triangular after sorting, hence invertible.
-    full
-        The index of a plane that holds every position, if there is one: its counts need no counting.
+    complete
+        Planes that hold every position among some nodes and no other, with those nodes: they need no counting.
     """
 
     n: int
     planes: Words = field(repr=False)
     values: Floats
     member: npt.NDArray[np.bool_]
-    full: int | None = None
+    complete: Mapping[int, Bits] = field(default_factory=dict, repr=False)
 
     def weights(self, function: ScoreFunction) -> Floats:
         """The planes' weights that give this function of the score."""
-        if not len(self.values):
-            return np.empty(0)
-        weights: Floats = np.linalg.solve(self.member.astype(np.float64), function(self.values)).astype(np.float64)
+        weights: Floats = self.symbol_weights @ function(self.values)
         return weights
+
+    @cached_property
+    def symbol_weights(self) -> Floats:
+        """(K, K): column s has the planes' weights that give 1 where the symbol is s, and 0 elsewhere."""
+        return np.linalg.inv(self.member.astype(np.float64)).round() if len(self.values) else np.empty((0, 0))
+
+    @property
+    def plane_pairs(self) -> list[tuple[int, int]]:
+        """All (a, b) with a ≥ b, in the order of their counts."""
+        return [(a, b) for a in range(len(self.planes)) for b in range(a + 1)]
+
+    def form_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
+        """The weights of the counts of ``plane_pairs`` that give (F[left, right] + F[right, left])/2."""
+        f, g = self.weights(left), self.weights(right)
+        return np.array([(f[a] * g[b] + f[b] * g[a]) / 2 if a != b else f[a] * g[a] for a, b in self.plane_pairs])
+
+    def skew_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
+        """The weights of the differences of unequal planes' counts that give (F[left, right] − F[right, left])/2."""
+        f, g = self.weights(left), self.weights(right)
+        return np.array([(f[a] * g[b] - f[b] * g[a]) / 2 for a, b in self.plane_pairs if a != b])
 
     @cached_property
     def plane_degrees(self) -> npt.NDArray[np.int64]:
@@ -66,10 +90,18 @@ class Scores:
         return np.stack([row_sums(plane) for plane in self.planes]) if len(self.planes) else np.zeros((0, self.n), int)
 
     @cached_property
+    def degrees_among(self) -> dict[int, npt.NDArray[np.int32]]:
+        """For each complete plane, (K, n): how many of its nodes each node is joined to in each plane."""
+        return {
+            i: np.stack([row_sums(plane & pack_rows(nodes[None], self.n)) for plane in self.planes]).astype(np.int32)
+            for i, nodes in self.complete.items()
+        }
+
+    @cached_property
     def symbol_counts(self) -> Floats:
         """(K, n): how many positions of each node have each symbol."""
-        counts: Floats = np.linalg.solve(self.member.T.astype(np.float64), self.plane_degrees.astype(np.float64))
-        return counts.round()
+        counts: Floats = self.symbol_weights.T @ self.plane_degrees
+        return counts
 
     def node_sums(self, function: ScoreFunction) -> Floats:
         """For each node, the sum of a function of the score over its positions."""
@@ -87,13 +119,20 @@ class Scores:
 def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
     """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
     flats = [flat for bits, _ in groups for flat in bits]
-    planes = np.array([plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
+    planes = np.array([choice.plane_of()(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
     values = np.array([value for _, scores in groups for value in scores])
-    positions = n * (n - 1) // 2
-    full = next(
-        (i for i, flat in enumerate(flats) if int(np.bitwise_count(flat).sum(dtype=np.int64)) == positions), None
-    )
-    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), full)
+    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), complete_among(planes))
+
+
+def complete_among(planes: Words) -> dict[int, Bits]:
+    """Which planes join each of some nodes to all others of them, and to nobody else."""
+    return {i: degrees > 0 for i, degrees in enumerate(map(row_sums, planes)) if _is_complete(degrees)}
+
+
+def _is_complete(degrees: npt.NDArray[np.int64]) -> bool:
+    """Nodes with a neighbour can have no more of them than there are others with one."""
+    members = int((degrees > 0).sum())
+    return members > 0 and int(degrees.sum()) == members * (members - 1)
 
 
 def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.kernels.bitset import TILE, Words, unpack_rows
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, Scores, score, spread
 
 
@@ -60,13 +60,13 @@ def _without(symmetric: Floats, value: float, order: int) -> Floats:
 
 def _symbol_form(scores: Scores, symbol: int, vector: Floats) -> float:
     """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
-    weights = np.linalg.solve(scores.member.astype(np.float64), np.eye(len(scores.values))[symbol])
-    return float(sum(w * _form(plane, scores.n, vector) for w, plane in zip(weights, scores.planes, strict=True) if w))
+    weights = scores.symbol_weights[:, symbol].tolist()
+    return float(sum(w * _form(scores, plane, vector) for plane, w in enumerate(weights) if w))
 
 
-def _form(plane: Words, n: int, vector: Floats) -> float:
-    total = 0.0
-    for start in range(0, n, TILE):
-        rows = unpack_rows(plane[start : start + TILE], n)
-        total += float(vector[start : start + TILE] @ (rows @ vector))
-    return total / 2
+def _form(scores: Scores, plane: int, vector: Floats) -> float:
+    """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
+    if plane in scores.complete:
+        inside = vector[scores.complete[plane]]
+        return float(inside.sum() ** 2 - (inside**2).sum()) / 2
+    return float(choice.quadratic_form()(scores.planes[plane], vector)) / 2

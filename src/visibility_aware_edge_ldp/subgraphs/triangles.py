@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, inner
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, score, spread
+import numpy as np
 
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums
+from visibility_aware_edge_ldp.subgraphs.scores import score, spread, square
 
-def square(value: Floats) -> Floats:
-    """ê²."""
-    return value * value
+NAMES = ("count", "one noisy", "two noisy", "three noisy", "with 2-stars")
 
 
 def triangle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum that triangles and transitivity need."""
-    here, noise = block.at(score), block.at(spread)
-    paths, squares, noisy_paths = (
-        block.form(score, score),
-        block.form(square, square),
-        block.form(spread, spread),
-    )
-    ends = block.scores.node_sums(score)
-    others = ends[block.start : block.stop, None] + ends[None, block.start :] - 2 * here
-    return {
-        "count": inner(here, paths),
-        "one noisy": inner(noise, paths * paths + paths - squares),
-        "two noisy": inner(here, noisy_paths),
-        "three noisy": inner(noise, noisy_paths),
-        "with 2-stars": inner(noise, paths * others),
-    }
+    scores = block.scores
+    forms = np.stack([scores.form_weights(each, each) for each in (score, square, spread)])
+    own = np.stack([scores.weights(score), scores.weights(spread)])
+    ends = scores.node_sums(score)[block.start :]
+    found = choice.pair_kernels().triangle_sums(block.counts, forms, block.bits, own, ends)
+    return dict(zip(NAMES, found.tolist(), strict=True))
 
 
 def triangles(sums: Sums) -> tuple[float, float]:

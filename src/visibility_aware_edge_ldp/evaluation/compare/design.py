@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, meant
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
@@ -59,12 +60,17 @@ class Design:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the worlds, which each process makes for itself."""
-        return {name: value for name, value in vars(self).items() if name != "worlds"}
+        return {name: value for name, value in vars(self).items() if name not in ("worlds", "worked_out")}
 
     @cached_property
     def worlds(self) -> dict[str, VisibilityAwareGraph]:
         """The graph under each policy."""
         return {name: VisibilityAwareGraph(self.graph, policy) for name, policy in self.policies.items()}
+
+    @cached_property
+    def worked_out(self) -> dict[str, WorkedOut]:
+        """What centres of each world work out of its graph: once for all trials."""
+        return {name: WorkedOut() for name in self.policies}
 
     @property
     def cells(self) -> list[Cell]:

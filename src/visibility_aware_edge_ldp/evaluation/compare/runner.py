@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
 from visibility_aware_edge_ldp.evaluation.compare.kept import Histogram, Kept, Trial
@@ -54,7 +55,8 @@ def run(design: Design, kept: Kept, progress: Progress | None = None, cores: int
 def run_cell(design: Design, cell: Cell) -> Trial:
     """One collection beside the truth."""
     start, asked, world = time.perf_counter(), design.asked(cell), design.worlds[cell.policy]
-    found = collected(world, cell.trust, cell.epsilon, asked, design.options[cell.trust], design.label(cell))
+    options, known = design.options[cell.trust], design.worked_out[cell.policy]
+    found = collected(world, cell.trust, cell.epsilon, asked, options, design.label(cell), known)
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust]}
     drawn = None if cell.trial else found.get(HISTOGRAM)
@@ -68,13 +70,14 @@ def collected(
     statistics: Sequence[str],
     options: Mapping[str, Any],
     seed: int | str | None,
+    worked_out: WorkedOut | None = None,
 ) -> Mapping[str, Estimate]:
     """Everybody's answers for one epsilon in total. A centre's questions share it; ``estimate`` gives it to each."""
     if trust != "curator":
         return estimate(world, trust, epsilon, statistics, seed=seed, **options)
     # A new centre each time: the same one would repeat itself. Both of its surveys share delta too.
     delta = exact_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
-    answers, _ = ask_within(Centre(world), epsilon, delta, statistics, seed=seed)
+    answers, _ = ask_within(Centre(world, worked_out=worked_out), epsilon, delta, statistics, seed=seed)
     return {name: answer.estimate for name, answer in answers.items()}
 
 
