@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
+from visibility_aware_edge_ldp.evaluation.audit.shipped_noise import (
+    Drawn,
+    discrete_laplace,
+    hadamard_response,
+    many_laplaces,
+    randomized_response,
+)
+from visibility_aware_edge_ldp.evaluation.audit.statistical import audit
 from visibility_aware_edge_ldp.evaluation.audit.statistical_audits import AUDITS, FEWEST, Pace, audits
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 RUNS = 40_000
 
@@ -28,3 +43,12 @@ def test_the_audits_differ_in_name() -> None:
 def test_a_pace_never_leaves_too_few_runs() -> None:
     assert Pace(1000).of(10**6) == 1000
     assert Pace(1000).of(1000) == FEWEST
+
+
+@pytest.mark.parametrize("make", [randomized_response, discrete_laplace, many_laplaces, hadamard_response])
+def test_a_mechanism_that_loses_more_than_it_claims_is_caught(make: Callable[[Visibility], Drawn]) -> None:
+    """Drawn for a loss of 1, billed as four fifths of it."""
+    drawn = make(Visibility.PRIVATE)
+    cheap = replace(drawn, claimed=Guarantee(OneEdge, drawn.claimed.epsilon * Fraction(4, 5)))
+    assert audit("drawn", [drawn], RUNS).holds
+    assert audit("billed too low", [cheap], RUNS).caught

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.evaluation.audit.curator_twins import (
     SureOfNothing,
 )
 from visibility_aware_edge_ldp.evaluation.audit.curator_twins import existing_edges_only as existing_edges_only
-from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss, largest
 from visibility_aware_edge_ldp.evaluation.audit.measured_noise import (
     FAR,
     another_noise,
@@ -105,7 +105,7 @@ def _loss(noise: SmoothNoise | None, kind: Visibility, price: Guarantee[OneEdge]
     if noise is None:
         return loss_of(kind, claim, _constant_loss(one, other))
     if isinstance(noise, SmoothPower):
-        return loss_of(kind, claim, max(power_losses(noise, one, other)))
+        return loss_of(kind, claim, largest(power_losses(noise, one, other)))
     here, there = (replace(law := _walked(noise, each.bound), start=law.start + each.number) for each in (one, other))
     found = least_epsilon(here, there, delta, 4 * claim)
     return loss_of(kind, claim, found, (delta, spent_delta(here, there, claim)))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law
-from visibility_aware_edge_ldp.evaluation.audit.finding import Loss
+from visibility_aware_edge_ldp.evaluation.audit.finding import Loss, largest
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, World, friends, neighbours, positions
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -31,7 +31,7 @@ class Gap:
         return Gap(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __or__(self, other: Gap) -> Gap:
-        return Gap(max(self.epsilon, other.epsilon), max(self.delta, other.delta))
+        return Gap(largest([self.epsilon, other.epsilon]), largest([self.delta, other.delta]))
 
 
 Gaps = dict[Visibility, Gap]
@@ -81,7 +81,9 @@ def gap_between(one: Spoken, other: Spoken) -> Gap:
     """The gap of two laws: of what both say, and of what one says and the other only where it was not walked."""
     alone = [(one.only(other), other.unwalked), (other.only(one), one.unwalked)]
     hidden = (_least_log_ratio(only, missing) for only, missing in alone)
-    return Gap(max(one.largest_log_ratio(other), *hidden), max(float(only + missing) for only, missing in alone))
+    return Gap(
+        largest([one.largest_log_ratio(other), *hidden]), largest(float(only + missing) for only, missing in alone)
+    )
 
 
 def _least_log_ratio(said: Fraction, missing: Fraction) -> float:

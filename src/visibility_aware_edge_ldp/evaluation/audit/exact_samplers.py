@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.evaluation.audit.exact_words import (
     measured_edges,
     tail_is_geometric,
 )
-from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss, largest
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import exact_finding
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
@@ -55,7 +55,7 @@ def response_loss(mechanism: RandomizedResponse) -> float:
     chances = [(zero, WORDS - one), (WORDS - zero, one)]
     if any(0 in pair for pair in chances):
         return math.inf
-    return max(abs(math.log(Fraction(p, q))) for p, q in chances)
+    return largest(abs(math.log(Fraction(p, q))) for p, q in chances)
 
 
 # ── discrete Laplace noise ──
@@ -82,7 +82,7 @@ def shift_loss(edges: list[int], most: int) -> float:
     if 0 in numbers:
         return math.inf
     logarithms = np.log(np.array(numbers, dtype=np.float64))
-    return max(float(np.abs(logarithms[shift:] - logarithms[:-shift]).max()) for shift in range(1, most + 1))
+    return largest(float(np.abs(logarithms[shift:] - logarithms[:-shift]).max()) for shift in range(1, most + 1))
 
 
 def one_by_one(mechanism: DiscreteLaplace) -> Sampler:
@@ -106,7 +106,7 @@ def audit_hadamard(name: str, randomize: Callable[[HadamardResponse, int, Coins]
         mechanism = HadamardResponse(epsilon, size)
         spoken = [Spoken(_answers(mechanism, partial(randomize, mechanism, place))) for place in range(size)]
         gaps = [gap_between(one, other) for one, other in product(spoken, repeat=2)]
-        losses.append(Loss("PRIVATE", float(epsilon), max(gap.epsilon for gap in gaps)))
+        losses.append(Loss("PRIVATE", float(epsilon), largest(gap.epsilon for gap in gaps)))
         cases += len(gaps)
     return exact_finding(name, losses, cases, about)
 

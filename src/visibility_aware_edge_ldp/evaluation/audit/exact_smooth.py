@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import product
 
 from visibility_aware_edge_ldp.evaluation.audit.exact_words import drawn_as_stated
-from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss
+from visibility_aware_edge_ldp.evaluation.audit.finding import Audit, Finding, Loss, largest
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import exact_finding, spent_delta, walked
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
@@ -57,8 +57,8 @@ def pure_loss(pair: WorstPair) -> float:
             _masses(pair.noise, bound, centre, reach)
             for bound, centre in zip(pair.bounds, (0, pair.shift), strict=True)
         )
-        inside = max(abs(float((p / q).ln())) for p, q in zip(narrow, wide, strict=True))
-        return max(inside, tail_power(pair.noise) * float((pair.bounds[1] / pair.bounds[0]).ln()))
+        inside = largest(abs(float((p / q).ln())) for p, q in zip(narrow, wide, strict=True))
+        return largest([inside, tail_power(pair.noise) * float((pair.bounds[1] / pair.bounds[0]).ln())])
 
 
 def _masses(noise: SmoothNoise, bound: Decimal, centre: int, reach: int) -> list[Decimal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property, partial
@@ -28,7 +29,7 @@ def _given(survey: TriangleSurvey) -> dict[str, Any]:
     return {each.name: getattr(survey, each.name) for each in fields(TriangleSurvey)}
 
 
-class Rescaled(RowHolders):
+class Rescaled(RowHolders, ABC):
     """A client that asks its noise for another bound."""
 
     def total(self, survey: TriangleSurvey, first: FirstRound, coins: Coins, present: Bits | None = None) -> RowReport:
@@ -37,8 +38,9 @@ class Rescaled(RowHolders):
 
         return super().total(redrawn(survey, draw), first, coins, present)
 
+    @abstractmethod
     def _rescaled(self, bounds: Floats, survey: TriangleSurvey, first: FirstRound) -> Floats:
-        raise NotImplementedError
+        """The bounds that it asks for, instead of these."""
 
 
 class OwnDegree(Rescaled):

@@ -51,6 +51,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 WORLDS_AT_ONCE = 1 << 16
 TRIANGLE: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (1, 2))
+STAR: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (0, 3))
 
 
 @dataclass(frozen=True)
@@ -179,13 +180,14 @@ class Hubs:
 
 @dataclass(frozen=True)
 class Centres:
-    """CURATOR: a triangle with or without one of its edges, and a fourth user."""
+    """CURATOR: four users, whose first edge may be missing."""
 
     statistic: str
     kind: Visibility = Visibility.PRIVATE
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
     client: type[Curator] = Curator
+    drawn: tuple[tuple[int, int], ...] = TRIANGLE
 
     def _survey(self, questions: int) -> tuple[PublicView, CuratorSurvey]:
         public, asked = same_class(self.kind, 4), [self.statistic] * questions
@@ -201,7 +203,7 @@ class Centres:
         sent = np.empty((edges.size, 1), np.int64)
         for edge in np.unique(edges):
             chosen = edges == edge
-            sent[chosen, 0] = self._answers(TRIANGLE[0 if edge else 1 :], int(chosen.sum()), f"{seed} {edge}")
+            sent[chosen, 0] = self._answers(self.drawn[0 if edge else 1 :], int(chosen.sum()), f"{seed} {edge}")
         return sent
 
     def _answers(self, graph: tuple[tuple[int, int], ...], questions: int, seed: str) -> list[int]:

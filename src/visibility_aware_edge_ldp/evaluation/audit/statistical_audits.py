@@ -9,8 +9,17 @@ from functools import partial
 
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
 from visibility_aware_edge_ldp.evaluation.audit.shipped_bytes import Pairs, Positions, Rows, Shipment, bins
-from visibility_aware_edge_ldp.evaluation.audit.shipped_counts import Centres, Hubs, Owned
+from visibility_aware_edge_ldp.evaluation.audit.shipped_counts import STAR, TRIANGLE, Centres, Hubs, Owned
+from visibility_aware_edge_ldp.evaluation.audit.shipped_noise import (
+    discrete_laplace,
+    hadamard_response,
+    many_laplaces,
+    randomized_response,
+    smooth,
+)
 from visibility_aware_edge_ldp.evaluation.audit.statistical import audit
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.histogram_survey import HistogramSurvey, histogram_survey
 from visibility_aware_edge_ldp.public.hub_survey import PLAIN
@@ -76,9 +85,41 @@ def eight_bits(make: Callable[..., Positions] = Positions) -> list[Shipment]:
     return [make(PRIVATE, one_round, width=WIDTH, changed=bit) for bit in range(WIDTH)]
 
 
+def mechanisms_alone() -> list[tuple[str, list[Shipment], Pace]]:
+    """Every mechanism without a client around it."""
+    one, tiny = Fraction(1), Fraction(1, 1000)
+    noises: dict[str, SmoothNoise] = {
+        "Student-t noise": SmoothStudentT(one),
+        "Cauchy noise": SmoothCauchy(one),
+        "power noise": SmoothPower(one),
+        "smooth Laplace noise": SmoothLaplace(one, tiny),
+    }
+    makers: dict[str, Callable[[Visibility], Shipment]] = {
+        "randomized response": randomized_response,
+        "discrete Laplace": discrete_laplace,
+        "many Laplace noises": many_laplaces,
+        **{name: partial(smooth, noise) for name, noise in noises.items()},
+    }
+    alone: list[tuple[str, list[Shipment], Pace]] = [
+        (name, [make(kind) for kind in KINDS], ALL) for name, make in makers.items()
+    ]
+    return [*alone, ("Hadamard response", [hadamard_response(PRIVATE)], ALL)]
+
+
+def subgraphs_of_a_centre(delta: Fraction, words: str) -> list[tuple[str, list[Shipment], Pace]]:
+    """Counts whose noise follows a smooth bound."""
+    shapes = {"triangles": TRIANGLE, "stars:2": STAR, "stars:3": STAR}
+    names = {"triangles": "triangles", "stars:2": "2-stars", "stars:3": "3-stars"}
+    return [
+        (f"curator {names[name]}{words}", [Centres(name, epsilon=Fraction(4), delta=delta, drawn=shape)], SMOOTH)
+        for name, shape in shapes.items()
+    ]
+
+
 def audits(runs: int) -> tuple[Audit, ...]:
     """The audits with so many runs a side; slow clients run less often, as their findings say."""
     sent: list[tuple[str, list[Shipment], Pace]] = [
+        *mechanisms_alone(),
         ("position, one round", [Positions(kind, one_round) for kind in KINDS], ALL),
         ("position, two rounds", [Positions(kind, two_rounds) for kind in KINDS], ALL),
         ("position, two users together", [Positions(kind, one_round, users=2) for kind in KINDS], ALL),
@@ -96,12 +137,9 @@ def audits(runs: int) -> tuple[Audit, ...]:
         ("neighbourhood (b), shared", [Hubs()], HUBS),
         ("neighbourhood (b), plain", [Hubs(shares=PLAIN)], HUBS),
         ("curator edges", [Centres("edges", kind) for kind in KINDS], EDGES),
-        ("curator triangles", [Centres("triangles", epsilon=Fraction(4))], SMOOTH),
-        (
-            "curator triangles, with delta",
-            [Centres("triangles", epsilon=Fraction(4), delta=Fraction("1e-6"))],
-            SMOOTH,
-        ),
+        ("curator max degree", [Centres("max_degree", kind, drawn=STAR) for kind in KINDS], EDGES),
+        *subgraphs_of_a_centre(Fraction(0), ""),
+        *subgraphs_of_a_centre(Fraction("1e-6"), ", with delta"),
     ]
     return tuple(paced(name, shipments, runs, pace) for name, shipments, pace in sent)
 
