@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.kernels import bitset, choice, pair_sums
+from visibility_aware_edge_ldp.kernels import bitset, choice, owned_triangles, pair_sums
 
 
 def test_compiled_kernel_is_chosen_and_identical() -> None:
@@ -40,3 +42,25 @@ def test_pair_sums_agree_with_their_twins(columns: int) -> None:
         expected = getattr(pair_sums, name)(*arguments)
         assert getattr(compiled, name)(*arguments) == pytest.approx(expected, rel=1e-9, abs=1e-6)
         assert columns == 1 or abs(expected).min() > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_owned_sums_agree_with_their_twin_and_with_every_triple(seed: int) -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.kernels import common_neighbours_compiled as compiled
+
+    random, n, part = np.random.default_rng(seed), 25, 1 << 20
+    ends = np.array([pair for pair in combinations(range(n), 2) if random.random() < 0.4], np.int32)
+    ranks = random.permutation(n)
+    rising = owned_triangles.RisingEdges.of(ends, ranks)
+    counted, weights = random.random(len(ends)) < 0.3, random.integers(1, part * part, n)
+    found = compiled.owned_sums(rising, counted, weights, part)
+    assert (found == owned_triangles.owned_sums(rising, counted, weights, part)).all()
+    side = {(int(a), int(b)): bool(kept) for a, b, kept in zip(rising.low, rising.high, counted, strict=True)}
+    expected = np.zeros(n, np.int64)
+    for a, b, c in combinations(range(n), 3):
+        sides = [side.get(pair) for pair in ((a, b), (a, c), (b, c))]
+        if None not in sides and any(sides):
+            expected[c] += min(weights[b], weights[c])
+    assert expected.any()
+    assert (found[0] * part + found[1] == expected).all()

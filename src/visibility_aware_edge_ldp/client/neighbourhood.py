@@ -8,7 +8,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.two_hop import Edges, TwoHop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
@@ -93,15 +94,8 @@ def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
     rising = RisingEdges.of(kept, plan.ranks)
     hidden = (public.classes.of(kept[:, 0], kept[:, 1]) != Visibility.PUBLIC)[rising.source]
     weights = _weights(edges, plan)
-    # Whole and broken parts of weights are summed apart: whole numbers, exact in doubles below 2^33 triangles a user.
-    sums = np.zeros((2, public.n))
-    for ab, ac, bc in triangles(rising, public.n):
-        counted = np.flatnonzero(hidden[ab] | hidden[ac] | hidden[bc])
-        b, c = rising.high[ab[counted]], rising.high[ac[counted]]
-        each = np.minimum(weights[b], weights[c])
-        for part, values in enumerate(np.divmod(each, _HALF)):
-            sums[part] += np.bincount(c, weights=values, minlength=public.n)
-    whole, broken = sums[:, plan.ranks].astype(np.int64).astype(np.object_)
+    sums = choice.owned_sums()(rising, hidden, weights, _HALF)
+    whole, broken = sums[:, plan.ranks].astype(np.object_)
     counts: Ints = ((whole * _HALF + broken) * plan.unit // WEIGHT_ONE).astype(np.int64)
     return counts
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels import bitset, pair_sums
+from visibility_aware_edge_ldp.kernels import bitset, owned_triangles, pair_sums
 
 PlaneOf = Callable[[npt.NDArray[np.uint8], int], bitset.Words]
 SharedCounts = Callable[[bitset.Words, bitset.Words], npt.NDArray[np.int32]]
@@ -18,6 +18,10 @@ QuadraticForm = Callable[[bitset.Words, bitset.Sums], float]
 ListCounts = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32], int], npt.NDArray[np.int32]]
 ListTotal = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32]], int]
 ListSums = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int32]], npt.NDArray[np.float64]]
+
+OwnedSums = Callable[
+    [owned_triangles.RisingEdges, npt.NDArray[np.bool_], npt.NDArray[np.int64], int], npt.NDArray[np.int64]
+]
 
 
 def plane_of() -> PlaneOf:
@@ -54,6 +58,15 @@ def list_sums() -> ListSums:
     """The sum of a list's rows in each column."""
     kernel: ListSums = kernels().list_sums
     return kernel
+
+
+def owned_sums() -> OwnedSums:
+    """What each node owns of the triangles."""
+    if kernels() is bitset:
+        return owned_triangles.owned_sums
+    from visibility_aware_edge_ldp.kernels import common_neighbours_compiled
+
+    return common_neighbours_compiled.owned_sums
 
 
 def pair_kernels() -> ModuleType:

@@ -46,3 +46,19 @@ def triangles(edges: RisingEdges, n: int) -> Iterator[tuple[Ints, Ints, Ints]]:
         closed = keys[third] == wanted
         yield sides[closed], others[closed], third[closed]
         first = last
+
+
+def owned_sums(edges: RisingEdges, counted: npt.NDArray[np.bool_], weights: Ints, part: int) -> Ints:
+    """For each rank c, over its triangles a < b < c with a counted side: the smaller weight of b and c.
+
+    The sums are (2, n): of the whole multiples of ``part`` in the weights, and of what is left, so that they stay
+    exact in 64 bits. The plain twin of the compiled kernel.
+    """
+    sums = np.zeros((2, weights.size), np.int64)
+    for ab, ac, bc in triangles(edges, weights.size):
+        kept = np.flatnonzero(counted[ab] | counted[ac] | counted[bc])
+        b, c = edges.high[ab[kept]], edges.high[ac[kept]]
+        for total, values in zip(sums, np.divmod(np.minimum(weights[b], weights[c]), part), strict=True):
+            # Doubles hold these sums exactly: both parts are small.
+            total += np.bincount(c, weights=values, minlength=weights.size).astype(np.int64)
+    return sums
