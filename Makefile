@@ -1,17 +1,18 @@
 # make demo   the comparison on the default graph: a table, and out/report.html
 # make test   the whole test suite
-# make check  format, lint, types, import contracts, tests: what CI runs
+# make check  format, lint, types, import contracts, documentation, tests: what CI runs
+# make docs   the documentation, to out/docs/index.html; warnings are errors
 # make audit  every privacy claim, checked on this machine, and broken twins, which must be caught
 # make bench  speed, side by side with other ways, in one run
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := src tests benchmarks
+CODE := src tests benchmarks docs/conf.py docs/_ext
 DEMO := $(VENV)/.demo
 DEV := $(VENV)/.dev
 
-.PHONY: demo test check format audit bench clean
+.PHONY: demo test check docs format audit bench clean
 
 demo: $(DEMO)
 	$(BIN)/va-edge-ldp compare --trials 5 --epsilons 0.5,2 --seed 1 --output out
@@ -24,7 +25,11 @@ check: $(DEV)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(MAKE) docs
 	$(MAKE) test
+
+docs: $(DEV)
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -b html docs out/docs
 
 format: $(DEV)
 	$(BIN)/ruff format $(CODE)
@@ -37,7 +42,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) out build dist
+	rm -rf $(VENV) out build dist docs/proofs
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 …')"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shlex
 import subprocess
 import sys
 from functools import partial
@@ -15,6 +16,7 @@ import pytest
 
 from command import Run, Said, run_main
 from visibility_aware_edge_ldp import __version__, cli
+from visibility_aware_edge_ldp.commands.common import START
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused, RelationMismatch, VaEdgeLdpError
 
 STAMP = "Simulation, not private"
@@ -175,7 +177,9 @@ def test_the_documents_estimator_has_no_error_and_its_json_no_nan(run: Run) -> N
     done = run(*words, "--statistics", "edges,triangles,stars:2", "--seed", "1", "--json")
     assert done.code == 0
     assert done.json["estimates"]["edges"]["standard_error"] is None
-    assert "none" in run(*words, "--statistics", "edges").out
+    table = run(*words, "--statistics", "edges").out
+    assert "none" in table
+    assert "come without intervals" in table
 
 
 def test_dropout_is_said(run: Run) -> None:
@@ -230,7 +234,7 @@ def test_compare_as_a_table(run: Run) -> None:
 
 def test_every_trust_model_is_compared_by_default(run: Run) -> None:
     done = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--seed", "3")
-    assert all(word in done.out for word in ("position", "user", "neighbourhood", "curator", "four_cycles", "Try next"))
+    assert all(word in done.out for word in ("position", "user", "neighbourhood", "curator", "four_cycles", "try next"))
     assert max(map(len, done.out.splitlines()[1:])) <= 200
     listed = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--trust", "curator,user", "--json")
     assert listed.json["trust"] == ["user", "curator"]
@@ -314,6 +318,60 @@ def test_version_and_help(run: Run) -> None:
         assert (done.code, done.err) == (0, "")
         assert "Usage" in done.out
         assert command in ([], ["datasets"]) or "--json" in done.out
+
+
+# ── the tour for somebody who is new ──
+
+NEXT = re.compile(r"^  (va-edge-ldp [^#]*?)  +# .", re.MULTILINE)
+TOURS = [
+    ["estimate", "random:30,60", "--statistics", "edges"],
+    ["estimate", "tiny.txt", "--policy", "good.toml", "--trust", "user", "--statistics", "edges", "--epsilon", "2"],
+    ["compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--statistics", "edges"],
+    ["compare", "tiny.txt", "--epsilons", "1", "--trials", "1", "--statistics", "edges", "--output", "a folder"],
+    ["datasets", "list"],
+    ["audit", "--mechanism", "position, one round", "--way", "exact", "--no-twins"],
+    ["audit", "--graph", "random:30,60", "--policy", "profiles:0.5"],
+]
+
+
+@pytest.mark.parametrize("words", TOURS, ids=" ".join)
+def test_the_last_lines_say_what_it_means_and_what_can_be_typed_next(run: Run, words: list[str]) -> None:
+    done = run(*words)
+    assert done.code == 0
+    assert done.out.count("What it means: ") == 1
+    tour = done.out[done.out.index("What it means: ") :]
+    steps = NEXT.findall(tour)
+    assert 1 <= len(steps) <= 3
+    assert len(tour.splitlines()) <= 6
+    for step in steps:
+        # Options are read before help is shown, and a graph that is not there cannot be asked for.
+        program, *rest = shlex.split(step)
+        assert run(*rest, "--help").code == 0, step
+        assert program == "va-edge-ldp"
+
+
+@pytest.mark.parametrize("words", [TOURS[0], TOURS[1], TOURS[2]], ids=" ".join)
+def test_what_can_be_typed_next_really_runs(run: Run, words: list[str]) -> None:
+    for step in NEXT.findall(run(*words).out):
+        command, *rest = shlex.split(step)[1:]
+        brief = ["--trials", "1", "--epsilons", "1", "--statistics", "edges"] if command == "compare" else []
+        done = run(command, *rest, *brief)
+        assert (done.code, "Traceback" in done.err) == (0, False), done.err
+
+
+def test_the_tour_names_the_report_and_says_how_much_is_hidden(run: Run) -> None:
+    assert "Open a folder/report.html in a browser" in run(*TOURS[3]).out
+    assert "by a factor of 2.72 at most" in run(*TOURS[0]).out
+    words = ("estimate", "tiny.txt", "--statistics", "edges", "--epsilon")
+    assert "An edge loses ε = 9 in all, which hides little" in run(*words, "9").out
+    assert "nothing is hidden" in run(*words, "1", "--policy", "fractions:1").out
+
+
+def test_where_to_start_is_a_list_of_commands_that_are_there(run: Run) -> None:
+    steps = [shlex.split(line, comments=True) for line in START.splitlines() if line.startswith("va-edge-ldp")]
+    assert [step[1] for step in steps] == ["estimate", "compare", "plan"]
+    assert all(run(*step[1:], "--help").code == 0 for step in steps)
+    assert max(map(len, START.splitlines())) <= 78  # fits a terminal
 
 
 # ── bad input ──

@@ -8,6 +8,7 @@ import typer
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
+from visibility_aware_edge_ldp.commands.common import START
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.estimate import estimate
@@ -17,6 +18,7 @@ from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 app = typer.Typer(
     help="Private statistics on graphs whose edges are not all equally secret.",
+    epilog=START,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

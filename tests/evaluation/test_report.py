@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import json
 import math
 import os
@@ -21,7 +23,7 @@ import pytest
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison, Gain, compare
-from visibility_aware_edge_ldp.evaluation.report import axes, figures, in_words, more_figures, page
+from visibility_aware_edge_ldp.evaluation.report import axes, drawing, figures, looks, more_figures, numbers, page
 from visibility_aware_edge_ldp.evaluation.report.files import as_csv, as_json, write_results
 from visibility_aware_edge_ldp.evaluation.trials import Evaluation, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityPolicy
@@ -215,13 +217,37 @@ def test_the_page_is_well_formed(html: str) -> None:
 def test_the_page_needs_nothing_from_elsewhere(html: str) -> None:
     parser = Nesting()
     parser.feed(html)
-    assert "script" not in {tag for tag, _, _ in parser.attributes}
-    assert "<script" not in html
     assert "http://" not in html
     assert "https://" not in html
     addresses = [value for _, name, value in parser.attributes if name in ("src", "href", "xlink:href", "srcset")]
     assert all(address.startswith("#") for address in addresses + re.findall(r"url\(([^)]*)\)", html))
     assert "@import" not in html
+
+
+def test_one_script_may_run_and_it_is_ours(html: str) -> None:
+    parser = Nesting()
+    parser.feed(html)
+    policy = next(value for _, name, value in parser.attributes if name == "content" and "default-src" in value)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    [script] = re.findall(r"<script>(.*?)</script>", html, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert rules == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "script-src": f"'sha256-{digest}'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    assert html.count("<script") == 1
+    assert not [name for _, name, _ in parser.attributes if name.startswith("on")]
+    assert "innerHTML" not in script
+
+
+def test_names_from_outside_cannot_become_script(tmp_path: Path) -> None:
+    odd = replace(SMALL, graph="</title><script>alert(1)</script>", policy='"><img src=x onerror=alert(1)>')
+    text = page.page(odd, "va-edge-ldp compare '</script><script>alert(1)</script>'")
+    assert text.count("<script") == text.count("</script>") == 1
+    assert "<img" not in text
 
 
 def test_the_command_is_shown_and_escaped(html: str) -> None:
@@ -251,8 +277,8 @@ def test_every_number_is_in_the_table(html: str, comparison: Comparison) -> None
     assert html.count('scope="rowgroup"') == 4
     assert "nan" not in re.sub(r"<[^>]*>", " ", html[html.index("<main>") :]).lower().split()
     for gain in comparison.gains:
-        assert in_words.percent(gain.uniform.mean_relative_error) in html
-        assert in_words.percent(gain.aware.mean_relative_error) in html
+        assert numbers.percent(gain.uniform.mean_relative_error) in html
+        assert numbers.percent(gain.aware.mean_relative_error) in html
 
 
 def test_the_bill_counts_friend_visible_edges_twice(comparison: Comparison) -> None:
@@ -281,13 +307,50 @@ def test_the_page_says_what_the_policy_guards(guard: tuple[str, str], words: str
     assert "edges lose up to twice" not in text
     friends, private = (next(e for e in page.classes(held) if e["name"] == n) for n in ("FRIEND_VISIBLE", "PRIVATE"))
     assert (private["promise"], friends["promise"], private["losses"][0], friends["losses"][0]) == losses
+    assert f"FRIEND_VISIBLE edges lose {losses[1]}; PUBLIC pairs" in text
 
 
 def test_a_panel_is_told_in_words(html: str, comparison: Comparison) -> None:
-    # Errors and gains of four statistics, all statistics together, and a histogram under each policy.
-    assert html.count('role="img"') == 4 + 4 + 1 + 2
-    error = in_words.percent(comparison.uniform.row(0.5, "triangles").mean_relative_error)
+    # Errors and gains of four statistics, all statistics at four epsilons, and a histogram under each policy.
+    assert html.count('role="img"') == 4 + 4 + 4 + 2
+    error = numbers.percent(comparison.uniform.row(0.5, "triangles").mean_relative_error)
     assert f"Mean relative error of triangles against ε: at ε = 0.5, uniform {error}," in html
+
+
+def test_every_point_tells_its_value_and_what_it_is_about(html: str, comparison: Comparison) -> None:
+    places = re.findall(r'<circle class="point" ([^>]*?) cx="([\d.]+)" cy="([\d.]+)" r="6"><title>(.*?)</title>', html)
+    told = [words for *_, words in places]
+    # Errors of both policies, drawn against epsilon and by statistic, and gains.
+    assert len(told) == len(comparison.aware) * 5
+    row = comparison.uniform.row(2, "stars:2")
+    words = (
+        f"Error {numbers.percent(row.mean_relative_error)} ± {numbers.percent(row.error_uncertainty)}: 2-stars at ε = 2"
+    )
+    assert told.count(f"{words}, POSITION, uniform") == 2
+    assert {about for about, *_ in places} >= {'data-trust="position" data-epsilon="2"'}
+    assert all(0 < float(x) < 3.3 * 72 and 0 < float(y) < 3.3 * 72 for _, x, y, _ in places)
+
+
+def test_points_stand_on_the_marks() -> None:
+    panel = figures.error_panels(SMALL)["edges"]
+    svg = drawing.on_its_own(panel, "")
+    circles = set(re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', svg))
+    marks = re.findall(
+        r'<use xlink:href="[^"]*" x="([\d.]+)" y="([\d.]+)" style="fill: var\(--(?:aware|uniform)\); stroke', svg
+    )
+    assert len(marks) == 4
+    assert {(f"{float(x):.1f}", f"{float(y):.1f}") for x, y in marks} == circles
+
+
+def test_the_interval_of_a_mean_is_students() -> None:
+    low, high = page.interval(row(0.1))
+    assert (low, high) == pytest.approx((10.5 - 4.303 / math.sqrt(3), 10.5 + 4.303 / math.sqrt(3)))
+    assert page.interval(replace(row(0.1), standard_deviation=math.nan)) == ()
+
+
+@pytest.mark.parametrize(("freedom", "exact"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (19, 2.0930)])
+def test_students_points(freedom: int, exact: float) -> None:
+    assert numbers.clear(freedom) == pytest.approx(exact, rel=0.01)
 
 
 def test_an_only_trial_has_no_uncertainty() -> None:
@@ -329,15 +392,16 @@ def test_the_verdict_is_swapped_with_the_policies() -> None:
     [(13.75, "1,375%"), (0.2013, "20.1%"), (0.0023, "0.23%"), (0.0, "0%"), (math.nan, "–"), (math.inf, "∞")],
 )
 def test_percent(share: float, text: str) -> None:
-    assert in_words.percent(share) == text
+    assert numbers.percent(share) == text
 
 
 # --- the figures ---------------------------------------------------------------------------------
 
 
 def drawn(comparison: Comparison) -> tuple[object, ...]:
-    more = more_figures.more_files(comparison), more_figures.gain_panels(comparison)
-    return figures.figure_files(comparison), figures.panels(comparison), *more
+    panels = [*figures.error_panels(comparison).values(), *more_figures.gain_panels(comparison).values()]
+    inline = [drawing.on_its_own(panel, "") for panel in panels]
+    return figures.error_file(comparison), more_figures.more_files(comparison), *inline
 
 
 def test_figures_are_the_same_every_time_and_change_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,17 +466,17 @@ def test_each_model_has_its_line_its_words_and_its_rows(every_model: Comparison)
 
 
 def test_models_are_told_apart_by_colour_and_marker_and_policies_by_dashes() -> None:
-    looks = [figures.look_of(trust, AWARE, False) for trust in figures.COLOURS]
-    assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 4
+    every = [looks.look_of(trust, AWARE, False) for trust in looks.COLOURS]
+    assert len({look.colour for look in every}) == len({look.marker for look in every}) == 4
     assert all(
-        (figures.look_of(trust, policy, False).line, figures.look_of(trust, policy, False).hollow) == way
-        for trust in figures.COLOURS
+        (looks.look_of(trust, policy, False).line, looks.look_of(trust, policy, False).hollow) == way
+        for trust in looks.COLOURS
         for policy, way in ((AWARE, ("-", False)), (UNIFORM, ("--", True)))
     )
 
 
 def test_the_legend_names_all_models(every_model: Comparison) -> None:
-    svg, _ = figures.figure_files(every_model)
+    svg, _ = figures.error_file(every_model)
     root = ElementTree.fromstring(svg)
     texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"position", "user", "neighbourhood", "curator", UNIFORM, AWARE} <= set(texts)

@@ -11,10 +11,22 @@ from visibility_aware_edge_ldp.commands.common import (
     JsonOption,
     open_named,
     print_json,
+    print_tour,
     progress_bar,
+    to_type,
     typed,
 )
 from visibility_aware_edge_ldp.errors import BadInput
+
+MEANING = (
+    "a claim holds where “exact” and “shown” stay at or below “claimed” (✓). That broken twins were caught says that "
+    "this audit would have seen such a fault."
+)
+STEPS = {
+    "va-edge-ldp audit --output out": "keep it as a page; a later `compare --output out` shows it in its report",
+    "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy alone tells about edges",
+}
+TELLS = "nothing was seen in who is public that gives away who knows whom. That is a test, and no proof."
 
 
 def audit(
@@ -58,6 +70,8 @@ def audit(
         typer.echo(f"Wrote {path}", err=as_json)
     if not audited.passed:
         raise AuditFailed(f"The audit failed: {'; '.join(failures(audited))}. Do not use or merge what was audited.")
+    if not as_json:
+        print_tour(MEANING, STEPS)
 
 
 def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
@@ -81,6 +95,7 @@ def _check_policy(graph: str | None, policy: str | None, attributes: str | None,
         raise AuditFailed(found.advice)
     if not as_json:
         print_words(found.advice)
+        print_tour(TELLS, {to_type("estimate", graph, policy=policy): "one collection under this policy"})
 
 
 def print_findings(table: Any) -> None:

@@ -14,7 +14,7 @@ import typer
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from visibility_aware_edge_ldp.truth.graph import Graph
 
@@ -33,6 +33,14 @@ StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
 TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
+# For the foot of ``--help``; blank lines part what stays on a line of its own.
+START = """Where to start:
+
+va-edge-ldp estimate random:300,3000                      # one collection
+
+va-edge-ldp compare --epsilons 1 --trials 2 --output out  # a report
+
+va-edge-ldp plan --nodes 10000 --edges 200000             # which ε is needed"""
 
 
 def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
@@ -101,3 +109,20 @@ def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 def typed() -> str:
     return shlex.join(["va-edge-ldp", *sys.argv[1:]])
+
+
+def to_type(command: str, *words: str | None, **options: object) -> str:
+    """A command as it is typed; what is None or empty is left out."""
+    named = (text for name, value in options.items() if value for text in (f"--{name}", str(value)))
+    return shlex.join(["va-edge-ldp", command, *filter(None, words), *named])
+
+
+def print_tour(meaning: str, steps: Mapping[str, str]) -> None:
+    """For somebody who is new here: what the numbers mean, and what to type next and why."""
+    from rich.console import Console
+
+    Console(markup=False, highlight=False).print(f"\nWhat it means: {meaning}")
+    typer.echo("What to try next:")
+    width = max(map(len, steps))
+    for command, purpose in steps.items():
+        typer.echo(f"  {command.ljust(width)}  # {purpose}")  # not wrapped, so that it can be copied

@@ -16,8 +16,10 @@ from visibility_aware_edge_ldp.commands.common import (
     TopOption,
     open_named,
     print_json,
+    print_tour,
     progress_bar,
     say_memory,
+    to_type,
     typed,
 )
 
@@ -25,16 +27,8 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.evaluation.compare.design import Design
     from visibility_aware_edge_ldp.evaluation.comparison import Comparison
 
-LOSS = "ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection."
 CAUTION = "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
-READING = (
-    "An error of 5% means that an estimate is off by a twentieth of the true value, on average; a gain of 2×, that "
-    "using what is public anyway halves that. PUBLIC positions are exact and not protected."
-)
-NEXT = (
-    "Try next: another --policy, other --epsilons, --output FOLDER for a report with figures, or "
-    "`va-edge-ldp estimate` for one collection with its certificate."
-)
+READING = "a gain of 2× means that using what is public anyway halves the error. What is PUBLIC is not protected."
 STOPPED = 130
 
 
@@ -75,6 +69,8 @@ def compare(
         _print(comparison)
     for path in _write(comparison, output):
         typer.echo(f"Wrote {path}", err=as_json)
+    if not as_json:
+        _tour(comparison, graph, policy, top, output)
 
 
 def _run(design: Design, output: Path | None, cores: int) -> Comparison:
@@ -105,11 +101,11 @@ def _stopped(finished: int, path: Path | None) -> str:
 
 
 def _print(comparison: Comparison) -> None:
-    """The table, what it means, and what to try next."""
+    """The table, and under which conditions it was made."""
     from rich.console import Console
     from rich.table import Table
 
-    from visibility_aware_edge_ldp.evaluation.comparison import HEAD
+    from visibility_aware_edge_ldp.evaluation.comparison import HEAD, LOSS
 
     table, before = Table(), ("", "")
     for name in HEAD:
@@ -119,12 +115,36 @@ def _print(comparison: Comparison) -> None:
             table.add_section()
         table.add_row(*(row if row[:2] != before else ("", "", *row[2:])))
         before = (row[0], row[1])
-    times = f"{comparison.trials} trials" if comparison.trials > 1 else "1 trial"
-    typer.echo(f"{comparison.graph}: mean relative error over {times}; policy: {comparison.policy}")
+    typer.echo(comparison.title)
     console = Console(markup=False, highlight=False)
     console.print(table)
-    for text in (LOSS, *comparison.notes, READING, CAUTION, NEXT):
+    for text in (LOSS, *comparison.notes, CAUTION):
         console.print(text)
+
+
+def _tour(comparison: Comparison, graph: str | None, policy: str, top: int | None, output: Path | None) -> None:
+    rows = comparison.table()
+    told = next((row for row in rows if "-" not in row[3:5]), None)
+    example = (
+        ""
+        if told is None
+        else (
+            f"the estimate of {told[2]} at ε = {told[1]} ({told[0]}) is off by {told[3]} of the true value on average "
+            f"with everything private, and by {told[4]} with the policy; "
+        )
+    )
+    one = to_type("estimate", graph, policy=policy, epsilon=rows[0][1], top=top)
+    report = to_type("compare", graph, policy=policy, top=top, output="out")
+    print_tour(
+        example + READING,
+        {
+            one: "one collection, with intervals and its certificate",
+            **({} if output else {report: "figures and all numbers, in out/report.html"}),
+            to_type("plan", nodes=comparison.nodes, edges=comparison.edges): "which ε reaches the error that you want",
+        },
+    )
+    if output:
+        typer.echo(f"Open {output / 'report.html'} in a browser: it needs no network.")
 
 
 def _write(comparison: Comparison, output: Path | None) -> list[Path]:

@@ -10,6 +10,7 @@ from visibility_aware_edge_ldp.commands.common import (
     JsonOption,
     print_json,
     print_table,
+    print_tour,
 )
 
 
@@ -32,6 +33,16 @@ def list_datasets(as_json: JsonOption = False) -> None:
         return
     print_table("Known graphs", ("name", "nodes", "edges", "where", "what"), rows)
     typer.echo(f"Made when asked for: {', '.join(GENERATORS)}.")
+    missing = [d.name for d in DATASETS.values() if d.url and not find(d.name)]
+    held = next((d.name for d in DATASETS.values() if find(d.name)), "facebook-like")
+    print_tour(
+        "a name stands wherever a command takes a graph, and so does a file of your own with two names on each line.",
+        {
+            **{f"va-edge-ldp datasets fetch {name}": "download it, and check that it is whole" for name in missing[:1]},
+            f"va-edge-ldp estimate {held} --policy profiles:0.5": "one simulated collection on it",
+            "va-edge-ldp estimate random:300,3000": "or on a graph that is made for it",
+        },
+    )
 
 
 def fetch_dataset(name: str, as_json: JsonOption = False) -> None:

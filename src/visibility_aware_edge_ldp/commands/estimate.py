@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import exp
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +19,12 @@ from visibility_aware_edge_ldp.commands.common import (
     open_named,
     print_json,
     print_table,
+    print_tour,
     say_memory,
+    to_type,
 )
+
+LARGE = 5
 
 
 def estimate(
@@ -85,6 +91,44 @@ def estimate(
         typer.echo("\n".join(least[2]))
     if trust == "curator" and local:
         typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
+    _tour(answers, trust, graph, policy, epsilon, top)
+
+
+def _tour(answers: Any, trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> None:
+    other, why = ("user", "users hold their lists") if trust == "position" else ("position", "a reporter holds one bit")
+    guarded = {"policy": None if policy == "nothing" else policy}
+    again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
+    public = again(trust=None if trust == "position" else trust, policy="profiles:0.5")
+    print_tour(
+        f"{_of_intervals(answers)} {_in_chances(answers)}",
+        {
+            **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
+            again(trust=other, **guarded): f"nobody is trusted, and {why}",
+            to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
+        },
+    )
+
+
+def _of_intervals(answers: Any) -> str:
+    if all(row[3] == "none" for row in answers.rows()):
+        return "these estimates come without intervals, and may be biased."
+    return "a 95 % interval holds the true value in about 95 of 100 such collections."
+
+
+def _in_chances(answers: Any) -> str:
+    """The largest loss of an edge that is protected, as a factor between chances."""
+    counted = answers.certificate.classes
+    prices = [price for name, price in answers.bill.items() if not counted or str(name) in counted]
+    if not prices:
+        return "Everything is public here: nothing is hidden."
+    loss, delta = max(price.epsilon for price in prices), max(price.delta for price in prices)
+    if loss > LARGE:
+        return f"An edge loses ε = {float(loss):.3g} in all, which hides little; a smaller --epsilon hides more."
+    return (
+        f"One protected edge more or less changes the chance of anything that is sent by a factor of {exp(loss):.3g} "
+        f"at most{f', and by δ = {float(delta):g} besides' if delta else ''}; a smaller --epsilon hides more and "
+        "widens the intervals."
+    )
 
 
 def _of_what(trust: str, hide: str) -> str:

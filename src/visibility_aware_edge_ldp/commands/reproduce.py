@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from visibility_aware_edge_ldp.commands.audit import print_findings, print_words
-from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, progress_bar, typed
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_tour, progress_bar, typed
+
+MEANING = (
+    "“claimed” is the error that a document prints; “run honestly” is its algorithm on answers that are given once; "
+    "“ours” is this software at the same loss. Below each table stands why they differ."
+)
+STEPS = {
+    "va-edge-ldp reproduce --table 003 --trials 5": "one document alone",
+    "va-edge-ldp compare --trials 3 --output out": "ours in every trust model; a report in out/report.html",
+    "va-edge-ldp audit --mechanism position": "whether the loss is what is claimed",
+}
 
 
 def reproduce(
@@ -42,3 +52,5 @@ def reproduce(
         print_words(*([tables.STAND_IN] if stand_in else []), tables.CAUTION)
     for path in tables.write(told, done, output) if output else []:
         typer.echo(f"Wrote {path}", err=as_json)
+    if not as_json:
+        print_tour(MEANING, STEPS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from visibility_aware_edge_ldp.evaluation.compare.design import AWARE, HISTOGRAM
 from visibility_aware_edge_ldp.evaluation.compare.kept import Histogram, Kept, Trial
 from visibility_aware_edge_ldp.evaluation.compare.runner import run
 from visibility_aware_edge_ldp.evaluation.compare.words import notes_for
-from visibility_aware_edge_ldp.evaluation.trials import Evaluation, Progress, TrialRow, summaries
+from visibility_aware_edge_ldp.evaluation.trials import Evaluation, Progress, TrialRow, html_table, summaries
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
@@ -23,6 +24,7 @@ from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON
 __all__ = ["AWARE", "UNIFORM", "Comparison", "DrawnHistogram", "Gain", "compare", "compared"]
 
 HEAD = ("trust", "ε", "statistic", "uniform", "visibility-aware", "gain")
+LOSS = "ε is the loss per PRIVATE edge against all reports together, once for all statistics of a collection."
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,12 @@ class Comparison:
         """How each model spends epsilon, so that all lose the same."""
         return notes_for(self.models)
 
+    @property
+    def title(self) -> str:
+        """What the table shows, of what."""
+        times = f"{self.trials} trials" if self.trials > 1 else "1 trial"
+        return f"{self.graph}: mean relative error over {times}; policy: {self.policy}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         names = ("graph", "nodes", "edges", "policy", "rounds", "trials")
@@ -124,6 +132,9 @@ class Comparison:
         rows = [head, *self.table()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
         return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.title)}</p>{html_table(HEAD, self.table())}<p>{html.escape(LOSS)}</p>"
 
 
 def _percent(error: float) -> str:

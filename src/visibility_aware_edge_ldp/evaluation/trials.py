@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -78,13 +79,31 @@ class Evaluation(Sequence[TrialRow]):
     def __str__(self) -> str:
         lines = [f"{'epsilon':>7}  {'statistic':<17}{'truth':>15}{'mean error':>12}{'covered':>9}{'seconds':>9}"]
         for row in self._rows:
-            truth = "array" if np.isnan(row.truth) else number(row.truth)
-            covered = "-" if np.isnan(row.coverage) else f"{row.coverage:.0%}"
-            lines.append(
-                f"{row.epsilon:>7g}  {row.statistic:<17}{truth:>15}{row.mean_relative_error:>12.2%}"
-                f"{covered:>9}{row.seconds:>9.2f}"
-            )
+            _, epsilon, name, truth, error, _, covered, seconds = _texts(row)
+            lines.append(f"{epsilon:>7}  {name:<17}{truth:>15}{error:>12}{covered:>9}{seconds:>9}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = ("trust", "ε", "statistic", "true value", "mean error", "± s.e.", "covered", "seconds")
+        return html_table(head, [_texts(row) for row in self._rows])
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook; every text is escaped."""
+    lines = [_html_line("th", head), *(_html_line("td", row) for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _html_line(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _texts(row: TrialRow) -> tuple[str, ...]:
+    truth = "array" if np.isnan(row.truth) else number(row.truth)
+    doubt = "-" if np.isnan(row.error_uncertainty) else f"{row.error_uncertainty:.2%}"
+    covered = "-" if np.isnan(row.coverage) else f"{row.coverage:.0%}"
+    found = (truth, f"{row.mean_relative_error:.2%}", doubt, covered)
+    return row.trust, f"{row.epsilon:g}", row.statistic, *found, f"{row.seconds:.2f}"
 
 
 def evaluate(

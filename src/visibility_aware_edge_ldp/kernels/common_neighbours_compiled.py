@@ -1,4 +1,4 @@
-"""The compiled twins of the plain loops of ``common_neighbours`` and ``owned_triangles``. Needs numba, the extra ``fast``."""
+"""The compiled twins of the loops of ``common_neighbours`` and ``owned_triangles``. Need numba, the extra ``fast``."""
 
 from __future__ import annotations
 

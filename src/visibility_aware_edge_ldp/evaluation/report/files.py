@@ -14,7 +14,7 @@ from typing import Any
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison
-from visibility_aware_edge_ldp.evaluation.report.figures import figure_files
+from visibility_aware_edge_ldp.evaluation.report.figures import error_file
 from visibility_aware_edge_ldp.evaluation.report.more_figures import more_files
 from visibility_aware_edge_ldp.evaluation.report.page import page
 
@@ -59,7 +59,7 @@ def write_results(comparison: Comparison, folder: str | Path, command: str) -> l
 
 def report(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """What people look at: the page, and the figures on their own."""
-    drawn = {"error": figure_files(comparison), **more_files(comparison)}
+    drawn = {"error": error_file(comparison), **more_files(comparison)}
     files = {"report.html": _bytes(page(comparison, command, audit))}
     for name, (svg, png) in drawn.items():
         files |= {f"{name}.svg": _bytes(svg), f"{name}.png": png}

@@ -1,16 +1,14 @@
-"""Figures and numbers in words."""
+"""Figures in words, for those who do not see them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison, DrawnHistogram, Gain
-from visibility_aware_edge_ldp.evaluation.report.figures import Series, label
+from visibility_aware_edge_ldp.evaluation.report.figures import Series
+from visibility_aware_edge_ldp.evaluation.report.looks import label
+from visibility_aware_edge_ldp.evaluation.report.numbers import factor, percent
 from visibility_aware_edge_ldp.evaluation.trials import relative_error
-
-DASH = "–"
 
 
 def describe(statistic: str, series: Series) -> str:
@@ -51,31 +49,3 @@ def describe_histogram(found: DrawnHistogram) -> str:
         f"Degree histogram, {found.trust}, {found.policy}, at ε = {found.epsilon:g}, in {len(found.drawn.bins)} bins: "
         f"estimated and true numbers of nodes differ by {off} of all nodes in all."
     )
-
-
-def percent(share: float) -> str:
-    """A share as people read it: 1,375%, 20.1%, 0.0023%; a dash when there is none."""
-    if not math.isfinite(share):
-        return "∞" if share > 0 else DASH
-    if share >= 1 or share == 0:
-        return f"{share:,.0%}"
-    return f"{share:.1%}" if share >= 0.01 else f"{share * 100:.2g}%"
-
-
-def value(amount: float) -> str:
-    """A number as people read it; a dash when there is none."""
-    if not math.isfinite(amount):
-        return DASH
-    return f"{amount:,.0f}" if amount.is_integer() else number(amount).replace("-", "−")
-
-
-def spread(amount: float) -> str:
-    """A standard deviation: three digits of it say enough."""
-    return value(amount) if amount >= 1000 else f"{amount:.3g}"
-
-
-def factor(amount: float, beside: float) -> str:
-    """A gain or its uncertainty, with as many decimals as a gain of that size deserves."""
-    if not math.isfinite(amount):
-        return "∞" if amount > 0 else DASH
-    return f"{amount:,.{2 if beside < 10 else 1 if beside < 100 else 0}f}"

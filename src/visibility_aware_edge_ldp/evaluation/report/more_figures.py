@@ -4,72 +4,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.comparison import AWARE, UNIFORM, Comparison, DrawnHistogram, Gain
 from visibility_aware_edge_ldp.evaluation.report.axes import percent_label, percent_ticks, plain_ticks, powers_of_ten
-from visibility_aware_edge_ldp.evaluation.report.figures import (
-    ALONE,
-    COLOURS,
-    FAINT,
-    INK,
-    X_LABEL,
-    Y_LABEL,
+from visibility_aware_edge_ldp.evaluation.report.drawing import (
+    Panel,
+    Point,
     drawable,
     epsilon_axis,
-    grid,
-    inline,
-    is_alone,
-    label,
-    legend,
-    look_of,
-    matplotlib_figure,
-    png_of,
-    single,
-    style,
-    svg_of,
+    line_with_band,
+    log_axes,
+    looks_of,
+    tags,
+    together,
 )
+from visibility_aware_edge_ldp.evaluation.report.figures import Y_LABEL, against_epsilon, error_words, is_alone
+from visibility_aware_edge_ldp.evaluation.report.looks import ALONE, COLOURS, FAINT, INK, Look, label, look_of, style
+from visibility_aware_edge_ldp.evaluation.report.numbers import factor
+from visibility_aware_edge_ldp.evaluation.trials import TrialRow
 
 GAIN_LABEL = "gain: uniform / aware error"
 DEGREE_LABEL, NODES_LABEL = "degree", "nodes per degree"
-Drawn = tuple[str, bytes]
 
 
-def more_files(comparison: Comparison) -> dict[str, Drawn]:
+def more_files(comparison: Comparison) -> dict[str, tuple[str, bytes]]:
     """Name → (SVG, PNG) of each further figure that there is something to draw for."""
-    with matplotlib_figure() as figure_class:
-        figures = {
-            "gain": (_all_gains(figure_class, comparison), "Gain from visibility"),
-            "statistics": (_by_statistic(figure_class, comparison), "Error by statistic"),
-        }
-        if comparison.histograms:
-            figures["degrees"] = (_all_histograms(figure_class, comparison), "Degree histogram, true and estimated")
-        return {name: (svg_of(figure, Title=title), png_of(figure)) for name, (figure, title) in figures.items()}
+    models, gains = comparison.models, list(gain_panels(comparison).values())
+    middle = statistic_panels(comparison)[middle_epsilon(comparison)]
+    alone = replace(middle, size=(6.3, middle.size[1] + 0.4))
+    files = {
+        "gain": together("Gain from visibility", gains, looks_of(models, (AWARE,))),
+        "statistics": together("Error by statistic", [alone], looks_of(models)),
+    }
+    if comparison.histograms:
+        files["degrees"] = together("Degree histogram, true and estimated", histogram_panels(comparison), {})
+    return files
 
 
-def gain_panels(comparison: Comparison) -> dict[str, str]:
-    """One ``<svg>`` per statistic: the gain against epsilon."""
+def gain_panels(comparison: Comparison) -> dict[str, Panel]:
+    """One panel per statistic: the gain against epsilon."""
+    return against_epsilon(GAIN_LABEL, partial(_draw_gains, is_alone(comparison)), gains_by_statistic(comparison))
+
+
+def statistic_panels(comparison: Comparison) -> dict[float, Panel]:
+    """One panel per epsilon: every statistic's error."""
+    size = (3.3, 1.1 + 0.32 * len({row.statistic for row in comparison.aware}))
+    return {
+        epsilon: Panel(f"ε = {epsilon:g}", Y_LABEL, "", partial(_draw_statistics, comparison, epsilon), size)
+        for epsilon in dict.fromkeys(row.epsilon for row in comparison.aware)
+    }
+
+
+def histogram_panels(comparison: Comparison) -> list[Panel]:
+    """One panel per degree histogram."""
     alone = is_alone(comparison)
-    with matplotlib_figure() as figure_class:
-        return {
-            name: inline(_one_gain(figure_class, name, gains, alone), f"gain{number}-")
-            for number, (name, gains) in enumerate(gains_by_statistic(comparison).items())
-        }
-
-
-def statistic_panel(comparison: Comparison) -> str:
-    """An ``<svg>``: every statistic's error at one epsilon."""
-    with matplotlib_figure() as figure_class:
-        return inline(_by_statistic(figure_class, comparison, for_page=True), "statistics-")
-
-
-def histogram_panels(comparison: Comparison) -> list[str]:
-    """One ``<svg>`` per degree histogram."""
-    with matplotlib_figure() as figure_class:
-        return [
-            inline(_one_histogram(figure_class, found, is_alone(comparison)), f"degrees{number}-")
-            for number, found in enumerate(comparison.histograms)
-        ]
+    return [
+        Panel(f"{found.trust}, {found.policy}", DEGREE_LABEL, NODES_LABEL, partial(_draw_histogram, found, alone))
+        for found in comparison.histograms
+    ]
 
 
 def middle_epsilon(comparison: Comparison) -> float:
@@ -85,79 +80,61 @@ def gains_by_statistic(comparison: Comparison) -> dict[str, list[Gain]]:
     return found
 
 
-def _all_gains(figure_class: Any, comparison: Comparison) -> Any:
-    every = gains_by_statistic(comparison)
-    figure, places = grid(figure_class, [label(name) for name in every])
-    for axes, gains in zip(places, every.values(), strict=True):
-        _draw_gains(axes, gains, is_alone(comparison))
-    figure.supxlabel(X_LABEL, fontsize=9)
-    figure.supylabel(GAIN_LABEL, fontsize=9)
-    legend(figure, comparison.models, (AWARE,))
-    return figure
-
-
-def _one_gain(figure_class: Any, statistic: str, gains: Sequence[Gain], alone: bool) -> Any:
-    figure, axes = single(figure_class, label(statistic))
-    _draw_gains(axes, gains, alone)
-    axes.set_xlabel(X_LABEL)
-    axes.set_ylabel(GAIN_LABEL)
-    return figure
-
-
-def _draw_gains(axes: Any, gains: Sequence[Gain], alone: bool) -> None:
+def _draw_gains(alone: bool, gains: Sequence[Gain], axes: Any) -> list[Point]:
     """A line for each model, ± 2 standard errors, and a dotted line where visibility changes nothing."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_axes(axes)
     shown = [gain for gain in gains if drawable(gain.factor)]
-    for trust in dict.fromkeys(gain.aware.trust for gain in shown):
-        own = [gain for gain in shown if gain.aware.trust == trust]
-        _gain_line(axes, own, look_of(trust, AWARE, alone))
+    points = [
+        point
+        for trust in dict.fromkeys(gain.aware.trust for gain in shown)
+        for point in _gain_line(axes, [g for g in shown if g.aware.trust == trust], look_of(trust, AWARE, alone))
+    ]
     factors = [1.0, *(gain.factor for gain in shown)]
     low, high = min(factors) / 1.5, max(factors) * 1.5
     axes.set_ylim(low, high)
     axes.set_yticks(ticks := plain_ticks(low, high), [f"{tick:g}×" for tick in ticks])
     epsilon_axis(axes, sorted({gain.aware.epsilon for gain in gains}))
-    axes.minorticks_off()
     axes.axhline(1, color=INK, linewidth=0.8, linestyle=":", zorder=1)
+    return points
 
 
-def _gain_line(axes: Any, gains: Sequence[Gain], look: Any) -> None:
+def _gain_line(axes: Any, gains: Sequence[Gain], look: Look) -> list[Point]:
     # The band is one of the logarithm, as the axis is: it never reaches 0.
-    spread = [0.0 if math.isnan(g.uncertainty) else 2 * g.uncertainty / g.factor for g in gains]
-    x, y = [gain.aware.epsilon for gain in gains], [gain.factor for gain in gains]
-    axes.plot(x, y, **style(look))
-    lower = [middle * math.exp(-s) for middle, s in zip(y, spread, strict=True)]
-    upper = [middle * math.exp(s) for middle, s in zip(y, spread, strict=True)]
-    axes.fill_between(x, lower, upper, color=look.colour, alpha=0.15, linewidth=0)
+    spread = [1.0 if math.isnan(g.uncertainty) else math.exp(2 * g.uncertainty / g.factor) for g in gains]
+    points = [_gain_point(gain) for gain in gains]
+    lower = [point.y / s for point, s in zip(points, spread, strict=True)]
+    upper = [point.y * s for point, s in zip(points, spread, strict=True)]
+    line_with_band(axes, look, points, lower, upper)
+    return points
 
 
-def _by_statistic(figure_class: Any, comparison: Comparison, for_page: bool = False) -> Any:
+def _gain_point(gain: Gain) -> Point:
+    row, size = gain.aware, gain.factor
+    doubt = "" if math.isnan(gain.uncertainty) else f" ± {factor(gain.uncertainty, size)}"
+    words = f"Gain {factor(size, size)}×{doubt}: {label(row.statistic)} at ε = {row.epsilon:g}, {row.trust.upper()}"
+    return Point(row.epsilon, size, words, {"trust": row.trust, "epsilon": f"{row.epsilon:g}"})
+
+
+def _draw_statistics(comparison: Comparison, epsilon: float, axes: Any) -> list[Point]:
     """Statistics below each other, errors from left to right; hollow marks where all is private."""
-    epsilon, alone = middle_epsilon(comparison), is_alone(comparison)
     rows = [(AWARE, row) for row in comparison.aware] + [(UNIFORM, row) for row in comparison.uniform]
     shown = [(policy, row) for policy, row in rows if row.epsilon == epsilon and drawable(row.mean_relative_error)]
     names = list(dict.fromkeys(row.statistic for row in comparison.aware))[::-1]
-    # A page has a legend of its own, and may be as narrow as a phone.
-    size, back = ((4.4, 1.0 + 0.4 * len(names)), "none") if for_page else ((6.4, 1.5 + 0.42 * len(names)), "white")
-    figure = figure_class(figsize=size, layout="constrained", facecolor=back)
-    axes = figure.add_subplot(facecolor=back)
     axes.set_xscale("log")
-    for policy, row in shown:
-        place = names.index(row.statistic) + _shift(row.trust, comparison.models)
-        look = {**style(look_of(row.trust, policy, alone)), "linestyle": "none", "markersize": 6}
-        axes.plot([row.mean_relative_error], [place], **look)
-    _percent_axis(axes, [row.mean_relative_error for _, row in shown])
+    points = [_mark(axes, comparison, policy, row, names.index(row.statistic)) for policy, row in shown]
+    _percent_axis(axes, [row.mean_relative_error for _, row in rows if drawable(row.mean_relative_error)])
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.set_xlabel(f"{Y_LABEL} at ε = {epsilon:g}")
-    if not for_page:
-        legend(figure, comparison.models)
-    return figure
+    return points
 
 
-def _shift(trust: str, models: Sequence[str]) -> float:
-    """Models stand a little apart from each other."""
-    return 0.16 * ((len(models) - 1) / 2 - models.index(trust))
+def _mark(axes: Any, comparison: Comparison, policy: str, row: TrialRow, place: int) -> Point:
+    """One error; models stand a little apart from each other."""
+    models, about = comparison.models, {"trust": row.trust, "statistic": row.statistic}
+    shift = 0.16 * ((len(models) - 1) / 2 - models.index(row.trust))
+    look = {**style(look_of(row.trust, policy, is_alone(comparison))), "linestyle": "none", "markersize": 6}
+    axes.plot([row.mean_relative_error], [place + shift], gid=tags(about), **look)
+    return Point(row.mean_relative_error, place + shift, error_words(policy, row), about)
 
 
 def _percent_axis(axes: Any, errors: Sequence[float]) -> None:
@@ -167,33 +144,9 @@ def _percent_axis(axes: Any, errors: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
-def _all_histograms(figure_class: Any, comparison: Comparison) -> Any:
-    every = comparison.histograms
-    figure, places = grid(figure_class, [histogram_title(found) for found in every])
-    for axes, found in zip(places, every, strict=True):
-        _draw_histogram(axes, found, is_alone(comparison))
-    figure.supxlabel(DEGREE_LABEL, fontsize=9)
-    figure.supylabel(NODES_LABEL, fontsize=9)
-    return figure
-
-
-def _one_histogram(figure_class: Any, found: DrawnHistogram, alone: bool) -> Any:
-    figure, axes = single(figure_class, histogram_title(found))
-    _draw_histogram(axes, found, alone)
-    axes.set_xlabel(DEGREE_LABEL)
-    axes.set_ylabel(NODES_LABEL)
-    return figure
-
-
-def histogram_title(found: DrawnHistogram) -> str:
-    """Whose histogram it is."""
-    return f"{found.trust}, {found.policy}"
-
-
-def _draw_histogram(axes: Any, found: DrawnHistogram, alone: bool) -> None:
+def _draw_histogram(found: DrawnHistogram, alone: bool, axes: Any) -> list[Point]:
     """The truth as an area, the estimate as steps, both over the estimate's bins."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_axes(axes)
     colour = ALONE[found.policy].colour if alone else COLOURS[found.trust]
     # Degree d is drawn from d to d + 1; degree 0 begins at 1/2, because a logarithm has no 0.
     edges = [max(first, 0.5) for first, _ in found.drawn.bins] + [found.drawn.bins[-1][1] + 1]
@@ -209,3 +162,4 @@ def _draw_histogram(axes: Any, found: DrawnHistogram, alone: bool) -> None:
     axes.set_yticks(ticks := powers_of_ten(floor, top), [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.legend(loc="upper right", handlelength=1.2, ncols=2)
+    return []

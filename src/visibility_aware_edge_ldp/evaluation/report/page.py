@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -11,41 +13,37 @@ from typing import Any
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import MissingPart
+from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
 from visibility_aware_edge_ldp.evaluation.compare.words import NOTES
-from visibility_aware_edge_ldp.evaluation.comparison import Comparison, Gain
+from visibility_aware_edge_ldp.evaluation.comparison import Comparison, DrawnHistogram, Gain
+from visibility_aware_edge_ldp.evaluation.report.drawing import Panel, attributes, on_its_own
 from visibility_aware_edge_ldp.evaluation.report.figures import (
-    COLOURS,
-    THEME,
     crosses_all,
+    error_panels,
     is_alone,
-    label,
     left_out,
-    panels,
     series_of,
 )
 from visibility_aware_edge_ldp.evaluation.report.in_words import (
-    DASH,
     describe,
     describe_gains,
     describe_histogram,
     describe_statistics,
-    factor,
-    percent,
-    spread,
-    value,
 )
+from visibility_aware_edge_ldp.evaluation.report.looks import COLOURS, THEME, label
 from visibility_aware_edge_ldp.evaluation.report.more_figures import (
     gain_panels,
     gains_by_statistic,
     histogram_panels,
     middle_epsilon,
-    statistic_panel,
+    statistic_panels,
 )
+from visibility_aware_edge_ldp.evaluation.report.numbers import DASH, clear, factor, percent, spread, value
 from visibility_aware_edge_ldp.evaluation.trials import TrialRow
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
 from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS
 
-TEMPLATE = "report.html.j2"
+TEMPLATE, SCRIPT = "report.html.j2", "report.js"
 SYNTHETIC = "(synthetic)"
 # The markers of the figures' lines, as paths in a box of 38 × 16.
 MARKS = {
@@ -58,7 +56,14 @@ MARKS = {
 
 def page(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
     """The report as HTML; every text that comes from outside is escaped."""
-    return filled(TEMPLATE, **content(comparison), command=command, audit=audit)
+    script = (Path(__file__).parent / SCRIPT).read_text(encoding="utf-8")
+    told = {"script": script, "script_hash": script_hash(script), "command": command, "audit": audit}
+    return filled(TEMPLATE, **content(comparison), **told)
+
+
+def script_hash(script: str) -> str:
+    """What a page's security policy calls the one script that may run."""
+    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
 
 
 def filled(template: str, **values: Any) -> str:
@@ -88,13 +93,15 @@ def content(comparison: Comparison) -> dict[str, Any]:
         "alone": is_alone(comparison),
         "models": models(comparison),
         "statistics": [label(name) for name in every],
-        "histogram": "degree_histogram" in every,
+        "choices": [(name, label(name)) for name in every],
+        "histogram": HISTOGRAM in every,
         "epsilons": [f"{epsilon:g}" for epsilon in _epsilons(comparison)],
         "classes": classes(comparison),
         "positions": sum(comparison.positions.values()),
         "public_share": percent(_share(comparison, "PUBLIC")),
         "friend_visible": comparison.positions.get("FRIEND_VISIBLE", 0) > 0,
         "private_loss": times_epsilon(comparison.multipliers.private),
+        "friend_loss": times_epsilon(comparison.multipliers.friend_visible),
         "times": times(comparison.multipliers),
         "some_left_out": any(left_out(series) for series in every.values()),
         "hundred": any(crosses_all(series) for series in every.values()),
@@ -106,18 +113,50 @@ def content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def drawings(comparison: Comparison) -> dict[str, Any]:
-    """Every figure beside its words."""
-    every, drawn, gains = series_of(comparison), panels(comparison), gain_panels(comparison)
+def drawings(comparison: Comparison) -> dict[str, list[dict[str, str]] | str]:
+    """Every figure with its words, and what it is about."""
+    every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
     degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
-    epsilon = middle_epsilon(comparison)
     return {
-        "figures": [(drawn[name], describe(name, series)) for name, series in every.items()],
-        "gain_figures": [(gains[n], describe_gains(n, own)) for n, own in gains_by_statistic(comparison).items()],
-        "by_statistic": (statistic_panel(comparison), describe_statistics(comparison, epsilon)),
-        "degree_figures": [(drawing, describe_histogram(found)) for drawing, found in degrees],
-        "middle": f"{epsilon:g}",
+        "figures": [
+            _shown(errors[name], f"Error of {label(name)}", describe(name, own), statistic=name, trust=_names(own))
+            for name, own in every.items()
+        ],
+        "gain_figures": [
+            _shown(
+                panel, f"Gain of {panel.title}", describe_gains(name, own), statistic=name, trust=_names(every[name])
+            )
+            for (name, own), panel in zip(gains_by_statistic(comparison).items(), gains.values(), strict=True)
+        ],
+        "statistic_figures": [
+            _shown(panel, f"Errors at {panel.title}", describe_statistics(comparison, each), epsilon=f"{each:g}")
+            for each, panel in statistic_panels(comparison).items()
+        ],
+        "degree_figures": [
+            _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
+        ],
+        "middle": f"{middle_epsilon(comparison):g}",
     }
+
+
+def _about(found: DrawnHistogram) -> dict[str, str]:
+    return {"statistic": HISTOGRAM, "trust": found.trust, "epsilon": f"{found.epsilon:g}"}
+
+
+def _shown(panel: Panel, title: str, words: str, **about: str) -> dict[str, str]:
+    # The words begin differently for every panel of a page, and so do its identifiers.
+    prefix = f"d{sha256(words.encode()).hexdigest()[:8]}-"
+    return {
+        "drawing": on_its_own(panel, prefix),
+        "words": words,
+        "title": title,
+        "about": attributes(about),
+    }
+
+
+def _names(series: Iterable[tuple[str, str]]) -> str:
+    """The models that have a line."""
+    return " ".join(dict.fromkeys(trust for trust, _ in series))
 
 
 def models(comparison: Comparison) -> list[dict[str, str]]:
@@ -129,6 +168,7 @@ def models(comparison: Comparison) -> list[dict[str, str]]:
     return [
         {
             "name": trust.upper(),
+            "trust": trust,
             "words": TRUST_WORDS[trust],
             "note": NOTES[trust],
             "asked": asked[trust],
@@ -172,24 +212,35 @@ def groups(comparison: Comparison) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def table_row(gain: Gain) -> dict[str, Any]:
     """One statistic at one epsilon as texts."""
+    row = gain.aware
     return {
-        "statistic": label(gain.aware.statistic),
-        "truth": value(gain.aware.truth),
-        "sides": [_side(gain.uniform), _side(gain.aware)],
+        "about": attributes({"trust": row.trust, "epsilon": f"{row.epsilon:g}", "statistic": row.statistic}),
+        "statistic": label(row.statistic),
+        "truth": value(row.truth),
+        "sides": [_side(gain.uniform), _side(row)],
         "gain": factor(gain.factor, gain.factor) + ("×" if math.isfinite(gain.factor) else ""),
         "gain_spread": factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
         "verdict": verdict(gain),
     }
 
 
-def _side(row: TrialRow) -> dict[str, str]:
+def _side(row: TrialRow) -> dict[str, Any]:
     return {
         "estimate": value(row.mean_estimate),
         "spread": "" if math.isnan(row.standard_deviation) else spread(row.standard_deviation),
+        "interval": [value(end) for end in interval(row)],
         "error": percent(row.mean_relative_error),
         "error_spread": "" if math.isnan(row.error_uncertainty) else percent(row.error_uncertainty),
         "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
     }
+
+
+def interval(row: TrialRow) -> tuple[float, float] | tuple[()]:
+    """The 95 % interval of the mean estimate, by Student's t; none for one trial, and none for lists."""
+    if math.isnan(row.standard_deviation):
+        return ()
+    reach = clear(row.trials - 1) * row.standard_deviation / math.sqrt(row.trials)
+    return row.mean_estimate - reach, row.mean_estimate + reach
 
 
 def verdict(gain: Gain) -> str:
@@ -205,13 +256,8 @@ def verdict(gain: Gain) -> str:
 
 
 def bound(trials: int) -> float:
-    """How many standard errors are clear: Student's 97.5 % point for two means of so many trials.
-
-    By Cornish and Fisher's expansion about the normal one; 2 trials give 3.9 where the exact value is 4.3,
-    and from 3 trials on it is right within 2 %.
-    """
-    z, freedom = 1.959964, 2 * max(trials - 1, 1)
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    """How many standard errors are clear between two means of so many trials."""
+    return clear(2 * max(trials - 1, 1))
 
 
 def summary(gains: Sequence[Gain]) -> dict[str, Any]:
