@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.kernels import bitset, choice, owned_triangles, pair_sums
+from visibility_aware_edge_ldp.subgraphs import sparse
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 
 def test_compiled_kernel_is_chosen_and_identical() -> None:
@@ -64,3 +66,14 @@ def test_owned_sums_agree_with_their_twin_and_with_every_triple(seed: int) -> No
             expected[c] += min(weights[b], weights[c])
     assert expected.any()
     assert (found[0] * part + found[1] == expected).all()
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 1), (3, 3), (40, 300), (300, 4000)])
+def test_triangles_of_successors_agree_with_their_twin(n: int, m: int) -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.kernels import common_neighbours_compiled as compiled
+
+    ranked = sparse.Ranked.of(erdos_renyi(n, m, seed=n))
+    expected = sparse.looked_up_triangles(ranked)
+    assert compiled.successor_triangles(ranked.starts, ranked.below, ranked.targets) == expected
+    assert (expected > 0) == (m > 1)

@@ -62,11 +62,17 @@ def list_sums() -> ListSums:
 
 def owned_sums() -> OwnedSums:
     """What each node owns of the triangles."""
+    kernel: OwnedSums = (compiled_lists() or owned_triangles).owned_sums
+    return kernel
+
+
+def compiled_lists() -> ModuleType | None:
+    """The compiled kernels on lists of neighbours, where numba is installed."""
     if kernels() is bitset:
-        return owned_triangles.owned_sums
+        return None
     from visibility_aware_edge_ldp.kernels import common_neighbours_compiled
 
-    return common_neighbours_compiled.owned_sums
+    return common_neighbours_compiled
 
 
 def pair_kernels() -> ModuleType:

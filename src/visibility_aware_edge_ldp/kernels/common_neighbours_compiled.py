@@ -124,3 +124,24 @@ def _owned_sums(low: Any, high: Any, counted: Any, weights: Any, part: Any) -> A
 def owned_sums(edges: Any, counted: Any, weights: Any, part: int) -> Any:
     """As ``owned_triangles.owned_sums``: both lists of successors are walked in step."""
     return _owned_sums(edges.low, edges.high, counted, weights, part)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def successor_triangles(starts: Any, below: Any, targets: Any) -> Any:
+    """As ``looked_up_triangles`` in ``subgraphs.sparse``: a node's successors are marked, and theirs are looked at."""
+    n = starts.size - 1
+    marked = np.zeros(n, dtype=np.uint8)
+    total = 0
+    for u in range(n):
+        first, last = starts[u] + below[u], starts[u + 1]
+        for p in range(first, last):
+            marked[targets[p]] = 1
+        for p in range(first, last):
+            v = targets[p]
+            found = 0
+            for q in range(starts[v] + below[v], starts[v + 1]):
+                found += marked[targets[q]]
+            total += found
+        for p in range(first, last):
+            marked[targets[p]] = 0
+    return total

@@ -65,7 +65,7 @@ class DiscreteLaplace:
         """The probability of at most ``k``, wrong by at most ``10**-digits``."""
         context = Context(prec=digits + 6)
         beyond = k + 1 if k >= 0 else -k
-        tail = context.divide(self._power(beyond, context), context.add(1, self._power(1, context)))
+        tail = context.divide(self._power(beyond, context), self._whole(context.prec))
         return context.subtract(1, tail) if k >= 0 else tail
 
     def probability(self, k: int) -> float:
@@ -105,6 +105,17 @@ class DiscreteLaplace:
     def interval(self, level: Fraction | float) -> tuple[int, int]:
         """The smallest interval from -m to m that holds the noise with probability ``level``."""
         return self.law.symmetric_interval(level)
+
+    @cached_property
+    def _wholes(self) -> dict[int, Decimal]:
+        return {}
+
+    def _whole(self, precision: int) -> Decimal:
+        """1 + α, which every tail is a part of; worked out once for each precision."""
+        if precision not in self._wholes:
+            context = Context(prec=precision)
+            self._wholes[precision] = context.add(1, self._power(1, context))
+        return self._wholes[precision]
 
     def _power(self, exponent: int, context: Context) -> Decimal:
         """α^exponent, wrong by less than three units of the context's last digit after the point."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,17 @@ def users_with(view: PublicView, classes: Sequence[Visibility]) -> Bits:
     A user may be counted in though it has none, where finding out would take too long: noise is then left in, and
     every estimate stays as true as before.
     """
+    return _users_with(view, tuple(classes))
+
+
+@lru_cache(maxsize=4)
+def _users_with(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:
+    found = _found(view, classes)
+    found.setflags(write=False)  # everybody who asks is given the same array
+    return found
+
+
+def _found(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:
     rule = view.policy.rule
     if view.classes.is_constant or view.n < 2:
         there = np.array([view.n > 1 and kind in view.present for kind in classes], np.bool_)

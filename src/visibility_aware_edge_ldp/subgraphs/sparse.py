@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size, tail_start
 
 Integers = npt.NDArray[np.int64]
@@ -76,7 +77,14 @@ def triangles(graph: Graph) -> int:
     Edges point from the end of lower degree to the other, which leaves every node with few
     successors; a triangle is an edge whose ends have a successor in common.
     """
-    ranked = _Ranked.of(graph)
+    ranked, compiled = Ranked.of(graph), choice.compiled_lists()
+    if compiled is None:
+        return looked_up_triangles(ranked)
+    return int(compiled.successor_triangles(ranked.starts, ranked.below, ranked.targets))
+
+
+def looked_up_triangles(ranked: Ranked) -> int:
+    """The plain twin of the compiled kernel."""
     out_degree = np.diff(ranked.starts) - ranked.below
     low, high = ranked.rows, ranked.targets.astype(np.int64)
     upward = high > low
@@ -103,7 +111,7 @@ def four_cycles(graph: Graph) -> int:
     A cycle is found at its node of highest rank u, as two different two-paths u, v, w to the
     opposite node w through nodes of lower rank.
     """
-    ranked = _Ranked.of(graph)
+    ranked = Ranked.of(graph)
     offset = np.arange(len(ranked.targets)) - ranked.starts[ranked.rows]
     upward = ranked.targets > ranked.rows
     tops, firsts, lengths = ranked.targets[upward], ranked.starts[ranked.rows[upward]], offset[upward]
@@ -144,7 +152,7 @@ _BY_NAME: dict[str, Callable[[Graph], Any]] = {
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class Ranked:
     """Compressed rows of the graph with its nodes renumbered by degree, ties by position."""
 
     n: int
@@ -154,7 +162,7 @@ class _Ranked:
     below: Integers  # how many entries of each row are of lower rank than the row
 
     @classmethod
-    def of(cls, graph: Graph) -> _Ranked:
+    def of(cls, graph: Graph) -> Ranked:
         n = graph.n
         order = np.argsort(graph.degrees, kind="stable")
         rank = np.empty(n, np.int64)
@@ -216,7 +224,7 @@ def _slot(keys: Integers) -> Integers:
     return (mixed >> np.uint64(64 - 22)).astype(np.int64)
 
 
-def _pairs_of_paths(ranked: _Ranked, tops: Integers, firsts: Integers, lengths: Integers) -> int:
+def _pairs_of_paths(ranked: Ranked, tops: Integers, firsts: Integers, lengths: Integers) -> int:
     """Pairs of two-paths that share both ends, over a block of top nodes."""
     total = int(lengths.sum())
     if total == 0:
@@ -230,7 +238,7 @@ def _pairs_of_paths(ranked: _Ranked, tops: Integers, firsts: Integers, lengths: 
     return _choose_two(np.diff(np.flatnonzero(new)))
 
 
-def _pairs_at_hub(ranked: _Ranked, firsts: Integers, lengths: Integers) -> int:
+def _pairs_at_hub(ranked: Ranked, firsts: Integers, lengths: Integers) -> int:
     """The same for one node with very many two-paths: a counter per opposite node, filled in blocks."""
     counts = np.zeros(ranked.n, np.int64)
     for _, steps in _walks(firsts, lengths):
