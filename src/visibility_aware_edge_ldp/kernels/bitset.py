@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 Words = npt.NDArray[np.uint64]
 Bits = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int32]
 Sums = npt.NDArray[np.float64]
 TILE = 1024
 _BAND = 512
@@ -88,16 +87,16 @@ def quadratic_form(plane: Words, vector: Sums) -> float:
     return total
 
 
-def list_counts(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], n: int) -> Counts:
-    """For each list of rows and each column: how many of the list's rows hold a one there.
+def add_list_counts(
+    plane: Words, weight: float, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], totals: Sums
+) -> None:
+    """Add to the totals of each list and each column: weight · how many of the list's rows hold a one there.
 
     List i is ``members[offsets[i]:offsets[i + 1]]``. The plain twin of the compiled kernel.
     """
-    counts = np.zeros((offsets.size - 1, n), dtype=np.int32)
-    for i, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-        if last > first:
-            unpack_rows(plane[members[first:last]], n).sum(axis=0, dtype=np.int32, out=counts[i])
-    return counts
+    n = totals.shape[1]
+    for total, first, last in zip(totals, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        total += weight * unpack_rows(plane[members[first:last]], n).sum(axis=0, dtype=np.int32)
 
 
 def list_total(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> int:

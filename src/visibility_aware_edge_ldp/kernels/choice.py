@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.kernels import bitset, owned_triangles, pair_sums
 PlaneOf = Callable[[npt.NDArray[np.uint8], int], bitset.Words]
 SharedCounts = Callable[[bitset.Words, bitset.Words], npt.NDArray[np.int32]]
 QuadraticForm = Callable[[bitset.Words, bitset.Sums], float]
-ListCounts = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32], int], npt.NDArray[np.int32]]
+AddListCounts = Callable[[bitset.Words, float, npt.NDArray[np.int64], npt.NDArray[np.int32], bitset.Sums], None]
 ListTotal = Callable[[bitset.Words, npt.NDArray[np.int64], npt.NDArray[np.int32]], int]
 ListSums = Callable[[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int32]], npt.NDArray[np.float64]]
 
@@ -42,9 +42,9 @@ def quadratic_form() -> QuadraticForm:
     return kernel
 
 
-def list_counts() -> ListCounts:
-    """How many rows of a list hold a one in each column."""
-    kernel: ListCounts = kernels().list_counts
+def add_list_counts() -> AddListCounts:
+    """How many rows of a list hold a one in each column, weighted and added up."""
+    kernel: AddListCounts = kernels().add_list_counts
     return kernel
 
 

@@ -147,19 +147,21 @@ def quadratic_form(plane: Any, vector: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def list_counts(plane: Any, offsets: Any, members: Any, n: Any) -> Any:
-    """As ``bitset.list_counts``: a word of the plane is spread over 64 counters at a time."""
-    lists, words = offsets.size - 1, plane.shape[1]
-    counts = np.zeros((lists, words * 64), dtype=np.int32)
-    for i in range(lists):
+def add_list_counts(plane: Any, weight: Any, offsets: Any, members: Any, totals: Any) -> None:
+    """As ``bitset.add_list_counts``: a word of the plane is spread over 64 counters at a time."""
+    words = plane.shape[1]
+    counts = np.empty(words * 64, dtype=np.int32)
+    for i in range(offsets.size - 1):
+        counts[:] = 0
         for place in range(offsets[i], offsets[i + 1]):
             row = members[place]
             for w in range(words):
                 word = plane[row, w]
                 if word:
                     for b in range(64):
-                        counts[i, w * 64 + b] += np.int32((word >> uint64(b)) & uint64(1))
-    return counts[:, :n]
+                        counts[w * 64 + b] += np.int32((word >> uint64(b)) & uint64(1))
+        for x in range(totals.shape[1]):
+            totals[i, x] += weight * counts[x]
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -67,7 +67,7 @@ def over_rows(
     pulls: Pulls | None = None,
 ) -> list[Result]:
     """Work through the users' rows, a block at a time, on all cores; ``pulls`` are those of triangles unless given."""
-    choice.list_counts()  # compiled once, before the threads start
+    choice.add_list_counts()  # compiled once, before the threads start
     firsts = range(0, offsets.size - 1, BLOCK)
 
     def one(first: int) -> Result:
@@ -104,7 +104,7 @@ def triangle_pulls(scores: Scores, start: int, offsets: Integers, members: Membe
             # Integers before the weight: the pull at x is the same number whether or not x is in the list.
             pulls += weight * np.where(nodes, inside.sum(axis=1, dtype=np.int32)[:, None] - inside, np.int32(0))
         elif weight:
-            pulls += weight * choice.list_counts()(scores.planes[index], offsets, members, scores.n)
+            choice.add_list_counts()(scores.planes[index], weight, offsets, members, pulls)
     return pulls
 
 
