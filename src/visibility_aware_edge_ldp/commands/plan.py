@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, print_json, print_table
+from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, print_json, progress_bar
 from visibility_aware_edge_ldp.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
+    from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity
+    from visibility_aware_edge_ldp.evaluation.plan.words import Table
 
 
 def plan(
@@ -15,19 +23,26 @@ def plan(
     edges: Annotated[int | None, typer.Option(help="About how many edges.")] = None,
     max_degree: Annotated[int | None, typer.Option(help="About the largest degree.")] = None,
     family: Annotated[
-        str, typer.Option(help="powerlaw, random, or a file or dataset of a graph like the one to be asked.")
+        str,
+        typer.Option(
+            "--family", "--graph", help="powerlaw, random, or a file or dataset of a graph like the one to be asked."
+        ),
     ] = "powerlaw",
+    degrees: Annotated[
+        Path | None, typer.Option(help="A file with everybody's degree, in place of numbers and family.")
+    ] = None,
     clustering: Annotated[float | None, typer.Option(help="About the share of 2-stars that are closed.")] = None,
     policy: PolicyOption = "nothing",
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
     statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
-    target_error: Annotated[str | None, typer.Option(help="A mean relative error to reach, such as 5%.")] = None,
+    target_error: Annotated[str, typer.Option(help="A mean relative error to reach, such as 5%.")] = "5%",
     delta: Annotated[str, typer.Option(help="What may be spent besides epsilon.")] = "0",
+    more_public: Annotated[bool, typer.Option("--more-public", help="Show what making more public would buy.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write figures, JSON and CSV here.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Predict the error of every trust model before anybody is asked, and which epsilon reaches a target."""
-    from visibility_aware_edge_ldp.evaluation.plan.planner import HEAD
     from visibility_aware_edge_ldp.evaluation.plan.planner import plan as predict
     from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
@@ -40,26 +55,72 @@ def plan(
         policy=open_policy(policy),
         epsilons=epsilons.split(","),
         statistics=statistic,
-        target_error=None if target_error is None else _share(target_error),
+        target_error=_share(target_error),
         clustering=clustering,
+        degrees=None if degrees is None else _degrees(degrees),
         delta=delta,
         trust=TRUST if trust == "all" else tuple(name.strip() for name in trust.split(",")),
     )
+    rows = _more_public(found) if more_public or output else []
     if as_json:
-        print_json(found.as_dict())
-        return
-    noted = sorted({f"{row[0]} {row[1]} at ε = {row[2]}: {row[-1]}." for row in found.rows() if row[-1]})
-    print_table(f"{_assumed(found)}; policy: {found.policy}", HEAD[:-1], [row[:-1] for row in found.rows()])
-    for note in noted:
-        typer.echo(note)
-    typer.echo("ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it.")
-    for each in (*found.costs, *found.targets):
-        typer.echo(str(each))
+        print_json({**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
+    else:
+        _print(found, rows, output is not None)
+    for path in _written(found, output, rows):
+        typer.echo(f"Wrote {path}", err=as_json)
 
 
-def _assumed(found: Any) -> str:
-    graph = found.graph
-    return f"Predicted for {graph.source}: {graph.n:,} nodes, {graph.m:,} edges, largest degree {graph.degrees.max():,}"
+def _more_public(found: Plan) -> list[Publicity]:
+    from visibility_aware_edge_ldp.evaluation.plan.publicity import POLICIES
+    from visibility_aware_edge_ldp.evaluation.plan.words import focus
+
+    (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
+    with progress_bar(POLICIES, "policies") as progress:
+        return found.more_public(statistic, str(epsilon), models, progress)
+
+
+def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
+    """The answer, the tables, and what to try next."""
+    from visibility_aware_edge_ldp.evaluation.plan import words
+    from visibility_aware_edge_ldp.evaluation.plan.planner import LOSS
+
+    statistic, epsilon = words.focus(found)
+    for line in (*words.answer(found), found.assumed):
+        typer.echo(line)
+    _table("Mean error, and the least standard error that estimates from own bits can have:", words.error_table(found))
+    for line in (*words.legend(found), LOSS):
+        typer.echo(line)
+    _table(f"The smallest ε for {words.percent(found.target_error or 0)}:", words.target_table(found))
+    _table("What it costs, for each who reports:", words.cost_table(found))
+    if rows:
+        what = f"{words.spoken(statistic)} alone at ε = {epsilon:g}"
+        _table(f"Standard error of {what}, as more becomes public:", words.public_table(rows))
+    typer.echo("\nWhat to try next:")
+    for step in words.next_steps(found, bool(rows), drawn):
+        typer.echo(f"- {step}")
+
+
+def _table(title: str, table: Table) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    head, rows = table
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for name in head:
+        drawn.add_column(name, justify="left" if name in ("trust", "statistic", "public", "cheapest") else "right")
+    for row in rows:
+        drawn.add_row(*row)
+    typer.echo(f"\n{title}")
+    Console().print(drawn)
+
+
+def _written(found: Plan, output: Path | None, rows: Sequence[Publicity]) -> list[Path]:
+    if output is None:
+        return []
+    from visibility_aware_edge_ldp.evaluation.plan.files import write_plan
+
+    return write_plan(found, output, rows)
 
 
 def _share(text: str) -> float:
@@ -68,3 +129,13 @@ def _share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
         raise BadInput(f"A target error is a share such as 5% or 0.05; got {text!r}.") from None
+
+
+def _degrees(path: Path) -> list[int]:
+    """Whole numbers, apart by spaces, commas or new lines."""
+    try:
+        return [int(word) for word in path.read_text(encoding="utf-8").replace(",", " ").split()]
+    except OSError as error:
+        raise BadInput(f"The degrees in {path} cannot be read: {error.strerror or error}.") from error
+    except ValueError:
+        raise BadInput(f"{path} holds something else than whole numbers; write one degree for each node.") from None

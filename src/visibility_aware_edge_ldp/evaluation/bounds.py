@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -25,6 +28,8 @@ from visibility_aware_edge_ldp.subgraphs.lower_bounds import (
 )
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 from visibility_aware_edge_ldp.truth.graph import Graph
+
+Octets = npt.NDArray[np.uint8]
 
 LOCAL_TRUST = ("position", "user")
 MULTILINEAR = ("edges", "triangles", "four_cycles")
@@ -101,19 +106,50 @@ def conditions(rows: Sequence[BoundRow]) -> list[str]:
 
 def least_here(world: VisibilityAwareGraph, statistic: str, epsilon: float) -> LowerBound | None:
     """The least variance of an unbiased estimate at this graph, if it is known.  [LIMIT.4]"""
-    k = star_size(statistic)
-    if k is None and statistic not in ("edges", "triangles"):
+    if star_size(statistic) is None and statistic not in ("edges", "triangles"):
         return None
-    graph, losses = world.graph, _losses(world, epsilon)
+    losses = _losses(world, epsilon)
+    kinds = world.public.present - {Visibility.PUBLIC}
+    if len(kinds) == 1:
+        # The heaviest positions are the same for every ε, and all vary alike.
+        (kind,), once = kinds, _bound_at_one(world, statistic)
+        return replace(once, value=once.value * float(unbiased_variance(losses[kind]) / unbiased_variance(1.0)))
+    return _bound(world, statistic, losses)
+
+
+@lru_cache(maxsize=32)
+def _bound_at_one(world: VisibilityAwareGraph, statistic: str) -> LowerBound:
+    return _bound(world, statistic, np.ones(len(Visibility)))
+
+
+def _bound(world: VisibilityAwareGraph, statistic: str, losses: Floats) -> LowerBound:
+    u, v, gains, kinds = _hidden_gains(world, statistic)
+    return matched_bound(statistic, world.graph.n, u, v, gains, losses[kinds])
+
+
+@lru_cache(maxsize=16)
+def _hidden_gains(world: VisibilityAwareGraph, statistic: str) -> tuple[Ints, Ints, Floats, Octets]:
+    """Non-public positions, how much the count changes with each, and their classes: all that ε does not change."""
+    graph, k = world.graph, star_size(statistic)
     if statistic == "triangles":
         u, v = graph.edges.astype(np.int64).T
-        gains = shared_neighbours(graph, u, v)
+        gains = _triangles_on_edges(graph)
     else:
         u, v = _pairs_by_degree(world)
         gains = np.ones(len(u)) if k is None else star_gains(graph.degrees, u, v, _joined(graph, u, v), k)
     kinds = world.public.classes.of(u, v)
     kept = kinds != Visibility.PUBLIC
-    return matched_bound(statistic, graph.n, u[kept], v[kept], gains[kept], losses[kinds[kept]])
+    return u[kept], v[kept], gains[kept], kinds[kept]
+
+
+def _triangles_on_edges(graph: Graph) -> Floats:
+    """How many triangles stand on each edge."""
+    ranks = np.argsort(np.argsort(graph.degrees, kind="stable"), kind="stable")
+    rising, counts = RisingEdges.of(graph.edges, ranks), np.zeros(graph.m)
+    for sides in triangles(rising, graph.n):
+        for side in sides:
+            counts += np.bincount(rising.source[side], minlength=graph.m)
+    return counts
 
 
 def least_on_the_hardest(world: VisibilityAwareGraph, statistic: str, epsilon: float) -> LowerBound | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.plan import one_pass
+from visibility_aware_edge_ldp.evaluation.plan import moments, one_pass
 from visibility_aware_edge_ldp.evaluation.plan.links import links_of
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
@@ -77,12 +77,11 @@ def test_the_pulls_of_4_cycles_are_those_of_true_bits() -> None:
         assert found.cycle_pulls.counts[i].sum() == len(pulls)
 
 
-def test_a_sample_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_stands_for_all() -> None:
     graph = powerlaw(1500, 9000, 1)
     made = VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
     whole = moments_of(made)
-    monkeypatch.setattr(one_pass, "_ROWS", 600)
-    part: Moments = moments_of(made)
+    part: Moments = moments_of(made, rows=600)
     assert part.chosen.size == 600
     assert part.weights.sum() == pytest.approx(1500)
     assert part.shared_squares.sum() == pytest.approx(whole.shared_squares.sum(), rel=0.05)
@@ -98,3 +97,24 @@ def test_shares_of_triples(rule: str) -> None:
     true = np.einsum("ab,bc,ca", *(hidden.astype(float) for _ in range(3))) / (60 * 59 * 58)
     assert found.triples[2, 2, 2] == pytest.approx(true, rel=0.03)
     assert found.triples.sum() == pytest.approx(1)
+
+
+def test_some_users_and_some_triangles_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = powerlaw(1500, 20_000, 1)
+    whole, part = (moments_of(VisibilityAwareGraph(graph, VisibilityPolicy.nothing())) for _ in range(2))
+    monkeypatch.setattr(moments, "_SOME_USERS", 1500)
+    users, weights = whole.some_users
+    assert users.size == np.count_nonzero(whole.triangle_pulls.counts.any(axis=1))
+    monkeypatch.setattr(moments, "_SOME_USERS", 500)
+    monkeypatch.setattr(moments, "_SOME_TRIANGLES", 1000)
+    few, stands_for = part.some_users
+    assert few.size == 500
+    assert len(set(few.tolist())) == 500
+    assert stands_for.sum() == pytest.approx(weights.sum())
+    lengths = whole.list_lengths**2
+    assert stands_for @ lengths[few] == pytest.approx(weights @ lengths[users], rel=0.05)
+    corners, each = part.some_triangles
+    assert len(corners) * each == pytest.approx(exact(graph, "triangles"))
+    assert 1000 <= len(corners) <= 2000
+    edges = {tuple(edge) for edge in graph.edges.tolist()}
+    assert all(tuple(sorted(pair)) in edges for a, b, c in corners[:50].tolist() for pair in ((a, b), (b, c), (a, c)))

@@ -63,3 +63,23 @@ def test_what_cannot_be() -> None:
         assumed_graph(10, 20, clustering=1.0)
     with pytest.raises(BadGraph):
         assumed_graph(10, 20, family="no-such-graph")
+
+
+def test_a_degree_sequence_is_met_nearly() -> None:
+    wanted = powerlaw_degrees(500, 3000, 100)
+    graph = assumed_graph(degrees=wanted.tolist())
+    assert (graph.n, graph.m) == (500, 3000)
+    assert np.abs(np.sort(graph.degrees) - np.sort(wanted)).sum() <= 0.02 * 6000
+    closed = assumed_graph(degrees=wanted.tolist(), clustering=0.5)
+    assert exact(closed, "triangles") > 3 * exact(graph, "triangles")
+
+
+@pytest.mark.parametrize("degrees", [[], [1], [0, 0], [3, 1, 1], [1, -1, 2], [1.5, 0.5], [[1, 1]]])
+def test_what_is_no_degree_sequence(degrees: list[int]) -> None:
+    with pytest.raises(BadInput):
+        assumed_graph(degrees=degrees)
+
+
+def test_a_degree_sequence_and_other_numbers() -> None:
+    with pytest.raises(BadInput, match="leave numbers out"):
+        assumed_graph(5, degrees=[1, 1])

@@ -36,16 +36,15 @@ def test_the_variance_is_what_its_unbiased_estimate_has_as_mean(k: int, losses: 
     empty = np.empty(0, np.int64)
     noisy = NoisyDegrees(100, empty, 9 + steps, 0 * steps, sum(c) * shape, c[0] * c[1] * shape, empty)
     _, estimated = per_answer(noisy, lambda d: binomial(d, k))
-    found = by_user._variance(9, noises, lambda d: binomial(d, k))
+    others = np.array([float(binomial(np.array([9]), k - j)[0]) for j in range(1, k + 1)])
+    found = others @ by_user.corrected_products(noises, k) @ others
     assert found == pytest.approx(float(chances @ estimated), rel=1e-6)
 
 
 def test_edges_are_half_a_sum_of_noises() -> None:
     moments = moments_of(world())
     survey = degree_survey(moments.world.public, 1)
-    assert by_user.degree_sum(moments, survey, lambda d: d / 2) == pytest.approx(
-        150 * DiscreteLaplace(Fraction(1, 2)).variance / 4
-    )
+    assert by_user.star_sum(moments, survey, 1) == pytest.approx(150 * DiscreteLaplace(Fraction(1, 2)).variance)
     misses, deviations = by_user.degree_misses(moments, survey)
     alpha = float(np.exp(-0.5))
     assert misses == pytest.approx(150 * 2 * alpha / (1 - alpha**2))
@@ -90,3 +89,31 @@ def test_mixed_policies(fraction: str) -> None:
     runs = [estimate(made, "user", 2, ["triangles"], seed=f"{fraction} {i}") for i in range(8)]
     reported = float(np.mean([run["triangles"].variance for run in runs])) ** 0.5
     assert row.standard_error == pytest.approx(reported, rel=0.15)
+
+
+@pytest.mark.parametrize("rule", ["nothing", "profiles", "positions"])
+def test_the_noise_in_paths_is_that_of_their_positions(rule: str) -> None:
+    policies = {
+        "nothing": VisibilityPolicy.nothing(),
+        "profiles": VisibilityPolicy.public_profiles("0.5"),
+        "positions": VisibilityPolicy("0.3", "0.3"),
+    }
+    moments = moments_of(world(policies[rule]), cycles=True)
+    spread, n = np.array([0.0, 0.4, 2.0]), GRAPH.n
+    u, v = np.indices((n, n)).reshape(2, -1)
+    each = spread[moments.world.public.classes.of(u, v)].reshape(n, n)
+    np.fill_diagonal(each, 0)
+    bits = np.zeros((n, n))
+    bits[tuple(GRAPH.edges.T)] = bits[tuple(GRAPH.edges.T[::-1])] = 1
+    upper = np.triu_indices(n, 1)
+    true = (each @ each + each @ bits + bits @ each)[upper]
+    found = by_user._path_variances(moments, spread)
+    assert found.mean() == pytest.approx(true.mean(), rel=0.05)
+    assert found.max() == pytest.approx(np.quantile(true, 15 / 16), rel=0.2)
+    lists = np.triu(bits)
+    held, seen = lists @ each, lists @ bits
+    asked = (moments.asked_there if moments.asked_there.size else np.triu(np.ones((n, n)), 1)).astype(float)
+    pulls = 0.75 * (held @ each + seen**2 @ each + held @ bits)
+    wanted = (pulls * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
+    some = asked.any(axis=1)
+    assert by_user._pull_variances(moments, spread)[some].sum() == pytest.approx(wanted[some].sum(), rel=0.1)

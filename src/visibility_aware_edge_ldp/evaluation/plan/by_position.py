@@ -102,11 +102,15 @@ def four_cycles(moments: Moments, spread: Floats) -> float:
 def _two_adjacent(moments: Moments, spread: Floats) -> float:
     """Σ over pairs of Σ_w σ²σ²(c − x)²: n − 2 − c others see c paths, and c of them c − 1."""
     squares = float(moments.shared_squares.sum())
-    whole = (moments.n - 4) * squares + moments.two_stars
+    return ((moments.n - 4) * squares + moments.two_stars) * wedge_spread(moments, spread)
+
+
+def wedge_spread(moments: Moments, spread: Floats) -> float:
+    """The mean of σ²_uw·σ²_wv over all w, for pairs {u, v} in proportion to the squares of their common friends."""
     if moments.constant:
-        return whole * float(spread[moments.only]) ** 2
-    wedges = moments.heavy_wedges / max(squares, 1e-300)
-    return whole * float(np.einsum("ab,a,b", wedges, spread, spread))
+        return float(spread[moments.only]) ** 2
+    wedges = moments.heavy_wedges / max(float(moments.heavy_wedges.sum()), 1e-300)
+    return float(np.einsum("ab,a,b", wedges, spread, spread))
 
 
 def _two_opposite(moments: Moments, spread: Floats) -> float:

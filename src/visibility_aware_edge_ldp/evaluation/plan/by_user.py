@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.evaluation.plan.by_position import four_cycles as one_round_cycles
-from visibility_aware_edge_ldp.evaluation.plan.by_position import spreads
+from visibility_aware_edge_ldp.evaluation.plan.by_position import spreads, wedge_spread
 from visibility_aware_edge_ldp.evaluation.plan.moments import CLASSES, Moments
 from visibility_aware_edge_ldp.evaluation.plan.reach import Noise, largest_of_many, squared_bounds
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey, row_surveys
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.by_user import Plan
-from visibility_aware_edge_ldp.subgraphs.degree_functions import DegreeFunction, binomial
+from visibility_aware_edge_ldp.subgraphs.degree_functions import binomial
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,6 +25,7 @@ Ints = npt.NDArray[np.int64]
 # Of what a side of 4-cycles adds in one round, what it adds as a far side; and two noisy far sides beside triangles'.
 _ONE_SIDE, _TWO_SIDES = 107 / 360, 11 / 20
 _PLACES = (np.arange(16) + 0.5) / 16
+_LEVELS = 8
 
 
 @lru_cache(maxsize=16)
@@ -49,27 +50,30 @@ def degree_noise(moments: Moments, survey: DegreeSurvey) -> list[tuple[Ints, tup
     return [group for group in groups if group[1]]
 
 
-def degree_sum(moments: Moments, survey: DegreeSurvey, function: DegreeFunction) -> float:
-    """The variance of Σ g(d) from noisy degrees, exactly.  [PLAN.4]"""
-    total, degrees = 0.0, moments.world.graph.degrees[moments.chosen]
+def star_sum(moments: Moments, survey: DegreeSurvey, k: int) -> float:
+    """The variance of Σ C(d, k) from noisy degrees, exactly.  [PLAN.4]"""
+    total, degrees = 0.0, moments.world.graph.degrees[moments.chosen].astype(np.int64)
     for users, noises in degree_noise(moments, survey):
-        values, inverse = np.unique(degrees[users], return_inverse=True)
-        each = np.array([_variance(int(value), noises, function) for value in values.tolist()])
-        total += float(moments.weights[users] @ each[inverse])
+        others = np.array([binomial(degrees[users], k - j) for j in range(1, k + 1)])
+        each = np.einsum("iu,ij,ju->u", others, corrected_products(noises, k), others)
+        total += float(moments.weights[users] @ each)
     return total
 
 
-def _variance(degree: int, noises: tuple[DiscreteLaplace, ...], function: DegreeFunction) -> float:
+@lru_cache(maxsize=64)
+def corrected_products(noises: tuple[DiscreteLaplace, ...], k: int) -> Floats:
+    """E[h_i·h_j] for i, j from 1 to k, h_j(K) the unbiased estimate of C(0, j) from the noise K alone."""
     steps, chances = noise_law(noises)
     constants = [noise.second_difference_constant for noise in noises] + [0.0]
     first, second = sum(constants), constants[0] * constants[1]
-    values = np.asarray(function(degree + np.arange(steps[0] - 2, steps[-1] + 3)), dtype=np.float64)
-    below, here, above = values[1:-3], values[2:-2], values[3:-1]
-    once = above - 2 * here + below
-    twice = values[4:] - 4 * above + 6 * here - 4 * below + values[:-4]
-    corrected = here - first * once + second * twice
-    true = float(np.asarray(function(np.array([degree])), dtype=np.float64)[0])
-    return max(float(chances @ (corrected - true) ** 2), 0.0)
+    near = np.arange(steps[0] - 2, steps[-1] + 3)
+    corrected = []
+    for j in range(1, k + 1):
+        values = binomial(near, j)
+        below, here, above = values[1:-3], values[2:-2], values[3:-1]
+        twice = values[4:] - 4 * above + 6 * here - 4 * below + values[:-4]
+        corrected.append(here - first * (above - 2 * here + below) + second * twice)
+    return np.asarray((np.array(corrected) * chances) @ np.array(corrected).T)
 
 
 def degree_misses(moments: Moments, survey: DegreeSurvey) -> tuple[float, float]:
@@ -83,14 +87,13 @@ def degree_misses(moments: Moments, survey: DegreeSurvey) -> tuple[float, float]
     return misses, deviations
 
 
-def from_degrees(moments: Moments, plan: Plan, statistic: str, k: int | None) -> float:
-    """The variance of edges or k-stars."""
+def from_degrees(moments: Moments, plan: Plan, k: int) -> float:
+    """The variance of k-stars; edges are half of the 1-stars."""
     survey = degree_survey(moments.world.public, plan.degree_epsilon)
-    if k is not None:
-        return degree_sum(moments, survey, lambda d: binomial(d, k))
-    return degree_sum(moments, survey, lambda d: d / 2)
+    return star_sum(moments, survey, k) / (4 if k == 1 else 1)
 
 
+@lru_cache(maxsize=64)
 def triangles(moments: Moments, plan: Plan) -> float:
     """First answers, and the second round's noise on smooth bounds.  [PLAN.5]"""
     survey = row_surveys(moments.world.public, plan.row_epsilon, plan.summed)["triangles"]
@@ -114,10 +117,11 @@ def _row_noise(moments: Moments, survey: TriangleSurvey, noise: Noise, largest: 
     shrink = 1.0 if Visibility.PRIVATE in _asked(moments) else float(1 / survey.ratio)
     mechanism = survey.total_noise
     scaled = Noise(noise.deviation * shrink, noise.skewness, noise.most * shrink)
-    used = type(pulls)(pulls.counts, pulls.sums * shrink)
+    users, weights = moments.some_users
+    used = type(pulls)(pulls.counts[users], pulls.sums[users] * shrink)
     more = 2.0 ** (1 - survey.fineness)
-    squares = squared_bounds(used, scaled, largest, float(mechanism.beta), more)
-    return mechanism.standard_deviation(1) ** 2 * float(moments.weights @ squares)
+    squares = squared_bounds(used, scaled.of(users), largest, float(mechanism.beta), more)
+    return mechanism.standard_deviation(1) ** 2 * float(weights @ squares)
 
 
 def _asked(moments: Moments) -> list[Visibility]:
@@ -141,22 +145,46 @@ def four_cycles(moments: Moments, plan: Plan) -> float:
         return one_round_cycles(moments, spreads(moments, float(epsilon)))
     survey = row_surveys(moments.world.public, plan.row_epsilon, plan.summed)["four_cycles"]
     spread = spreads(moments, float(survey.first.epsilon))
-    typical = float(moments.positions @ spread) / comb(moments.n, 2)
     first = float(moments.closing_squares @ spread) * _ONE_SIDE
-    first += _TWO_SIDES * moments.n * typical * float(moments.earlier_squares @ spread)
-    return first + _cycle_noise(moments, survey, spread, typical)
+    first += _TWO_SIDES * moments.n * float(moments.earlier_squares.sum()) * wedge_spread(moments, spread)
+    return first + _cycle_noise(moments, survey, spread)
 
 
-def _cycle_noise(moments: Moments, survey: TriangleSurvey, spread: Floats, typical: float) -> float:
+def _cycle_noise(moments: Moments, survey: TriangleSurvey, spread: Floats) -> float:
     """A pull is a sum over l of ê_kl·ê_lx for the k of a list; a path over an early l counts half."""
-    n, mean_degree = moments.n, 2 * moments.m / moments.n
-    lengths = moments.list_lengths
-    variance = 0.75 * typical * (lengths * (n * typical + mean_degree) + moments.around_squares)
-    noise = Noise(np.sqrt(variance), np.zeros(lengths.size), np.full(lengths.size, np.inf))
+    deviation = np.sqrt(_pull_variances(moments, spread))
+    noise = Noise(deviation, np.zeros(deviation.size), np.full(deviation.size, np.inf))
     counts, scores = moments.path_counts.astype(np.float64), _scores(survey)
-    by_place = np.sqrt((1 - 0.75 * _PLACES) * typical * (n * typical + 2 * mean_degree))
-    scale = comb(n, 2) / max(float(counts.sum()), 1.0)
-    shares = 2 * (1 - _PLACES) / len(_PLACES)
+    levels = _path_variances(moments, spread)
+    by_place = np.sqrt(np.outer(1 - 0.75 * _PLACES, levels)).ravel()
+    shares = np.repeat(2 * (1 - _PLACES) / len(_PLACES) / levels.size, levels.size)
+    scale = comb(moments.n, 2) / max(float(counts.sum()), 1.0)
     largest = largest_of_many(scale * counts, np.arange(counts.size, dtype=np.float64) + 0.25, by_place, shares)
-    largest += max(value**2 for pair in scores[1:] for value in pair) / 2
+    largest += max(value**2 for kind in _asked(moments) for value in scores[kind]) / 2
     return _row_noise(moments, survey, noise, largest)
+
+
+def _pull_variances(moments: Moments, spread: Floats) -> Floats:
+    """¾Σ_l(S_lx·W_l + S_lx·c_l² + e_lx·W_l), mean over the x that are asked; W_l: Σ of S between l and the list."""
+    n, mean_degree, around = moments.n, 2 * moments.m / moments.n, moments.around_squares
+    if moments.constant:
+        one = float(spread[moments.only])
+        return np.asarray(0.75 * one * (moments.list_lengths * (n * one + mean_degree) + around))
+    near, held = spread[moments.looked_kinds], np.tensordot(spread, moments.friends_there, 1)
+    np.fill_diagonal(near, 0)
+    asked = moments.asked_there / np.maximum(moments.asked_there.sum(axis=1), 1)[:, None]
+    both = n / len(near) * ((held @ near) * asked).sum(axis=1)
+    return np.asarray(0.75 * (both + asked @ near.mean(axis=1) * around + mean_degree * held.mean(axis=1)))
+
+
+def _path_variances(moments: Moments, spread: Floats) -> Floats:
+    """Σ_l(S_kl·S_lx + S_kl·e_lx + e_kl·S_lx) of pairs {k, x}, as a few values that are equally frequent."""
+    n, mean_degree = moments.n, 2 * moments.m / moments.n
+    if moments.constant:
+        one = float(spread[moments.only])
+        return np.array([one * (n * one + 2 * mean_degree)])
+    near = spread[moments.looked_kinds]
+    np.fill_diagonal(near, 0)
+    side = near.mean(axis=1)
+    pairs = n / len(near) * near @ near + mean_degree * (side[:, None] + side)
+    return np.asarray(np.quantile(pairs[np.triu_indices(len(near), 1)], (np.arange(_LEVELS) + 0.5) / _LEVELS)) + 1e-12

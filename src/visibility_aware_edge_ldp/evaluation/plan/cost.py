@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from visibility_aware_edge_ldp.evaluation.plan.predicted import offers
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.hub_plan import MOST_HUBS, hubs_see_everybody
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.by_user import plan_for
 
-# The head of a report, a number in it, and a question: rounded up from the wire format.
-_HEAD, _NUMBER, _QUESTION = 48, 8, 400
+# The wire format: what a user's report has beside its numbers (a second one of rows also names the transcript), and a
+# hub's; a number; the answer of a centre; and about a question.
+_HEAD, _ROW_HEAD, _HUB_HEAD, _NUMBER, _CENTRAL, _QUESTION = 55, 86, 39, 8, 93, 400
 _WORD = 64
 
 
@@ -41,27 +43,27 @@ def cost_of(world: VisibilityAwareGraph, trust: str, statistics: Sequence[str]) 
     """What one survey of all these statistics costs."""
     n, kinds = world.graph.n, len([kind for kind in NON_PUBLIC if kind in world.public.present])
     if trust == "curator":
-        return Cost(trust, 1, len(statistics) * (_HEAD + _NUMBER), _QUESTION, world.graph.m)
+        asked = [name for name in statistics if offers(trust, name)]
+        return Cost(trust, 1, len(asked) * _CENTRAL, _QUESTION, world.graph.m)
     if trust == "neighbourhood":
-        hubs = hubs_see_everybody(world.public)
-        reporters = MOST_HUBS if hubs else n
-        # Users report a degree first, and hear everybody's bound before they count.
-        return Cost(
-            trust,
-            reporters,
-            _HEAD + 2 * _NUMBER if hubs else 2 * (_HEAD + _NUMBER),
-            _QUESTION + (0 if hubs else n * _NUMBER),
-            reporters,
-        )
-    bits = sum(size for kind, size in world.public.class_sizes.items() if kind != Visibility.PUBLIC)
-    row = bits // (8 * n) + _HEAD
-    over_pairs = (
-        n * n * n // _WORD if {"triangles", "transitivity", "four_cycles"} & set(statistics) else n * n // _WORD
-    )
+        return _neighbourhood(world, kinds)
+    # A row's positions, twice: which answered, and what; everybody's together are the transcript.
+    row, transcript = _HEAD + 2 * ((n - 1) // 16 + 1), 2 * (n * (n - 1) // 16 + 1)
+    cubic = {"triangles", "transitivity", "four_cycles"} & set(statistics)
+    over_pairs = n**3 // _WORD if cubic else n * n // _WORD
     if trust == "position":
         return Cost(trust, n, row, _QUESTION, over_pairs)
     plan = plan_for(statistics, 1, n)
     up = (kinds * _NUMBER + _HEAD if plan.by_degrees else 0) + (row if plan.by_rows else 0)
-    up += len(plan.summed) * (2 * _NUMBER + _HEAD)
+    up += len(plan.summed) * (_ROW_HEAD + 2 * _NUMBER)
     # Before they sum, users hear all first answers.
-    return Cost(trust, n, up, _QUESTION + (bits // 8 if plan.summed else 0), over_pairs if plan.by_rows else n)
+    return Cost(trust, n, up, _QUESTION + (transcript if plan.summed else 0), over_pairs if plan.by_rows else n)
+
+
+def _neighbourhood(world: VisibilityAwareGraph, kinds: int) -> Cost:
+    """Hubs send one count and one of loose edges. Users report a degree first, and hear everybody's bound."""
+    if hubs_see_everybody(world.public):
+        return Cost("neighbourhood", MOST_HUBS, _HUB_HEAD + 2 * _NUMBER, _QUESTION, MOST_HUBS)
+    n = world.graph.n
+    up = _HEAD + kinds * _NUMBER + _HEAD + _NUMBER
+    return Cost("neighbourhood", n, up, _QUESTION + n * _NUMBER, n)

@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.evaluation.plan.links import Links, Rows, links_of
 from visibility_aware_edge_ldp.evaluation.plan.sampled import heavy_pairs, spread_evenly
+from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs.degree_functions import binomial
+from visibility_aware_edge_ldp.truth.statistics import exact
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -26,6 +28,9 @@ Octets = npt.NDArray[np.uint8]
 CLASSES = len(Visibility)
 # Bins of pulls: four for each doubling.
 BINS = 96
+# Users whose smooth bounds are worked out, those of them who are taken whatever the stride, and triangles looked at.
+_SOME_USERS, _CERTAIN = 640, 128
+_SOME_TRIANGLES = 1 << 17
 
 
 @dataclass(eq=False)
@@ -66,6 +71,7 @@ class Moments:
     closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     heavy_wedges: Floats = field(default_factory=lambda: np.zeros((CLASSES, CLASSES)))
     path_counts: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+    values: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         users = self.chosen.size
@@ -73,6 +79,10 @@ class Moments:
         self.hidden_friends = np.zeros((users, CLASSES))
         self.around_squares = np.zeros(users)
         self.node_classes = np.zeros((users, CLASSES))
+        # Where the policy is not the same everywhere: the classes among some nodes, and those of everybody's list.
+        self.looked_kinds = np.zeros((0, 0), np.uint8)
+        self.friends_there = np.zeros((CLASSES, users, 0), np.float32)
+        self.asked_there = np.zeros((users, 0), np.bool_)
 
     @property
     def n(self) -> int:
@@ -115,6 +125,35 @@ class Moments:
         starts, targets = self.links.starts, self.links.targets
         owner = np.repeat(np.arange(self.n), np.diff(starts))
         return np.bincount(owner[targets > owner], minlength=self.n)[self.chosen].astype(np.float64)
+
+    @cached_property
+    def some_users(self) -> tuple[Ints, Floats]:
+        """Places among the chosen, and weights: those with the largest pulls, and every so many of the rest."""
+        asked = np.flatnonzero(self.triangle_pulls.counts.any(axis=1))
+        if asked.size <= _SOME_USERS:
+            return asked, self.weights[asked]
+        order = asked[np.lexsort((self.list_lengths[asked], self.triangle_pulls.means.max(axis=1)[asked]))[::-1]]
+        certain, rest = order[:_CERTAIN], order[_CERTAIN:]
+        strides = ((np.arange(_SOME_USERS - _CERTAIN) + 0.5) * rest.size / (_SOME_USERS - _CERTAIN)).astype(np.int64)
+        weights = self.weights[rest[strides]]
+        weights = weights * (self.weights[rest].sum() / weights.sum())
+        return np.concatenate([certain, rest[strides]]), np.concatenate([self.weights[certain], weights])
+
+    @cached_property
+    def some_triangles(self) -> tuple[Ints, float]:
+        """(triangles, 3) nodes of triangles that are not all public, and how many each row stands for."""
+        ranks = np.argsort(np.argsort(self.world.graph.degrees, kind="stable"))
+        node, rising = np.argsort(ranks), RisingEdges.of(self.world.graph.edges, ranks)
+        hidden = (self.edge_classes != Visibility.PUBLIC)[rising.source]
+        parts, stride = [np.empty((0, 3), np.int64)], max(1, int(self.triangles) // _SOME_TRIANGLES)
+        count = 0
+        for ab, ac, bc in triangles(rising, self.n):
+            kept = np.flatnonzero(hidden[ab] | hidden[ac] | hidden[bc])
+            some = kept[(-count) % stride :: stride]
+            parts.append(np.stack([rising.low[ab[some]], rising.high[ab[some]], rising.high[ac[some]]], axis=1))
+            count += kept.size
+        found = node[np.concatenate(parts)]
+        return found, count / max(len(found), 1)
 
     def star_products(self, k: int) -> Floats:
         """Σ over positions of h_u·h_v by class, h = C(degree without the position, k − 1).  [PLAN.3]"""
@@ -168,21 +207,31 @@ class Moments:
     def paths_at_edges(self) -> Floats:
         return self.shape_shares(((0, 2), (2, 3), (3, 1)), joined=True)
 
-    @cached_property
-    def triangles(self) -> float:
-        from visibility_aware_edge_ldp.truth.statistics import exact
+    def value(self, statistic: str) -> float:
+        """What the assumed graph has; for degrees their mean, and NaN for other arrays."""
+        if statistic not in self.values:
+            self.values[statistic] = self._counted(statistic)
+        return self.values[statistic]
 
-        return float(exact(self.world.graph, "triangles"))
+    def _counted(self, statistic: str) -> float:
+        if statistic == "degrees":
+            return 2 * self.m / self.n
+        if statistic == "transitivity":
+            return 3 * self.triangles / self.two_stars if self.two_stars else 0.0
+        found = exact(self.world.graph, statistic)
+        return float(found) if np.ndim(found) == 0 else float("nan")
+
+    @property
+    def triangles(self) -> float:
+        return self.value("triangles")
 
     @cached_property
     def two_stars(self) -> float:
         return float(binomial(self.world.graph.degrees, 2).sum())
 
-    @cached_property
+    @property
     def four_cycles(self) -> float:
-        from visibility_aware_edge_ldp.truth.statistics import exact
-
-        return float(exact(self.world.graph, "four_cycles"))
+        return self.value("four_cycles")
 
     @property
     def disjoint_edges(self) -> float:

@@ -18,18 +18,18 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 Bits = npt.NDArray[np.bool_]
 
 # Nodes looked at, numbers gathered for them in all, and in one block: beyond that a sample stands for the rest.
-_ROWS = 8192
+ROWS = 8192
 _WORK = 3_000_000_000
 _BLOCK = 1 << 20
 _CERTAIN = 128
 # Others against whom the classes of a user's friends are looked up, where the policy is not the same everywhere.
-_LOOKED_AT = 64
+_LOOKED_AT = 256
 _DRAWN = 512
 
 
-def moments_of(world: VisibilityAwareGraph, cycles: bool = False) -> Moments:
-    """All sums of a world; those that only 4-cycles need where ``cycles``."""
-    chosen, weights = _chosen(world, cycles)
+def moments_of(world: VisibilityAwareGraph, cycles: bool = False, rows: int = ROWS) -> Moments:
+    """All sums of a world, from so many nodes at most; those that only 4-cycles need where ``cycles``."""
+    chosen, weights = _chosen(world, cycles, rows)
     found = Moments(world, cycles, chosen, weights)
     friends = _friends_by_class(found)
     for place in _places(found):
@@ -37,13 +37,14 @@ def moments_of(world: VisibilityAwareGraph, cycles: bool = False) -> Moments:
         _add(block, friends)
         if cycles:
             _add_cycles(block)
+            _add_looked_at(block, friends)
     return found
 
 
-def _chosen(world: VisibilityAwareGraph, cycles: bool) -> tuple[Ints, Floats]:
+def _chosen(world: VisibilityAwareGraph, cycles: bool, rows: int) -> tuple[Ints, Floats]:
     """All nodes; where that takes too long the largest, and every so many of the rest by degree."""
     n, each = world.graph.n, 2 * world.graph.m * (7 if cycles else 3) + 4 * world.graph.n
-    room = max(min(_WORK // max(each, 1), _ROWS), 2 * _CERTAIN)
+    room = max(min(_WORK // max(each, 1), rows), 2 * _CERTAIN)
     if n <= room:
         return np.arange(n), np.ones(n)
     order = np.argsort(-world.graph.degrees, kind="stable")
@@ -155,6 +156,18 @@ def _add_cycles(block: _Block) -> None:
     size = max(paths.size, found.path_counts.size)
     found.path_counts = np.pad(found.path_counts, (0, size - found.path_counts.size))
     found.path_counts[: paths.size] += paths
+
+
+def _add_looked_at(block: _Block, friends: list[Rows]) -> None:
+    """What a policy that is not the same everywhere does to the noise in 4-cycles' pulls.  [PLAN.6]"""
+    found, some = block.found, _some(block.found)
+    if found.constant:
+        return
+    if not found.looked_kinds.size:
+        found.looked_kinds = _classes(found, some)[some]
+        found.friends_there = np.array(friends)[:, found.chosen]
+        found.asked_there = np.zeros((found.chosen.size, some.size), np.bool_)
+    found.asked_there[block.place] = block.asked[some].T
 
 
 def _classes(found: Moments, nodes: Ints) -> Octets:

@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.errors import BadInput, meant
+from visibility_aware_edge_ldp.evaluation.plan import words
 from visibility_aware_edge_ldp.evaluation.plan.cost import Cost, cost_of
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
+from visibility_aware_edge_ldp.evaluation.plan.one_pass import ROWS, moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST, Prediction, predictions
-from visibility_aware_edge_ldp.evaluation.plan.shape import assumed_graph
-from visibility_aware_edge_ldp.evaluation.plan.target import Reached, publicity, reached
+from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity, publicity
+from visibility_aware_edge_ldp.evaluation.plan.shape import FAMILIES, assumed_graph
+from visibility_aware_edge_ldp.evaluation.plan.target import Reached, reached
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, possible
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
-HEAD = ("trust", "statistic", "epsilon", "value", "± s.e.", "mean error", "least s.e.", "note")
+LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
+# A made-up graph is not worth more nodes than these: it is wrong by more than a sample of them is.
+_MADE_UP_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Predicted errors of every trust model, what they cost, and where a target is reached."""
+    """Predicted errors of every trust model, what they cost, and where a target is reached.
+
+    ``made_up`` says that the graph was made from a few numbers, and ``clustering`` what it was made with.
+    """
 
     graph: Graph = field(repr=False)
     policy: AnyPolicy
+    statistics: tuple[str, ...]
     predictions: tuple[Prediction, ...]
     costs: tuple[Cost, ...]
     target_error: float | None
     targets: tuple[Reached, ...]
+    made_up: bool
+    clustering: float | None
     _moments: Moments = field(repr=False)
 
     def row(self, trust: str, statistic: str, epsilon: Number) -> Prediction:
@@ -44,19 +54,33 @@ class Plan:
                 return each
         raise BadInput(f"The plan has no row for {statistic} in the {trust} model at ε = {wanted[2]:g}.")
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """The table as texts, in the order of ``HEAD``."""
-        return [_texts(each) for each in self.predictions]
-
     def more_public(
-        self, statistic: str = "triangles", epsilon: Number = 1, trust: Sequence[str] = TRUST
-    ) -> list[dict[str, Any]]:
-        """The effect of making more public: positions, profiles drawn by lot, or the profiles of the hubs."""
-        return publicity(self.graph, statistic, exact_epsilon(epsilon), trust)
+        self,
+        statistic: str = "triangles",
+        epsilon: Number = 1,
+        trust: Sequence[str] = TRUST,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Publicity]:
+        """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
+        return publicity(self.graph, statistic, exact_epsilon(epsilon), trust, self._moments.values, progress)
+
+    @property
+    def public_share(self) -> float:
+        """What part of all positions is public."""
+        return float(self._moments.positions[Visibility.PUBLIC] / max(self._moments.positions.sum(), 1))
+
+    @property
+    def assumed(self) -> str:
+        """What was assumed, in a sentence."""
+        numbers = (
+            f"{self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree {self.graph.degrees.max(initial=0):,}"
+        )
+        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}."
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
+            "answer": words.answer(self),
             "assumed": {"graph": self.graph.source, "nodes": self.graph.n, "edges": self.graph.m},
             "max_degree": int(self.graph.degrees.max(initial=0)),
             "policy": str(self.policy),
@@ -67,24 +91,18 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        table = [HEAD, *self.rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(HEAD))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
-        ]
-        return "\n".join(
-            [
-                f"Assumed: {self.graph.source}, {self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree "
-                f"{int(self.graph.degrees.max(initial=0)):,}.",
-                f"Policy: {self.policy}.",
-                "",
-                *lines,
-                "",
-                *(str(each) for each in self.costs),
-                *([""] if self.targets else []),
-                *(str(each) for each in self.targets),
-            ]
-        )
+        tables = [words.error_table(self), words.target_table(self) if self.targets else None, words.cost_table(self)]
+        parts = ["\n".join([*words.answer(self), self.assumed])]
+        parts += [_aligned(table) for table in tables if table is not None]
+        return "\n\n".join([*parts, "\n".join([*words.legend(self), LOSS])])
+
+
+def _aligned(table: words.Table) -> str:
+    head, rows = table
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
+    )
 
 
 def plan(
@@ -98,6 +116,7 @@ def plan(
     statistics: str | Sequence[str] | None = None,
     target_error: float | None = None,
     clustering: float | None = None,
+    degrees: Sequence[int] | None = None,
     delta: Number = 0,
     trust: Sequence[str] = TRUST,
 ) -> Plan:
@@ -107,6 +126,8 @@ def plan(
     ----------
     nodes, edges, max_degree, family, clustering
         What is assumed of the graph; ``family`` may be a graph like the one that will be asked.
+    degrees
+        Everybody's degree, in place of the numbers and the family.
     policy
         Which positions are public; nothing unless given.
     epsilons, statistics, delta
@@ -120,21 +141,23 @@ def plan(
         if model not in TRUST:
             raise BadInput(f"{model!r} is not a trust model; use {', '.join(TRUST)}.{meant(model, TRUST)}")
     chosen = policy if policy is not None else VisibilityPolicy.nothing()
-    world = VisibilityAwareGraph(
-        assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering), chosen
-    )
-    names = check_statistics(possible(STATISTICS, world.graph.n) if statistics is None else statistics, world.graph.n)
+    graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
+    world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
+    names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
     losses, small = [exact_epsilon(epsilon) for epsilon in epsilons], exact_delta(delta)
-    moments = moments_of(world, "four_cycles" in names)
+    moments = moments_of(world, "four_cycles" in names, _MADE_UP_ROWS if made_up else ROWS)
     rows = [row for model in trust for loss in losses for row in predictions(moments, model, loss, names, small)]
     targets = reached(moments, trust, names, target_error, small) if target_error is not None else []
     costs = [cost_of(world, model, names) for model in trust]
-    return Plan(world.graph, world.policy, tuple(rows), tuple(costs), target_error, tuple(targets), moments)
-
-
-def _texts(row: Prediction) -> tuple[str, ...]:
-    shown = (row.value, row.standard_error)
-    value, error = ("-" if x != x else number(x) for x in shown)
-    least = "-" if row.least != row.least else number(row.least)
-    relative = "-" if not row.holds else f"{row.mean_relative_error:.2%}"
-    return row.trust, row.statistic, f"{row.epsilon:g}", value, error, relative, least, row.note
+    return Plan(
+        graph,
+        world.policy,
+        tuple(names),
+        tuple(rows),
+        tuple(costs),
+        target_error,
+        tuple(targets),
+        made_up,
+        clustering,
+        moments,
+    )

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from visibility_aware_edge_ldp.evaluation.bounds import least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.plan import by_others, by_position, by_user
 from visibility_aware_edge_ldp.evaluation.plan.by_position import NORMAL
@@ -20,12 +18,17 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.by_user import needs_degrees, plan_for
 from visibility_aware_edge_ldp.subgraphs.lower_bounds import LowerBound
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 TRUST = ("position", "user", "neighbourhood", "curator")
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
 TOO_LARGE = 1 / 3
 FEWEST_FLIPS = 30
+MOSTLY_NOISE, FEW_FLIPS, BY_LUCK = "mostly noise", "only about", "the centre's pilot is noisy"
+MOSTLY_EXACT = "mostly exact"
+# Below this standard error a centre's whole-numbered noise is 0 more often than not.
+HALF = 0.5
+# Where a centre's split varies so that standard errors are this much larger than typical ones, no law is normal.
+UNEVEN = 1.05
 _BY_RANGE = "a maximum or a fitted distribution: no closed form; simulate with compare"
 _LOCAL = ("position", "user")
 _CURATOR = ("edges", "max_degree", "triangles")
@@ -75,11 +78,15 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Found:
-    """A standard error, and the mean of the error's size if it is not that of a normal law."""
+    """A standard error, and the mean of the error's size if it is not that of a normal law.
+
+    ``uneven`` is how many times larger the standard error is than in a typical run.
+    """
 
     deviation: float
     mean: float | None = None
     bias: float = 0.0
+    uneven: float = 1.0
 
 
 def predictions(
@@ -92,15 +99,15 @@ def predictions(
     bounds: bool = True,
 ) -> list[Prediction]:
     """All statistics that one trust model answers together for one ε, or those of them that are to be shown."""
+    asked = [name for name in statistics if offers(trust, name)]
     answer: dict[str, Callable[[str], Found | str]] = {
         "position": lambda name: _position(moments, name, epsilon),
         "user": lambda name: _user(moments, name, epsilon, statistics),
         "neighbourhood": lambda _: _neighbourhood(moments, epsilon, delta),
-        "curator": lambda name: _curator(moments, name, epsilon, delta),
+        "curator": lambda name: _curator(moments, name, epsilon, delta, asked),
     }
     if not moments.world.public.present - {Visibility.PUBLIC}:
         answer[trust] = lambda _: Found(0.0)
-    asked = [name for name in statistics if offers(trust, name)]
     rows = [_row(moments, trust, name, epsilon, answer[trust](name)) for name in shown or asked]
     return [_with_bounds(moments, row) for row in rows] if bounds and trust in _LOCAL else rows
 
@@ -115,7 +122,7 @@ def offers(trust: str, statistic: str) -> bool:
 
 
 def _row(moments: Moments, trust: str, statistic: str, epsilon: Fraction, found: Found | str) -> Prediction:
-    value = value_of(moments, statistic)
+    value = moments.value(statistic)
     if isinstance(found, str):
         return Prediction(trust, statistic, float(epsilon), value, math.nan, math.nan, note=found)
     note = _doubt(moments, trust, statistic, epsilon, value, found)
@@ -150,23 +157,16 @@ def _doubt(moments: Moments, trust: str, statistic: str, epsilon: Fraction, valu
     if not value:
         return "the assumed graph has none, so there is no relative error"
     if statistic != "degrees" and found.deviation > TOO_LARGE * abs(value):
-        return f"mostly noise: the standard error is {found.deviation / abs(value):.0%} of the value"
+        return f"{MOSTLY_NOISE}: the standard error is {found.deviation / abs(value):.0%} of the value"
+    if trust == "curator" and 0 < found.deviation < HALF:
+        return f"{MOSTLY_EXACT}: the noise is a whole number and mostly 0"
+    if found.uneven > UNEVEN:
+        return f"{BY_LUCK} and decides the split of ε: a standard error {found.uneven:.2g} times that of a typical run"
     if trust == "position" and found.deviation:
         flips = by_position.expected_flips(moments, float(epsilon))
         if flips < FEWEST_FLIPS:
-            return f"only about {flips:.1f} answers will be wrong: the error is 0 or comes in steps"
+            return f"{FEW_FLIPS} {flips:.1f} answers will be wrong: the error is 0 or comes in steps"
     return ""
-
-
-def value_of(moments: Moments, statistic: str) -> float:
-    """What the assumed graph has; for degrees their mean, and NaN for other arrays."""
-    known = {"triangles": "triangles", "four_cycles": "four_cycles"}
-    if statistic in known:
-        return float(getattr(moments, known[statistic]))
-    if statistic == "degrees":
-        return 2 * moments.m / moments.n
-    found = exact(moments.world.graph, statistic)
-    return float(found) if np.ndim(found) == 0 else math.nan
 
 
 def _position(moments: Moments, statistic: str, epsilon: Fraction) -> Found | str:
@@ -195,24 +195,26 @@ def _user(moments: Moments, statistic: str, epsilon: Fraction, statistics: Seque
         misses, deviations = by_user.degree_misses(moments, survey)
         return Found(deviations / moments.n, misses / moments.n)
     if statistic == "edges" or k is not None:
-        return Found(by_user.from_degrees(moments, plan, statistic, k) ** 0.5)
+        return Found(by_user.from_degrees(moments, plan, k or 1) ** 0.5)
     if statistic == "transitivity" and moments.two_stars:
         ratio = moments.triangles / moments.two_stars
-        stars = by_user.from_degrees(moments, plan, "stars:2", 2)
+        stars = by_user.from_degrees(moments, plan, 2)
         variance = 9 * (by_user.triangles(moments, plan) + ratio**2 * stars) / moments.two_stars**2
         return Found(variance**0.5)
     if needs_degrees(statistic):
         return _BY_RANGE
-    rows = {"triangles": by_user.triangles, "four_cycles": by_user.four_cycles}
-    return Found(rows[statistic](moments, plan) ** 0.5)
+    variance = by_user.triangles(moments, plan) if statistic == "triangles" else by_user.four_cycles(moments, plan)
+    return Found(variance**0.5)
 
 
 def _neighbourhood(moments: Moments, epsilon: Fraction, delta: Fraction) -> Found:
     if hubs_see_everybody(moments.world.public):
-        return Found(*by_others.hubs(moments, epsilon))
+        deviation, mean, missed = by_others.hubs(moments, epsilon)
+        return Found(deviation, bias=missed) if missed else Found(deviation, mean)
     variance, lost = by_others.owned(moments, epsilon, delta)
     return Found(variance**0.5, bias=lost)
 
 
-def _curator(moments: Moments, statistic: str, epsilon: Fraction, delta: Fraction) -> Found:
-    return Found(*by_others.central(moments, statistic, epsilon, delta))
+def _curator(moments: Moments, statistic: str, epsilon: Fraction, delta: Fraction, asked: Sequence[str]) -> Found:
+    deviation, mean, uneven = by_others.central(moments, statistic, epsilon, delta, asked)
+    return Found(deviation, mean, uneven=uneven)

@@ -26,6 +26,10 @@ class Noise:
     skewness: Floats
     most: Floats
 
+    def of(self, users: npt.NDArray[np.int64]) -> Noise:
+        """That of some users."""
+        return Noise(self.deviation[users], self.skewness[users], self.most[users])
+
 
 def squared_bounds(pulls: Pulls, noise: Noise, largest: float, beta: float, more: float) -> Floats:
     """E(s + more)² for each user, s the smooth bound of the largest |pull|; 0 for users who are not asked."""

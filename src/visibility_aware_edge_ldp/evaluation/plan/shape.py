@@ -6,6 +6,7 @@ Draws come from a hash (splitmix64), so a plan is the same on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import comb, sqrt
 
@@ -33,6 +34,7 @@ def assumed_graph(
     max_degree: int | None = None,
     family: str | Graph = "powerlaw",
     clustering: float | None = None,
+    degrees: Sequence[int] | None = None,
 ) -> Graph:
     """A graph with these numbers: of a family, or the graph itself where one is given.
 
@@ -46,7 +48,11 @@ def assumed_graph(
         "powerlaw", "random", or a graph like the one that will be asked: the graph, or the name that it opens by.
     clustering
         About the share of 2-stars that are closed to triangles. Without it, only what falls together by chance is.
+    degrees
+        Everybody's degree, in any order, in place of the numbers and the family.
     """
+    if degrees is not None:
+        return _with_degrees(degrees, nodes, edges, clustering)
     if isinstance(family, Graph):
         _refuse_other_numbers(family, nodes, edges)
         return family
@@ -56,11 +62,28 @@ def assumed_graph(
         raise BadInput("A family of graphs needs the numbers of nodes and edges.")
     if not (2 <= nodes <= _MOST_NODES and 1 <= edges <= comb(nodes, 2)):
         raise BadInput(f"A plan is for 2 to {_MOST_NODES:,} nodes and 1 edge up to all; got {nodes:,} and {edges:,}.")
+    made = powerlaw_degrees(nodes, edges, max_degree) if family == "powerlaw" else _even_degrees(nodes, edges)
+    return graph_with(made, edges, _share(clustering), f"{family}, {nodes:,} nodes, {edges:,} edges")
+
+
+def _share(clustering: float | None) -> float:
     closed = clustering or 0.0
     if not 0 <= closed < 1:
         raise BadInput(f"Clustering is the share of 2-stars that are closed, from 0 to below 1; got {clustering}.")
-    degrees = powerlaw_degrees(nodes, edges, max_degree) if family == "powerlaw" else _even_degrees(nodes, edges)
-    return graph_with(degrees, edges, closed, f"{family}, {nodes:,} nodes, {edges:,} edges")
+    return closed
+
+
+def _with_degrees(degrees: Sequence[int], nodes: int | None, edges: int | None, clustering: float | None) -> Graph:
+    """A graph with a given degree sequence, as nearly as a graph can have it."""
+    wanted = np.asarray(degrees)
+    n, m = wanted.size, int(wanted.sum()) // 2 if wanted.size else 0
+    if not (wanted.ndim == 1 and 2 <= n <= _MOST_NODES and np.issubdtype(wanted.dtype, np.integer)):
+        raise BadInput(f"A degree sequence is 2 to {_MOST_NODES:,} whole numbers, one for each node.")
+    if not (wanted.min() >= 0 and wanted.max() < n and m >= 1):
+        raise BadInput(f"Degrees of {n:,} nodes are between 0 and {n - 1:,}, and not all 0.")
+    if (nodes or n, edges or m) != (n, m):
+        raise BadInput(f"The degree sequence has {n:,} nodes and {m:,} edges; leave numbers out.")
+    return graph_with(wanted.astype(np.int64), m, _share(clustering), f"a degree sequence of {n:,} nodes")
 
 
 def _refuse_other_numbers(graph: Graph, nodes: int | None, edges: int | None) -> None:
@@ -144,7 +167,13 @@ def _matched(keys: Ints, left: Ints, turn: int, n: int) -> Ints:
     stubs = stubs[np.argsort(_mixed(np.arange(stubs.size) + (turn + 1) * (1 << 44)), kind="stable")]
     pairs = np.sort(stubs[: stubs.size // 2 * 2].reshape(-1, 2), axis=1)
     pairs = pairs[pairs[:, 0] < pairs[:, 1]]
-    return np.union1d(keys, pairs[:, 0] * n + pairs[:, 1])
+    return _merged(keys, pairs[:, 0] * n + pairs[:, 1])
+
+
+def _merged(keys: Ints, more: Ints) -> Ints:
+    """All of both in order, each once; for numbers that are nearly sorted, sorting is faster than hashing."""
+    together = np.sort(np.concatenate([keys, more]), kind="stable")
+    return together[np.concatenate([[True], together[1:] != together[:-1]])] if together.size else together
 
 
 def _filled(keys: Ints, left: Ints, edges: int) -> Ints:
@@ -156,7 +185,7 @@ def _filled(keys: Ints, left: Ints, edges: int) -> Ints:
         u, v = ends[(drawn >> np.uint64(32)) % np.uint64(ends.size)], (drawn % np.uint64(n)).astype(np.int64)
         fresh = np.setdiff1d((np.minimum(u, v) * n + np.maximum(u, v))[u != v], keys)
         order = np.argsort(_mixed(fresh), kind="stable")[: edges - keys.size]
-        keys, turn = np.union1d(keys, fresh[order]), turn + 1
+        keys, turn = _merged(keys, fresh[order]), turn + 1
         # The users in want of friends may know everybody: then anybody will do.
         ends = ends if turn < _PASSES else np.arange(n)
     kept = np.argsort(_mixed(keys + 1), kind="stable")[:edges]

@@ -1,25 +1,23 @@
-"""The smallest ε that reaches an error, the cheapest trust model, and what more publicity buys.  [PLAN.10]"""
+"""The smallest ε that reaches an error, and the cheapest trust model.  [PLAN.10]"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predicted import offers, predictions
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.truth.graph import Graph
 
 # Epsilons that are looked at, in thousandths, and how finely.
 _LEAST, _MOST = 10, 16_000
 _FINE = 1.02
+_STEPS = 40
 # Trust models by how much one reporter must be trusted with: its one bit, its list, its friends' lists, everything.
 BY_TRUST = ("position", "user", "neighbourhood", "curator")
-SHARES = ("0.1", "0.25", "0.5")
 
 
 @dataclass(frozen=True)
@@ -82,38 +80,45 @@ def smallest_epsilon(
     target_error: float,
     delta: Fraction = Fraction(0),
 ) -> float | None:
-    """The smallest ε, to 2 %, whose predicted mean relative error is at most the target."""
+    """The smallest ε, to 2 %, whose predicted mean relative error is at most the target.  [PLAN.10]"""
 
-    def good(thousandths: int) -> bool:
-        rows = predictions(moments, trust, Fraction(thousandths, 1000), statistics, delta, [statistic], bounds=False)
-        row = rows[0]
+    def excess(thousandths: int) -> float:
+        """ln of the predicted error over the target."""
+        (row,) = predictions(moments, trust, Fraction(thousandths, 1000), statistics, delta, [statistic], bounds=False)
         # Where hardly any bit is flipped the law is not normal, and the standard error is small all the same.
-        return row.mean_relative_error <= target_error if row.holds else row.standard_error <= target_error * row.value
+        size = row.mean_relative_error if row.holds else row.standard_error / abs(row.value or math.nan)
+        return math.inf if math.isnan(size) else math.log(max(size, 1e-300) / target_error)
 
-    if not good(_MOST):
-        return None
-    low, high = _LEAST, _MOST
-    while high > low * _FINE and high > low + 1:
-        middle = max(low + 1, min(round((low * high) ** 0.5), high - 1))
-        low, high = (low, middle) if good(middle) else (middle, high)
-    return high / 1000
+    found = _first_below(excess)
+    return None if found is None else found / 1000
 
 
-def publicity(graph: Graph, statistic: str, epsilon: Fraction, trust: Sequence[str]) -> list[dict[str, Any]]:
-    """The standard error of these trust models as more becomes public."""
-    rows = []
-    for what, policy in _policies():
-        moments = moments_of(VisibilityAwareGraph(graph, policy), statistic == "four_cycles")
-        for model in (each for each in trust if offers(each, statistic)):
-            (row,) = predictions(moments, model, epsilon, [statistic], bounds=False)
-            relative = row.standard_error / row.value if row.value else float("nan")
-            rows.append({"public": what, "trust": model, "relative_standard_error": relative, "note": row.note})
-    return rows
+def _first_below(excess: Callable[[int], float]) -> int | None:
+    """Where a falling function reaches 0, within 2 % from above: straight lines in ln ε, kept inside a bracket."""
+    low, high, guess = (_LEAST - 1, math.inf), (_MOST + 1, -math.inf), 1000
+    for _ in range(_STEPS):
+        value = excess(guess)
+        if -math.log(_FINE) <= value <= 0:
+            return guess
+        low, high = (low, (guess, value)) if value <= 0 else ((guess, value), high)
+        if high[0] <= max(low[0] * _FINE, low[0] + 1):
+            break
+        guess = _between(low, high)
+    return None if high[0] > _MOST else high[0]
 
 
-def _policies() -> Iterator[tuple[str, VisibilityPolicy]]:
-    yield "nothing", VisibilityPolicy.nothing()  # type: ignore[misc]
-    for share in SHARES:
-        yield f"{share} of all positions", VisibilityPolicy(share)
-        yield f"{share} of the profiles", VisibilityPolicy.public_profiles(share)  # type: ignore[misc]
-        yield f"the largest {share} of the profiles", VisibilityPolicy.public_hubs(share)  # type: ignore[misc]
+def _between(low: tuple[int, float], high: tuple[int, float]) -> int:
+    """The next ε to look at: on the line through both ends, or from one end on a line of slope −1.5."""
+    (a, above), (b, below) = low, high
+    if math.isfinite(above) and math.isfinite(below):
+        share = above / (above - below) if above > below else 0.5
+        aim = math.log(a) + share * math.log(b / a) + _FINE / 200
+    elif math.isfinite(above):
+        aim = math.log(a) + max(above, 0.01) / 1.5 + _FINE / 200
+    elif math.isfinite(below):
+        aim = math.log(b) + min(below, -0.01) / 1.5 + _FINE / 200
+    else:
+        aim = math.log(a * b) / 2
+    # Never nearer to an end than a fiftieth of the bracket, so that it closes even where the function jumps.
+    margin = math.log(b / a) / 50
+    return max(a + 1, min(round(math.exp(min(max(aim, math.log(a) + margin), math.log(b) - margin))), b - 1))

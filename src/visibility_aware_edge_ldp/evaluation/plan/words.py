@@ -1,0 +1,196 @@
+"""A plan in words and short tables: can this be afforded, and whom must one trust?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from visibility_aware_edge_ldp.evaluation.plan.predicted import (
+    BY_LUCK,
+    FEW_FLIPS,
+    MOSTLY_EXACT,
+    MOSTLY_NOISE,
+    Prediction,
+)
+from visibility_aware_edge_ldp.evaluation.plan.target import BY_TRUST, Reached
+from visibility_aware_edge_ldp.subgraphs.statistic import star_size
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
+    from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity
+
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+WHOM = {
+    "position": "nobody is trusted: every position answers for itself, with noise",
+    "user": "nobody is trusted: everybody adds noise to what their own friend list says",
+    "neighbourhood": "only friends of friends are trusted, who see the edges anyway",
+    "curator": "one centre is trusted with the whole graph",
+}
+NAMES = {"max_degree": "the largest degree", "four_cycles": "4-cycles", "degree_histogram": "the degree histogram"}
+LEGEND = {
+    "*": "mostly noise: ± the standard error, which is more than a third of the value, and no mean error",
+    "°": "hardly any noise: the error is 0 or comes in steps, and ± is the standard error",
+    "†": "a centre's small pilot decides how it splits ε, and is noisy: ± the standard error; most runs do better",
+    "-": "no closed form; simulate it with `va-edge-ldp compare`",
+}
+CLUSTERED = ("triangles", "transitivity", "four_cycles")
+
+
+def answer(plan: Plan) -> list[str]:
+    """The first lines: yes or no, whom to trust, and what ε each needs."""
+    rows = {row.trust: row for row in plan.predictions if (row.statistic, row.epsilon) == focus(plan)}
+    statistic, epsilon = focus(plan)
+    if plan.target_error is None:
+        found = "; ".join(f"{trust} {_cell(row)}" for trust, row in rows.items())
+        return [f"Mean error of {spoken(statistic)} at ε = {epsilon:g}: {found}."]
+    reached = next(each for each in plan.targets if each.statistic == statistic)
+    return [_verdict(rows, statistic, epsilon, plan.target_error), *_smallest(reached)]
+
+
+def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target: float) -> str:
+    good = [trust for trust in BY_TRUST if trust in rows and _relative(rows[trust]) <= target]
+    local = [trust for trust in good if trust != "curator"]
+    what, aim = spoken(statistic), f"within {percent(target)}"
+    if local:
+        row = rows[local[0]]
+        return (
+            f"Yes: ε = {epsilon:g} is enough for {what} {aim}, and {WHOM[local[0]]} "
+            f"({local[0]}: mean error {percent(row.mean_relative_error)})."
+        )
+    known = {t: _relative(row) for t, row in rows.items() if t != "curator" and math.isfinite(_relative(row))}
+    best = min(known, key=lambda trust: known[trust], default=None)
+    nearest = "" if best is None else f" The nearest, {best}, errs by about {percent(known[best])}."
+    if good:
+        centre = percent(rows["curator"].mean_relative_error)
+        return (
+            f"At ε = {epsilon:g} only with a trusted centre, which would err by {centre}: no local model brings "
+            f"{what} {aim}.{nearest}"
+        )
+    return f"No: at ε = {epsilon:g} nobody brings {what} {aim}.{nearest}"
+
+
+def _relative(row: Prediction) -> float:
+    """The mean relative error; where it is not known, the standard error, which is larger."""
+    if row.holds:
+        return row.mean_relative_error
+    size = row.standard_error / abs(row.value) if row.value else math.nan
+    return math.inf if math.isnan(size) else size
+
+
+def _smallest(reached: Reached) -> list[str]:
+    known = {trust: e for trust, e in reached.epsilons.items() if e is not None}
+    never = [trust for trust in reached.epsilons if trust not in known]
+    local = sorted((e, trust) for trust, e in known.items() if trust != "curator")
+    parts = [f"{trust} {e:.3g}" for e, trust in local]
+    parts += [f"with a trusted centre {known['curator']:.3g}"] if "curator" in known else []
+    lines = [f"The smallest ε for {percent(reached.target_error)}: {', '.join(parts)}."] if parts else []
+    return [*lines, *([f"Never, up to ε = 16: {', '.join(never)}."] if never else [])]
+
+
+def focus(plan: Plan) -> tuple[str, float]:
+    """The statistic and the ε that the first lines are about: triangles at ε = 1 where the plan has them."""
+    names, losses = plan.statistics, sorted({row.epsilon for row in plan.predictions})
+    statistic = "triangles" if "triangles" in names else names[0]
+    return statistic, min(losses, key=lambda e: abs(math.log(e)))
+
+
+def error_table(plan: Plan) -> Table:
+    """One line a trust model and statistic: the mean error at every ε, and the least possible standard error."""
+    losses, (_, focused) = sorted({row.epsilon for row in plan.predictions}), focus(plan)
+    head = ("trust", "statistic", *(f"ε = {loss:g}" for loss in losses), f"least at {focused:g}")
+    by_key = {(row.trust, row.statistic, row.epsilon): row for row in plan.predictions}
+    rows, before = [], ""
+    for trust, statistic in dict.fromkeys((row.trust, row.statistic) for row in plan.predictions):
+        cells = [_cell(by_key[trust, statistic, loss]) for loss in losses]
+        row = by_key[trust, statistic, focused]
+        least = percent(row.least / row.value) if row.least == row.least and row.value else "-"
+        rows.append((trust if trust != before else "", statistic, *cells, least))
+        before = trust
+    return head, rows
+
+
+def _cell(row: Prediction) -> str:
+    if row.holds:
+        return percent(row.mean_relative_error)
+    if math.isnan(row.standard_error) or not row.value:
+        return "-"
+    return f"±{percent(row.standard_error / abs(row.value))}{_mark(row)}"
+
+
+def _mark(row: Prediction) -> str:
+    marks = {MOSTLY_NOISE: "*", FEW_FLIPS: "°", MOSTLY_EXACT: "°", BY_LUCK: "†"}
+    return next((mark for start, mark in marks.items() if row.note.startswith(start)), "")
+
+
+def legend(plan: Plan) -> list[str]:
+    """What the marks of the table mean, as far as there are any."""
+    cells = [cell for row in error_table(plan)[1] for cell in row[2:-1]]
+    return [f"{mark} {text}." for mark, text in LEGEND.items() if any(cell.endswith(mark) for cell in cells)]
+
+
+def target_table(plan: Plan) -> Table:
+    """The smallest ε of each trust model, one line a statistic."""
+    models = tuple(dict.fromkeys(row.trust for row in plan.predictions))
+    rows = []
+    for each in plan.targets:
+        found = [("-" if m not in each.epsilons else _epsilon(each.epsilons[m])) for m in models]
+        rows.append((each.statistic, *found, each.least_epsilon or "-"))
+    return ("statistic", *models, "cheapest"), rows
+
+
+def _epsilon(value: float | None) -> str:
+    return "never" if value is None else f"{value:.3g}"
+
+
+def cost_table(plan: Plan) -> Table:
+    """Bytes and work, one line a trust model."""
+    head = ("trust", "who reports", "bytes up", "bytes down", "words of work")
+    return head, [
+        (each.trust, f"{each.reporters:,}", f"{each.bytes_up:,}", f"{each.bytes_down:,}", f"{each.words:.1e}")
+        for each in plan.costs
+    ]
+
+
+def public_table(rows: Sequence[Publicity]) -> Table:
+    """Relative standard errors as more becomes public: one line a policy, one column a trust model."""
+    models = tuple(dict.fromkeys(row.trust for row in rows))
+    by_key = {(row.public, row.trust): row.relative_standard_error for row in rows}
+    lines = [
+        (public, *(percent(by_key[public, m]) for m in models)) for public in dict.fromkeys(r.public for r in rows)
+    ]
+    return ("public", *models), lines
+
+
+def next_steps(plan: Plan, shown: bool = False, drawn: bool = False) -> list[str]:
+    """What to try next; not the effect of publicity where it is ``shown``, nor figures where they are ``drawn``."""
+    statistic, epsilon = focus(plan)
+    steps = []
+    if plan.made_up and not plan.clustering and any(name in CLUSTERED for name in plan.statistics):
+        steps.append(
+            "A made-up graph has few triangles, which makes their relative errors too large: give --clustering "
+            "(friendship graphs have 0.2 to 0.6), or --family FILE with a graph like yours."
+        )
+    if not plan.public_share and not shown:
+        steps.append(f"See what public profiles would buy: --more-public (for {spoken(statistic)} at ε = {epsilon:g}).")
+    if not drawn:
+        steps.append("Draw it: --output FOLDER writes figures with the lower bounds, and all numbers as JSON and CSV.")
+    steps.append(f"Simulate before you ask anybody: va-edge-ldp compare GRAPH --epsilons {epsilon:g}.")
+    return steps
+
+
+def spoken(statistic: str) -> str:
+    """As people say it: "stars:2" is "2-stars"."""
+    k = star_size(statistic)
+    return NAMES.get(statistic, statistic) if k is None else f"{k}-stars"
+
+
+def percent(share: float) -> str:
+    """Three digits, or two below 1 %."""
+    if math.isnan(share):
+        return "-"
+    value = 100 * share
+    if not 1e-4 <= abs(value) < 1e5:
+        return "0%" if not value else f"{value:.0e}%"
+    return f"{value:.0f}%" if value >= 100 else f"{value:.3g}%" if value >= 1 else f"{value:.2g}%"
