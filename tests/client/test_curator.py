@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.public.curator_report import LARGEST_ANSWER, deco
 from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, curator_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
+from visibility_aware_edge_ldp.simulation.centre import Centre, ask_within
 from visibility_aware_edge_ldp.subgraphs.sparse import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -265,3 +266,27 @@ def test_there_are_no_questions_before_the_first_or_after_the_last(index: int) -
     world = world_of()
     with pytest.raises(ProtocolViolation, match="questions 0 to 5"):
         curator(world).answer(curator_survey(world.public, 1), index, no_coins)
+
+
+def test_what_one_centre_worked_out_another_of_the_same_world_need_not() -> None:
+    world = VisibilityAwareGraph(erdos_renyi(40, 200), VisibilityPolicy("0.3"))
+    first = Centre(world)
+    one, _ = ask_within(first, 4, 0, ["triangles", "stars:2"], seed=1)
+    same, _ = ask_within(Centre(world, worked_out=first.worked_out), 4, 0, ["triangles", "stars:2"], seed=1)
+    assert [one[name].estimate.value for name in one] == [same[name].estimate.value for name in same]
+    assert [one[name].evidence for name in one] == [same[name].evidence for name in same]
+    assert set(first.worked_out.profiles) == {"triangles", "stars:2"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        VisibilityAwareGraph(erdos_renyi(40, 201), VisibilityPolicy("0.3")),
+        VisibilityAwareGraph(erdos_renyi(40, 200), VisibilityPolicy("0.4")),
+    ],
+    ids=["graph", "policy"],
+)
+def test_what_was_worked_out_of_another_world_is_refused(other: VisibilityAwareGraph) -> None:
+    world = VisibilityAwareGraph(erdos_renyi(40, 200), VisibilityPolicy("0.3"))
+    with pytest.raises(ProtocolViolation, match="another graph or another policy"):
+        Centre(other, worked_out=Centre(world).worked_out)

@@ -77,3 +77,30 @@ def test_triangles_of_successors_agree_with_their_twin(n: int, m: int) -> None:
     expected = sparse.looked_up_triangles(ranked)
     assert compiled.successor_triangles(ranked.starts, ranked.below, ranked.targets) == expected
     assert (expected > 0) == (m > 1)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (3, 300)])
+def test_counts_through_complete_planes_agree_with_their_twin(rows: int, columns: int) -> None:
+    compiled = pytest.importorskip("visibility_aware_edge_ldp.kernels.compiled", reason="numba is not installed")
+    random = np.random.default_rng(columns)
+    nodes, bits = random.random(columns) < 0.5, random.random((rows, columns)) < 0.5
+    degrees = random.integers(1, 50, columns, dtype=np.int32)
+    found = np.empty((2, 2, rows, columns), np.int32)
+    for kernel, (total, difference) in zip((compiled, pair_sums), found, strict=True):
+        kernel.through_complete(nodes, bits, degrees[:rows], degrees, total, difference)
+    assert (found[0] == found[1]).all()
+
+
+def test_two_paths_in_lists_are_what_rows_share() -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.kernels import common_neighbours_compiled as compiled
+
+    n, random = 70, np.random.default_rng(8)
+    upper = np.triu(random.random((n, n)) < 0.1, 1)
+    whole = upper | upper.T
+    offsets = np.concatenate([[0], np.cumsum(whole.sum(axis=1))])
+    members = np.nonzero(whole)[1].astype(np.int32)
+    rows, plane = np.array([3, 0, 69, 40]), bitset.pack_rows(whole, n)
+    for first in (0, 5, 69):
+        found = compiled.shared_in_lists(offsets, members, rows, first)
+        assert (found == bitset.shared_counts(plane[rows], plane[first:])).all()

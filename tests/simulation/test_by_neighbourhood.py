@@ -101,3 +101,9 @@ def test_users_who_stay_away_leave_no_bias_and_are_covered(size: tuple[int, int]
     deviation = row.standard_deviation / row.trials**0.5
     assert abs(row.mean_estimate - row.truth) < 4 * deviation
     assert 0.93 <= row.coverage <= 0.97
+
+
+def test_a_world_without_private_positions_says_what_friend_visible_ones_lose() -> None:
+    world = VisibilityAwareGraph(GRAPH, VisibilityPolicy("0", "1", "0"))
+    answers = estimate(world, "neighbourhood", 2, reporters="users", seed=3)
+    assert "FRIEND_VISIBLE" in str(answers)

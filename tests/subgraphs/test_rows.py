@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.mechanisms.channel import Channel
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.subgraphs.rows import RowBlock, first_vertex_noise, later, over_rows, triangle_total
@@ -67,7 +68,7 @@ def mixed_scores(n: int, seed: int, everybody: bool = False) -> tuple[Scores, np
     upper = np.triu(np.ones((n, n), bool), 1)
     kind = random.integers(1, 2, (n, n)) if everybody else random.integers(0, 4, (n, n))
     ones = random.random((n, n)) < 0.5
-    groups, values = [], [(1.0,), (-0.5, 1.5), (-0.25, 1.75)]
+    groups, values = [], [(1.0,), (-1 / 3, 4 / 3), (-0.1, 1.7)]  # sums of these are rounded
     whole = np.zeros((n, n))
     for number, scores in enumerate(values):
         held = upper & (kind == number)
@@ -105,22 +106,28 @@ def test_on_any_scores_pulls_and_sums_are_those_of_the_matrix(everybody: bool) -
     assert joined(without, "pulls") == pytest.approx(joined(blocks, "pulls"))
 
 
-def test_a_friend_more_or_less_changes_a_sum_by_its_pull() -> None:
-    """Which is the same in both worlds: what the smooth bound rests on."""
+@pytest.mark.parametrize("kernel", ["compiled", "plain"])
+@pytest.mark.parametrize("everybody", [False, True], ids=["three groups", "one group of all positions"])
+def test_a_friend_more_or_less_changes_a_sum_by_its_pull(
+    everybody: bool, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is the same number in both worlds, to the last digit: what the smooth bound rests on."""
+    monkeypatch.setenv("VA_EDGE_LDP_KERNEL", kernel)
+    choice.kernels.cache_clear()
     bits = matrix_of(GRAPHS["random"])
-    scores, _ = mixed_scores(len(bits), 6)
-    user = 7
+    scores, _ = mixed_scores(len(bits), 6, everybody)
 
-    def measured(world: np.ndarray) -> tuple[np.ndarray, float]:
+    def measured(user: int, world: np.ndarray) -> tuple[np.ndarray, float]:
         blocks = over_rows(scores, user, *later_lists(world, user, user + 1), lambda block: block)
         return blocks[0].pulls[0], float(blocks[0].totals[0])
 
-    for friend in range(user + 1, len(bits)):
+    for user, friend in product((0, 7, 20), range(21, len(bits))):
         other = bits.copy()
         other[user, friend] = other[friend, user] = ~bits[user, friend]
-        (pulls, total), (pulls_too, total_too) = measured(bits), measured(other)
+        (pulls, total), (pulls_too, total_too) = measured(user, bits), measured(user, other)
         assert pulls[friend] == pulls_too[friend]
         assert abs(total - total_too) == pytest.approx(abs(pulls[friend]), abs=1e-9)
+    choice.kernels.cache_clear()
 
 
 def test_any_run_of_users_measures_what_all_at_once_do() -> None:

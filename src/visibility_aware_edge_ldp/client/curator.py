@@ -40,10 +40,17 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class WorkedOut:
-    """What a centre has worked out of its graph and classes, each once: true values, and sensitivities' profiles."""
+    """What centres of one graph and one policy have worked out, each once: true values, and sensitivities' profiles."""
 
+    view: WholeGraph = field(repr=False)
+    public: PublicView = field(repr=False)
     values: dict[str, int] = field(default_factory=dict, repr=False)
     profiles: dict[str, Profile] = field(default_factory=dict, repr=False)
+
+    def is_of(self, view: WholeGraph, public: PublicView) -> bool:
+        """Whether it is about this graph under this policy: another's profile would scale the noise wrongly."""
+        same = self.view is view or (self.view.n == view.n and np.array_equal(self.view.edges, view.edges))
+        return same and self.public is public
 
 
 class Curator:
@@ -56,7 +63,9 @@ class Curator:
             )
         self._view, self._public, self._purse = view, public, purse
         self._answers: dict[tuple[str, int], CuratorReport] = {}
-        self._worked_out = worked_out or WorkedOut()
+        if worked_out is not None and not worked_out.is_of(view, public):
+            raise ProtocolViolation("What was worked out is about another graph or another policy than this centre's.")
+        self.worked_out = worked_out or WorkedOut(view, public)
 
     def answer(self, survey: CuratorSurvey, index: int, coins: Coins) -> CuratorReport:
         """The answer to one question; asked again, the same answer again.  [CURATOR.4]"""
@@ -86,7 +95,7 @@ class Curator:
         return query
 
     def _value(self, statistic: str) -> int:
-        values = self._worked_out.values
+        values = self.worked_out.values
         if statistic not in values:
             values[statistic] = int(exact(self._view, statistic))
         return values[statistic]
@@ -105,7 +114,7 @@ class Curator:
 
     def profile(self, statistic: str) -> Profile:
         """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
-        profiles = self._worked_out.profiles
+        profiles = self.worked_out.profiles
         if statistic not in profiles:
             graph, classes, k = self._view, self._public.classes, star_size(statistic)
             w = self._public.policy.multipliers.steps

@@ -218,11 +218,7 @@ def _cut_sum(values: Integers, noise: Integers) -> Integers:
 
 def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> Floats:
     """For each user and x: 1 where x is a later user at a private position, less at a friend-visible one, else 0."""
-    n = public.n
-    first, last = row_start(n, start), row_start(n, start + count)
     worth = np.zeros(len(Visibility))
     worth[Visibility.PRIVATE], worth[Visibility.FRIEND_VISIBLE] = 1.0, friend_visible
-    weights = np.zeros((count, n))
-    upper = np.arange(n)[None, :] > np.arange(start, start + count)[:, None]
-    weights[upper] = worth[public.classes.range(first, last - first)]
-    return weights
+    later = np.arange(public.n) > np.arange(start, start + count)[:, None]
+    return worth.take(public.classes.rows(start, start + count)) * later

@@ -145,3 +145,16 @@ def successor_triangles(starts: Any, below: Any, targets: Any) -> Any:
         for p in range(first, last):
             marked[targets[p]] = 0
     return total
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def shared_in_lists(offsets: Any, members: Any, rows: Any, first: Any) -> Any:
+    """As ``bitset.shared_counts`` for rows of a sparse plane and all from ``first`` on: every two-path is walked."""
+    counts = np.zeros((rows.size, offsets.size - 1 - first), dtype=np.int32)
+    for i in range(rows.size):
+        for p in range(offsets[rows[i]], offsets[rows[i] + 1]):
+            middle = members[p]
+            for q in range(offsets[middle], offsets[middle + 1]):
+                if members[q] >= first:
+                    counts[i, members[q] - first] += 1
+    return counts

@@ -214,6 +214,17 @@ def _take(arrays: Any, i: Any, first: Any, last: Any, taken: Any) -> None:
             taken[k, j - first] = arrays[k, i, j]
 
 
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def through_complete(nodes: Any, bits: Any, row_degrees: Any, column_degrees: Any, total: Any, difference: Any) -> None:
+    """As ``pair_sums.through_complete``, in one pass."""
+    for i in range(bits.shape[0]):
+        for j in range(bits.shape[1]):
+            there = column_degrees[j] - np.int32(bits[i, j]) if nodes[i] else np.int32(0)
+            back = row_degrees[i] - np.int32(bits[i, j]) if nodes[j] else np.int32(0)
+            total[i, j] = there + back
+            difference[i, j] = there - back
+
+
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
 def triangle_sums(counts: Any, forms: Any, bits: Any, own: Any, ends: Any) -> Any:
     """As ``pair_sums.triangle_sums``, a few pairs at a time."""

@@ -20,6 +20,20 @@ def upper(rows: int, columns: int) -> Bits:
     return np.arange(columns)[None, :] > np.arange(rows)[:, None]
 
 
+def through_complete(
+    nodes: Bits, bits: Bits, row_degrees: Ints, column_degrees: Ints, total: Ints, difference: Ints
+) -> None:
+    """N_ab + N_ba and N_ab − N_ba where plane a joins every two of some nodes, and ``bits`` are plane b's.
+
+    u of the nodes reaches v through each of them that v is joined to in b, but not through u itself. ``nodes`` are
+    told for the block's columns, the first of which are its rows; ``degrees`` count neighbours among the nodes.
+    """
+    there = np.where(nodes[: len(bits), None], column_degrees - bits, np.int32(0))
+    back = np.where(nodes, row_degrees[:, None] - bits, np.int32(0))
+    np.add(there, back, out=total)
+    np.subtract(there, back, out=difference)
+
+
 def triangle_sums(counts: Ints, forms: Floats, bits: Bits, own: Floats, ends: Floats) -> Floats:
     """The sums behind triangles, with the forms and own functions of ``subgraphs.triangles``; ``ends``: node sums."""
     paths, squares, noisy_paths = _combined(forms, counts)

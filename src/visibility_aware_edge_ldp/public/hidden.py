@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +27,12 @@ def users_with(view: PublicView, classes: Sequence[Visibility]) -> Bits:
     A user may be counted in though it has none, where finding out would take too long: noise is then left in, and
     every estimate stays as true as before.
     """
-    return _users_with(view, tuple(classes))
-
-
-@lru_cache(maxsize=4)
-def _users_with(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:
-    found = _found(view, classes)
-    found.setflags(write=False)  # everybody who asks is given the same array
-    return found
+    wanted = tuple(classes)
+    if wanted not in view.users_with:
+        found = _found(view, wanted)
+        found.setflags(write=False)  # everybody who asks is given the same array
+        view.users_with[wanted] = found
+    return view.users_with[wanted]
 
 
 def _found(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:

@@ -17,10 +17,11 @@ from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_share
 from visibility_aware_edge_ldp.public.attribute_rules import AttributeRule, Attributes, parse_rules, stated_losses
-from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.profiles import AGREED, TABLES, OracleHubs, profile_rule, profile_table, resolved
 from visibility_aware_edge_ldp.public.rules import (
     BoundRule,
+    ByTable,
     Classes,
     DrawnProfiles,
     KeyedHash,
@@ -258,7 +259,18 @@ class BoundPolicy:
         """The classes of the positions numbered start … start + count − 1."""
         if self.is_constant and self.n > 1:
             return np.full(count, self.of([0], [1])[0], dtype=np.uint8)
+        if isinstance(self.rule, ByTable):
+            return self.rule.range(start, count)
         return self.rule(*endpoints(self.n, start, count))
+
+    def rows(self, start: int, stop: int) -> Classes:
+        """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
+        if isinstance(self.rule, ByTable):
+            return self.rule.rows(start, stop)
+        classes = np.zeros((stop - start, self.n), np.uint8)
+        first, last = row_start(self.n, start), row_start(self.n, stop)
+        classes[np.arange(self.n) > np.arange(start, stop)[:, None]] = self.range(first, last - first)
+        return classes
 
 
 def _share(value: Number, what: str) -> Fraction:

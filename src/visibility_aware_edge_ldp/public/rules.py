@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.positions import row_of, row_start
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Classes = npt.NDArray[np.uint8]
@@ -98,6 +100,36 @@ class KeyedHash:
         return f"{text} of all positions, by a hash under the public salt {self.salt!r}"
 
 
+@dataclass(frozen=True, eq=False)
+class ByTable:
+    """A bound rule: the class of two kinds of node."""
+
+    kinds: Ends = field(repr=False)
+    table: Classes
+
+    def __call__(self, u: Ends, v: Ends) -> Classes:
+        return self.table.ravel().take(self.kinds.take(u) * len(self.table) + self.kinds.take(v))
+
+    def rows(self, start: int, stop: int) -> Classes:
+        """(rows, n): the classes of all positions of these nodes; what stands at a node itself means nothing."""
+        return self._by_kind[self.kinds[start:stop]]
+
+    def range(self, start: int, count: int) -> Classes:
+        """The classes of the positions numbered start … start + count − 1: a slice of each row."""
+        n, parts = self.kinds.size, [np.empty(0, np.uint8)]
+        u = row_of(n, start) if count else 0
+        v = u + 1 + start - row_start(n, u)
+        while count > 0:
+            parts.append(self._by_kind[self.kinds[u], v : v + min(count, n - v)])
+            count -= n - v
+            u, v = u + 1, u + 2
+        return np.concatenate(parts)
+
+    @cached_property
+    def _by_kind(self) -> Classes:
+        return np.ascontiguousarray(self.table[:, self.kinds])
+
+
 @dataclass(frozen=True)
 class DrawnProfiles:
     """A fraction of all nodes, drawn by a hash under a public salt, has public profiles."""
@@ -107,7 +139,7 @@ class DrawnProfiles:
     salt: str
 
     def bind(self, names: Names) -> BoundRule:
-        return _by_table(self.kinds_of(names), self.table)
+        return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
         return (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
@@ -150,7 +182,7 @@ class NodeTypes:
 
     def bind(self, names: Names) -> BoundRule:
         refuse_strangers(self.types, names)
-        return _by_table(self.kinds_of(names), self.table)
+        return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
         return np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
@@ -233,12 +265,6 @@ class MostOpen:
 
     def __str__(self) -> str:
         return "the most open of: " + "; ".join(map(str, self.rules))
-
-
-def _by_table(kinds: Ends, table: tuple[tuple[Visibility, ...], ...]) -> BoundRule:
-    """The class of two kinds of node, by one look into the table, row after row."""
-    flat, rows = np.array(table, dtype=np.uint8).ravel(), kinds * len(table)
-    return lambda u, v: flat.take(rows.take(u) + kinds.take(v))
 
 
 def _in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> frozenset[Visibility]:

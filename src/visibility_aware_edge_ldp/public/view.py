@@ -36,6 +36,11 @@ class PublicView:
         if len(self.edges) and (self.classes.of(self.edges[:, 0], self.edges[:, 1]) != Visibility.PUBLIC).any():
             raise BadPolicy("A public view may hold edges at PUBLIC positions only.")
 
+    @cached_property
+    def users_with(self) -> dict[tuple[Visibility, ...], npt.NDArray[np.bool_]]:
+        """What ``hidden.users_with`` has found, so that it need not look again."""
+        return {}
+
     @property
     def n(self) -> int:
         return len(self.names)

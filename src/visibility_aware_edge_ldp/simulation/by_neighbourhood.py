@@ -76,9 +76,10 @@ def _lost(users: OwnedTriangles) -> str:
 
 
 def _spending(found: Estimate) -> dict[str, float]:
-    """On what the loss of a PRIVATE edge went: hubs count at once, users report their degrees first."""
+    """On what the loss of an edge went, PRIVATE where there are any: hubs count at once, users tell degrees first."""
     names = ("the degrees", "the counts")[-len(found.releases) :] if found.releases else ()
-    losses = (float(dict(release.prices)[Visibility.PRIVATE].epsilon) for release in found.releases)
+    prices = (dict(release.prices) for release in found.releases)
+    losses = (float((each.get(Visibility.PRIVATE) or next(iter(each.values()))).epsilon) for each in prices)
     return dict(zip(names, losses, strict=True))
 
 

@@ -49,14 +49,15 @@ class Centre:
         delta: Number = "0.01",
         worked_out: WorkedOut | None = None,
     ) -> None:
-        self.world, self.worked_out = world, worked_out or WorkedOut()
+        self.world = world
         limit = {kind: world.policy.multiplier(kind) * exact_epsilon(cap) for kind in NON_PUBLIC}
-        self._curator = Curator(
-            WholeGraph(world.graph.n, world.graph.edges),
-            world.public,
-            Purse(limit, exact_delta(delta)),
-            self.worked_out,
-        )
+        whole, purse = WholeGraph(world.graph.n, world.graph.edges), Purse(limit, exact_delta(delta))
+        self._curator = Curator(whole, world.public, purse, worked_out)
+
+    @property
+    def worked_out(self) -> WorkedOut:
+        """What another centre of the same world need not work out again."""
+        return self._curator.worked_out
 
     def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:
         """Every question of a survey, each with coins of its own."""

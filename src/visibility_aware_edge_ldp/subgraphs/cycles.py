@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +92,8 @@ def _one_noisy_side(scores: Scores) -> float:
     A dense product; beyond a few hundred nodes a systematic sample of rows, ordered by degree, stands for
     the rest. The sample is a function of the scores: a repeated estimate is the same number.
     """
-    rows, weights = _sampled_rows(scores.node_sums(score))
+    noisy = scores.plane_degrees[scores.weights(spread) != 0]
+    rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero((noisy > 0).any(axis=0)))
     own = scores.node_sums(square)
     total = 0.0
     for first in range(0, len(rows), TILE):
@@ -104,14 +106,16 @@ def _one_noisy_side(scores: Scores) -> float:
     return total / 2
 
 
-def _sampled_rows(degrees: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-    n = len(degrees)
-    order = np.argsort(-degrees, kind="stable")
+def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Rows of users with noisy positions, the others add nothing; and how many rows each stands for."""
+    order = noisy[np.argsort(-degrees[noisy], kind="stable")]
+    n, share = len(noisy), len(noisy) / len(degrees)
+    certain, sampled = ceil(CERTAIN_ROWS * share), ceil(SAMPLED_ROWS * share)
     if n <= CERTAIN_ROWS + SAMPLED_ROWS:
         return order, np.ones(n)
-    places = CERTAIN_ROWS + ((np.arange(SAMPLED_ROWS) + 0.5) * (n - CERTAIN_ROWS) / SAMPLED_ROWS).astype(np.int64)
-    weights = np.concatenate([np.ones(CERTAIN_ROWS), np.full(SAMPLED_ROWS, (n - CERTAIN_ROWS) / SAMPLED_ROWS)])
-    return np.concatenate([order[:CERTAIN_ROWS], order[places]]), weights
+    places = certain + ((np.arange(sampled) + 0.5) * (n - certain) / sampled).astype(np.int64)
+    weights = np.concatenate([np.ones(certain), np.full(sampled, (n - certain) / sampled)])
+    return np.concatenate([order[:certain], order[places]]), weights
 
 
 def _two_paths(scores: Scores, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

@@ -10,8 +10,6 @@ from visibility_aware_edge_ldp.kernels.bitset import TILE, Bits, Words, unpack_r
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, score
 
 Matrix = npt.NDArray[np.float32]
-# Below this share of ones, adding rows of lists is faster than a dense product.
-SPARSE = 0.1
 
 
 def times(scores: Scores, left: Matrix) -> Matrix:
@@ -20,8 +18,8 @@ def times(scores: Scores, left: Matrix) -> Matrix:
     for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
         if plane in scores.complete:
             total += weight * _times_complete(scores.complete[plane], left)
-        elif scores.plane_degrees[plane].sum() < SPARSE * scores.n**2:
-            total += weight * _times_lists(scores.planes[plane], scores.plane_degrees[plane], left)
+        elif plane in scores.lists:
+            total += weight * _times_lists(*scores.lists[plane], left)
         else:
             total += weight * _times_dense(scores.planes[plane], left)
     return total
@@ -31,12 +29,8 @@ def _times_complete(nodes: Bits, left: Matrix) -> Matrix:
     return np.where(nodes, left[:, nodes].sum(axis=1)[:, None] - left, np.float32(0))
 
 
-def _times_lists(plane: Words, degrees: npt.NDArray[np.int64], left: Matrix) -> Matrix:
+def _times_lists(offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], left: Matrix) -> Matrix:
     """The plane is symmetric: column v of the product adds up the columns of v's neighbours."""
-    n = degrees.size
-    bands = (unpack_rows(plane[start : start + TILE], n) for start in range(0, n, TILE))
-    members = np.concatenate([(np.flatnonzero(band) % n).astype(np.int32) for band in bands])
-    offsets = np.concatenate([[0], np.cumsum(degrees)])
     return choice.list_sums()(np.ascontiguousarray(left.T), offsets, members).T.astype(np.float32)
 
 

@@ -50,13 +50,24 @@ class PairBlock:
         self.differences = np.empty((len(pairs) - len(self.bits), *shape), np.int32)
         odd = iter(self.differences)
         for (a, b), total in zip(pairs, self.counts, strict=True):
-            there = joined(scores, a, b, slice(start, self.stop), start)
             if a == b:
-                total[:] = there
+                total[:] = joined(scores, a, b, slice(start, self.stop), start)
             else:
-                back = joined(scores, b, a, slice(start, self.stop), start)
-                np.add(there, back, out=total)
-                np.subtract(there, back, out=next(odd))
+                self._both_ways(a, b, total, next(odd))
+
+    def _both_ways(self, a: int, b: int, total: Counts, difference: Counts) -> None:
+        scores, rows = self.scores, slice(self.start, self.stop)
+        whole, other = (a, b) if a in scores.complete else (b, a)
+        if whole in scores.complete:
+            nodes, degrees = scores.complete[whole][self.start :], scores.degrees_among[whole][other]
+            kernel = choice.pair_kernels().through_complete
+            kernel(nodes, self.bits[other], degrees[rows], degrees[self.start :], total, difference)
+            if whole == b:
+                np.negative(difference, out=difference)
+            return
+        there, back = (joined(scores, *pair, rows, self.start) for pair in ((a, b), (b, a)))
+        np.add(there, back, out=total)
+        np.subtract(there, back, out=difference)
 
     def inside(self, plane: int) -> npt.NDArray[np.bool_]:
         """Which pairs u < v are in a plane."""
@@ -81,12 +92,16 @@ def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], 
     if b in scores.complete:
         ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
         return np.where(scores.complete[b][None, first:], ends, np.int32(0))
+    compiled = choice.compiled_lists()
+    if a == b and a in scores.lists and compiled is not None:
+        found: Counts = compiled.shared_in_lists(*scores.lists[a], np.arange(scores.n)[rows], first)
+        return found
     return choice.shared_counts()(scores.planes[a][rows], scores.planes[b, first:])
 
 
 def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
-    choice.shared_counts()  # compiled once, before the threads start
+    choice.shared_counts()  # chosen once, before the threads start
     starts = range(0, scores.n, BLOCK)
     with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(starts))) as pool:
         parts = list(pool.map(lambda start: summand(PairBlock(scores, start)), starts))

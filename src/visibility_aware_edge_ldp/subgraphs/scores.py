@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import Bits, Words, pack_rows, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels.bitset import TILE, Bits, Words, pack_rows, row_sums, unpack_rows, word_count
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
+# With fewer two-paths than this for each pair of nodes, walking them is faster than counting words.
+SPARSE = 4
 ScoreFunction = Callable[[Floats], Floats]
 
 
@@ -96,6 +98,18 @@ class Scores:
             i: np.stack([row_sums(plane & pack_rows(nodes[None], self.n)) for plane in self.planes]).astype(np.int32)
             for i, nodes in self.complete.items()
         }
+
+    @cached_property
+    def lists(self) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
+        """The neighbours in each sparse plane: where each node's begin and end, and who they are."""
+        degrees = self.plane_degrees
+        sparse = np.flatnonzero(((degrees**2).sum(axis=1) > 0) & ((degrees**2).sum(axis=1) < SPARSE * self.n**2))
+        return {int(plane): self._listed(int(plane)) for plane in sparse}
+
+    def _listed(self, plane: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        bands = (unpack_rows(self.planes[plane][start : start + TILE], self.n) for start in range(0, self.n, TILE))
+        members = np.concatenate([(np.flatnonzero(band) % self.n).astype(np.int32) for band in bands])
+        return np.concatenate([[0], np.cumsum(self.plane_degrees[plane])]), members
 
     @cached_property
     def symbol_counts(self) -> Floats:

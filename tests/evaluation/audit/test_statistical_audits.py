@@ -14,15 +14,20 @@ from visibility_aware_edge_ldp.evaluation.audit.shipped_noise import (
     discrete_laplace,
     hadamard_response,
     many_laplaces,
+    many_powers,
     randomized_response,
+    smooth,
 )
 from visibility_aware_edge_ldp.evaluation.audit.statistical import audit
 from visibility_aware_edge_ldp.evaluation.audit.statistical_audits import AUDITS, FEWEST, Pace, audits
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 RUNS = 40_000
+ONE = Fraction(1)
 
 
 @pytest.mark.parametrize("each", audits(RUNS), ids=[each.name for each in AUDITS])
@@ -52,3 +57,22 @@ def test_a_mechanism_that_loses_more_than_it_claims_is_caught(make: Callable[[Vi
     cheap = replace(drawn, claimed=Guarantee(OneEdge, drawn.claimed.epsilon * Fraction(4, 5)))
     assert audit("drawn", [drawn], RUNS).holds
     assert audit("billed too low", [cheap], RUNS).caught
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [SmoothStudentT(ONE), SmoothCauchy(ONE), SmoothPower(ONE), SmoothLaplace(ONE, Fraction(1, 1000))],
+    ids=lambda noise: type(noise).__name__,
+)
+def test_noise_on_a_smooth_bound_that_is_billed_far_too_low_is_caught(noise: SmoothNoise) -> None:
+    """A quarter: with so few runs a smooth noise shows less than half of what it loses."""
+    drawn = smooth(noise, Visibility.PRIVATE)
+    cheap = replace(drawn, claimed=Guarantee(OneEdge, Fraction(1, 4), drawn.claimed.delta))
+    assert audit("drawn", [drawn], RUNS).holds
+    assert audit("billed too low", [cheap], RUNS).caught
+
+
+def test_many_power_noises_with_a_bound_that_is_too_small_are_caught() -> None:
+    narrow = many_powers(Visibility.PRIVATE, narrower=4.0)
+    assert audit("as made", [many_powers(Visibility.PRIVATE)], RUNS).holds
+    assert audit("a quarter of the bound", [narrow], RUNS).caught

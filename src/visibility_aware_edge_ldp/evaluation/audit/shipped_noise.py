@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
@@ -53,7 +54,7 @@ def randomized_response(kind: Visibility, mechanism: type[RandomizedResponse] = 
 
 
 def discrete_laplace(kind: Visibility) -> Drawn:
-    """A count that a PRIVATE edge moves by the sensitivity, one number at a time."""
+    """A count that a PRIVATE edge moves by the sensitivity."""
     law = DiscreteLaplace(Fraction(1), SENSITIVITY)
     return Drawn(
         kind, _laplace_price(kind), lambda edges, coins: _moved(edges, kind) + law.sample_many(len(edges), coins)
@@ -94,5 +95,18 @@ def smooth(noise: SmoothNoise, kind: Visibility) -> Drawn:
             chosen = np.flatnonzero(edges == bool(edge))
             drawn[chosen] = law.sample_many(chosen.size, coins) if chosen.size else 0
         return drawn + edges * pair.shift
+
+    return Drawn(kind, Guarantee(OneEdge, *noise.price(pair.weight)), draw)
+
+
+def many_powers(kind: Visibility, narrower: float = 1.0) -> Drawn:
+    """As power noise on a smooth bound, by the sampler that takes a bound for each number, which users' sums use."""
+    noise = SmoothPower(Fraction(1))
+    pair = WorstPair(noise, WEIGHTS[kind], BOUND, Decimal(1))
+    # Clients round their bounds up; here the wider one is rounded down, so that no more is moved than is paid for.
+    bounds = np.nextafter(np.array([float(bound) for bound in pair.bounds]) / narrower, [np.inf, 0.0])
+
+    def draw(edges: Bits, coins: Coins) -> Ints:
+        return noise.sample_each(bounds[edges.astype(np.int64)], coins) + edges * pair.shift
 
     return Drawn(kind, Guarantee(OneEdge, *noise.price(pair.weight)), draw)

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.evaluation.audit.shipped_noise import (
     discrete_laplace,
     hadamard_response,
     many_laplaces,
+    many_powers,
     randomized_response,
     smooth,
 )
@@ -99,6 +100,7 @@ def mechanisms_alone() -> list[tuple[str, list[Shipment], Pace]]:
         "discrete Laplace": discrete_laplace,
         "many Laplace noises": many_laplaces,
         **{name: partial(smooth, noise) for name, noise in noises.items()},
+        "many power noises": many_powers,
     }
     alone: list[tuple[str, list[Shipment], Pace]] = [
         (name, [make(kind) for kind in KINDS], ALL) for name, make in makers.items()

@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.simulation.by_user import needs_degrees
+from visibility_aware_edge_ldp.simulation.centre import Centre
 from visibility_aware_edge_ldp.simulation.estimate import DEFAULTS, TRUST_WORDS
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, star_size, tail_start
 from visibility_aware_edge_ldp.truth.graph import Graph
@@ -70,7 +71,7 @@ class Design:
     @cached_property
     def worked_out(self) -> dict[str, WorkedOut]:
         """What centres of each world work out of its graph: once for all trials."""
-        return {name: WorkedOut() for name in self.policies}
+        return {name: Centre(world).worked_out for name, world in self.worlds.items()}
 
     @property
     def cells(self) -> list[Cell]:

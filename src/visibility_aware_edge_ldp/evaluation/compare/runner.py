@@ -55,7 +55,8 @@ def run(design: Design, kept: Kept, progress: Progress | None = None, cores: int
 def run_cell(design: Design, cell: Cell) -> Trial:
     """One collection beside the truth."""
     start, asked, world = time.perf_counter(), design.asked(cell), design.worlds[cell.policy]
-    options, known = design.options[cell.trust], design.worked_out[cell.policy]
+    options = design.options[cell.trust]
+    known = design.worked_out[cell.policy] if cell.trust == "curator" else None
     found = collected(world, cell.trust, cell.epsilon, asked, options, design.label(cell), known)
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust]}
