@@ -15,7 +15,7 @@ DEV := $(VENV)/.dev
 .PHONY: demo test check docs format audit bench clean
 
 demo: $(DEMO)
-	$(BIN)/va-edge-ldp compare --trials 10 --epsilons 0.5,2 --seed 1 --output out
+	$(BIN)/va-edge-ldp compare --trials 6 --epsilons 0.5,2 --seed 1 --output out
 
 test: $(DEV)
 	$(BIN)/python -m pytest -q -n auto
