@@ -23,8 +23,8 @@ MEANING = (
     "this audit would have seen such a fault."
 )
 STEPS = {
-    "va-edge-ldp audit --output out": "keep it as a page; a later `compare --output out` shows it in its report",
-    "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy alone tells about edges",
+    "va-edge-ldp audit --output out": "as a page, and in reports",
+    "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy tells",
 }
 TELLS = "nothing was seen in who is public that gives away who knows whom. That is a test, and no proof."
 
