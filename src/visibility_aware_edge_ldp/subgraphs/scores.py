@@ -78,8 +78,16 @@ class Scores:
 
     def form_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
         """The weights of the counts of ``plane_pairs`` that give (F[left, right] + F[right, left])/2."""
-        f, g = self.weights(left), self.weights(right)
-        return np.array([(f[a] * g[b] + f[b] * g[a]) / 2 if a != b else f[a] * g[a] for a, b in self.plane_pairs])
+        if (left, right) not in self._forms:
+            f, g = self.weights(left), self.weights(right)
+            each = [(f[a] * g[b] + f[b] * g[a]) / 2 if a != b else f[a] * g[a] for a, b in self.plane_pairs]
+            self._forms[left, right] = np.array(each)
+        return self._forms[left, right]
+
+    @cached_property
+    def _forms(self) -> dict[tuple[ScoreFunction, ScoreFunction], Floats]:
+        """Every block of pairs asks for the same ones."""
+        return {}
 
     def skew_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
         """The weights of the differences of unequal planes' counts that give (F[left, right] − F[right, left])/2."""
