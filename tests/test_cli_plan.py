@@ -23,7 +23,11 @@ def run(*arguments: str, columns: int = 80) -> str:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_an_answer_tables_and_what_to_try_next(columns: int) -> None:
     output = run(*GRAPH, "--target-error", "20%", columns=columns)
-    assert output.splitlines()[0].startswith(("Yes: ε = 1", "No: at ε = 1", "At ε = 1 only"))
+    first = output.splitlines()[0]
+    assert first.startswith("For a made-up graph with few triangles")
+    assert any(words in first for words in ("Yes: ε = 1", "No: at ε = 1", "At ε = 1 only"))
+    told = run(*GRAPH, "--target-error", "20%", "--clustering", "0.3", columns=columns)
+    assert told.startswith(("Yes: ε = 1", "No: at ε = 1", "At ε = 1 only"))
     assert "within 20%" in output.splitlines()[0]
     assert "200 nodes, 1,500 edges" in output
     assert all(word in output for word in ("position", "user", "neighbourhood", "curator", "bytes up", "bytes down"))

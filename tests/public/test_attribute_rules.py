@@ -56,9 +56,15 @@ def test_missing_values_never_match() -> None:
     assert set(both.values()) == {PRIVATE}
 
 
-def test_a_value_that_nobody_has_matches_nobody() -> None:
-    found = classes(Attributes(TABLE, (AttributeRule("any", "school", PUBLIC, "z"),)))
+def test_a_number_that_nobody_has_matches_nobody() -> None:
+    found = classes(Attributes(TABLE, (AttributeRule("any", "school", PUBLIC, 12345),)))
     assert set(found.values()) == {PRIVATE}
+
+
+@pytest.mark.parametrize("kind", ["any", "both"])
+def test_a_text_that_nobody_has_is_a_slip(kind: str) -> None:
+    with pytest.raises(BadPolicy, match=r"No node has 'z' in the column 'school', which has .*check the spelling"):
+        classes(Attributes(TABLE, (AttributeRule(kind, "school", PUBLIC, "z"),)))
 
 
 def test_the_first_rule_that_holds_decides() -> None:

@@ -137,3 +137,11 @@ def test_real_profiles(data_folder) -> None:  # type: ignore[no-untyped-def]
     disclosed = caltech.where("n_disclosed >= 4")
     assert len(disclosed) == 769
     assert 0 < sum(disclosed.values()) < 769
+
+
+@pytest.mark.parametrize("condition", ["kind == 'Member'", "kind != 'Member'"])
+def test_a_misspelt_text_would_make_nobody_public_or_everybody(condition: str) -> None:
+    table = NodeTable(["ann", "bob"], {"kind": np.array(["member", "creator"])})
+    with pytest.raises(BadInput, match="No node has 'Member' in the column 'kind', which has 'creator', 'member'"):
+        table.where(condition)
+    assert table.where("kind > 'creator'") == {"ann": True, "bob": False}

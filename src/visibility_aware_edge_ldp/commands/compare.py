@@ -106,6 +106,7 @@ def _print(comparison: Comparison) -> None:
     from rich.table import Table
 
     from visibility_aware_edge_ldp.evaluation.comparison import HEAD, LOSS
+    from visibility_aware_edge_ldp.evaluation.report.page import summary
 
     table, before = Table(), ("", "")
     for name in HEAD:
@@ -118,7 +119,12 @@ def _print(comparison: Comparison) -> None:
     typer.echo(comparison.title)
     console = Console(markup=False, highlight=False)
     console.print(table)
-    for text in (LOSS, *comparison.notes, CAUTION):
+    told = summary(comparison.gains)
+    certain = (
+        f"Clearly smaller with the policy: {told['better']} of {told['cells']} errors; clearly larger: "
+        f"{told['worse']}; the other {told['unclear']} cannot be told apart by {comparison.trials} trials."
+    )
+    for text in (certain, LOSS, *comparison.notes, CAUTION):
         console.print(text)
 
 

@@ -87,7 +87,10 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     statistic, epsilon = words.focus(found)
     for line in (*words.answer(found), found.assumed):
         typer.echo(line)
-    _table("Mean error, and the least standard error that estimates from own bits can have:", words.error_table(found))
+    _table(
+        "Mean error (0.8 of the standard error), and the least standard error of any estimate from own bits:",
+        words.error_table(found),
+    )
     for line in (*words.legend(found), LOSS):
         typer.echo(line)
     _table(f"The smallest ε for {words.percent(found.target_error or 0)}:", words.target_table(found))

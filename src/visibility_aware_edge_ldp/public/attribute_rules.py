@@ -65,6 +65,8 @@ class Attributes:
     def bind(self, names: Names) -> BoundRule:
         refuse_strangers(self.table, names)
         codes = {rule.column: self._codes(rule.column, names) for rule in self.rules}
+        for rule in self.rules:
+            self._refuse_unknown(rule, codes[rule.column][1])
 
         def classes(u: Ends, v: Ends) -> Classes:
             result = np.full(u.shape, self.otherwise, dtype=np.uint8)
@@ -85,6 +87,14 @@ class Attributes:
             raise BadPolicy(f"No node has a value in the column {column!r} that a rule of the policy uses.")
         place = {value: i for i, value in enumerate(dict.fromkeys(v for v in values if v is not None))}
         return np.array([place.get(value, -1) for value in values], dtype=np.int64), place
+
+    def _refuse_unknown(self, rule: AttributeRule, place: Mapping[Hashable, int]) -> None:
+        """A text that no node has is a misspelt one, far more often than not."""
+        if rule.kind in ("both", "any") and isinstance(rule.value, str) and rule.value not in place:
+            some = ", ".join(map(repr, list(place)[:5]))
+            raise BadPolicy(
+                f"No node has {rule.value!r} in the column {rule.column!r}, which has {some}; check the spelling."
+            )
 
     def describe(self) -> dict[str, Any]:
         columns = sorted({rule.column for rule in self.rules})

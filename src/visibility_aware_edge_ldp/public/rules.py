@@ -294,7 +294,8 @@ def refuse_strangers(named: Mapping[Hashable, Any], names: Names) -> None:
         shown = ", ".join(sorted(map(repr, strangers))[:3])
         raise BadPolicy(
             f"The policy names {len(strangers):,} nodes that are not in the graph, such as {shown}. "
-            "Leave them out, or check that the policy and the graph use the same node names."
+            "Check that both use the same node names; people without any edge belong into the graph's roster, which "
+            "read_graph(…, nodes=…) takes."
         )
 
 

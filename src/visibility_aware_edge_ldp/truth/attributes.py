@@ -84,7 +84,12 @@ class NodeTable:
         {'ann': True, 'bob': False}
         """
         column, compare, value = _parse(condition)
-        met = compare(_comparable(self.column(column), value, column), value)
+        held = _comparable(self.column(column), value, column)
+        if isinstance(value, str) and compare in (operator.eq, operator.ne) and value not in held:
+            # A misspelt value would make nobody's profile public, or everybody's.
+            some = ", ".join(map(repr, sorted(set(held.tolist()))[:5]))
+            raise BadInput(f"No node has {value!r} in the column {column!r}, which has {some}; check the spelling.")
+        met = compare(held, value)
         return dict(zip(self.names, met.tolist(), strict=True))
 
 

@@ -267,3 +267,9 @@ def test_a_college_where_dorms_explain_friendship(data_folder: DataFolder) -> No
     assert 0.63 < explained.auc < 0.71
     hubs = VisibilityPolicy.of(VisibilityPolicy.public_hubs("0.05").resolved(graph.names, graph.degrees).rule)
     assert measured(hubs, stated_attributes(policy)).flagged
+
+
+def test_a_policy_that_hides_nothing_cannot_be_tested() -> None:
+    found = leak(GRAPH, VisibilityPolicy("1"))
+    assert found.verdict == UNTESTED
+    assert "hides nothing" in found.advice

@@ -51,7 +51,7 @@ RAISED = outcome("broken", "exact", trouble="ProtocolViolation: Coins came late.
 def test_ways_stand_beside_each_other_and_families_together() -> None:
     assert claims_table([EXACT, CURATOR, SHOWN, ASKED_TWICE]).rows == (
         ("position, one round", "PRIVATE", "1", "1", "0.9877", "-", YES),
-        ("position, one round", "FRIEND_VISIBLE", "2", "2", "3.9 of 4", "-", YES),
+        ("position, one round", "FRIEND_VISIBLE", "4", "2 of 2", "3.9", "-", YES),
         ("position, asked twice", "PRIVATE", "1", "-", "0.5", "-", YES),
         ("curator", "PRIVATE", "1\nδ 1e-06", "0.75\nδ 8e-12", "-", "-", YES),
     )

@@ -215,7 +215,8 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
     hidden = features.classes(sample.u, sample.v) != Visibility.PUBLIC
     error = standard_error(float(turned[0]), *np.bincount(sample.joined[hidden], minlength=2))
     interval = (max(0.0, float(turned[0]) - 1.96 * error), min(1.0, float(turned[0]) + 1.96 * error))
-    verdict = _verdict(policy, chance, deals(groups))
+    hides = bool(hidden.any())
+    verdict = _verdict(policy, chance, deals(groups), hides)
     return Leak(
         names[best],
         float(turned[0]),
@@ -227,23 +228,28 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
         deals(groups),
         names[most],
         verdict,
-        _advice(policy, verdict),
+        _advice(policy, verdict, hides),
     )
 
 
-def _verdict(policy: VisibilityPolicy, chance: float, ways: int) -> str:
+def _verdict(policy: VisibilityPolicy, chance: float, ways: int, hides: bool) -> str:
     if policy.is_oracle or chance <= FALSE_ALARM:
         return FLAGGED
-    return PASSED if ways >= FEWEST_DEALS else UNTESTED
+    return PASSED if hides and ways >= FEWEST_DEALS else UNTESTED
 
 
-def _advice(policy: VisibilityPolicy, verdict: str) -> str:
+def _advice(policy: VisibilityPolicy, verdict: str, hides: bool) -> str:
     if policy.is_oracle:
         return "The policy is an oracle: it was chosen by looking at private edges; use it in simulations only."
     if verdict == FLAGGED:
         return (
             "The policy goes with the edges more than what was declared explains: name the public attributes that "
             "decided it, or do not use it, for it tells about edges whatever the noise."
+        )
+    if verdict == UNTESTED and not hides:
+        return (
+            "The policy could not be tested: it hides nothing, because every position that was looked at is PUBLIC. "
+            "Check the rule and the values that it compares with."
         )
     if verdict == UNTESTED:
         return (

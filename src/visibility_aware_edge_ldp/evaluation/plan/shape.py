@@ -59,9 +59,14 @@ def assumed_graph(
     if family not in FAMILIES:
         return assumed_graph(nodes, edges, family=open_graph(family))
     if nodes is None or edges is None:
-        raise BadInput("A family of graphs needs the numbers of nodes and edges.")
-    if not (2 <= nodes <= _MOST_NODES and 1 <= edges <= comb(nodes, 2)):
-        raise BadInput(f"A plan is for 2 to {_MOST_NODES:,} nodes and 1 edge up to all; got {nodes:,} and {edges:,}.")
+        raise BadInput("A family of graphs needs the numbers of nodes and edges: give both --nodes and --edges.")
+    if not 2 <= nodes <= _MOST_NODES:
+        raise BadInput(
+            f"A plan is for 2 to {_MOST_NODES:,} nodes; got {nodes:,}. Plan for a region, or for a sample of the users "
+            "with the edges among them: those are what one survey can ask."
+        )
+    if not 1 <= edges <= comb(nodes, 2):
+        raise BadInput(f"{nodes:,} nodes have at most {comb(nodes, 2):,} edges, and a plan needs one; got {edges:,}.")
     made = powerlaw_degrees(nodes, edges, max_degree) if family == "powerlaw" else _even_degrees(nodes, edges)
     return graph_with(made, edges, _share(clustering), f"{family}, {nodes:,} nodes, {edges:,} edges")
 

@@ -46,7 +46,23 @@ def answer(plan: Plan) -> list[str]:
         found = "; ".join(f"{trust} {_cell(row)}" for trust, row in rows.items())
         return [f"Mean error of {spoken(statistic)} at ε = {epsilon:g}: {found}."]
     reached = next(each for each in plan.targets if each.statistic == statistic)
-    return [_verdict(rows, statistic, epsilon, plan.target_error), *_smallest(reached)]
+    verdict = _verdict(rows, statistic, epsilon, plan.target_error)
+    return [f"{_condition(plan, statistic)}{verdict}", *_smallest(reached)]
+
+
+def _condition(plan: Plan, statistic: str) -> str:
+    """What the verdict hangs on and was not told: how many triangles friends close."""
+    if statistic not in CLUSTERED or not lacks_clustering(plan):
+        return ""
+    return (
+        "For a made-up graph with few triangles (friendship graphs have many, and another answer: give --clustering, "
+        "0.2 to 0.6): "
+    )
+
+
+def lacks_clustering(plan: Plan) -> bool:
+    """Whether triangles are few because a graph was made up without being told how many there are."""
+    return plan.made_up and not plan.clustering
 
 
 def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target: float) -> str:
@@ -63,9 +79,9 @@ def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target
     best = min(known, key=lambda trust: known[trust], default=None)
     nearest = "" if best is None else f" The nearest, {best}, errs by about {percent(known[best])}."
     if good:
-        centre = percent(rows["curator"].mean_relative_error)
+        centre = percent(_relative(rows["curator"]))
         return (
-            f"At ε = {epsilon:g} only with a trusted centre, which would err by {centre}: no local model brings "
+            f"At ε = {epsilon:g} only with a trusted centre, which would err by about {centre}: no local model brings "
             f"{what} {aim}.{nearest}"
         )
     return f"No: at ε = {epsilon:g} nobody brings {what} {aim}.{nearest}"
@@ -167,10 +183,11 @@ def next_steps(plan: Plan, shown: bool = False, drawn: bool = False) -> list[str
     """What to try next; not the effect of publicity where it is ``shown``, nor figures where they are ``drawn``."""
     statistic, epsilon = focus(plan)
     steps = []
-    if plan.made_up and not plan.clustering and any(name in CLUSTERED for name in plan.statistics):
+    if lacks_clustering(plan) and any(name in CLUSTERED for name in plan.statistics):
         steps.append(
-            "A made-up graph has few triangles, which makes their relative errors too large: give --clustering "
-            "(friendship graphs have 0.2 to 0.6), or --family FILE with a graph like yours."
+            "A made-up graph has few triangles, which makes their relative errors too large without a centre, and too "
+            "small with one: give --clustering (friendship graphs have 0.2 to 0.6), or --family FILE with a graph like "
+            "yours."
         )
     if not plan.public_share and not shown:
         steps.append(f"See what public profiles would buy: --more-public (for {spoken(statistic)} at ε = {epsilon:g}).")
