@@ -80,3 +80,12 @@ def test_memory_grows_with_the_square_and_is_known_here() -> None:
     assert memory.needed_bytes(50_000) < 12e9
     assert memory.needed_bytes(200_000, 2) > memory.needed_bytes(200_000) > 3 * memory.needed_bytes(100_000)
     assert memory.available_bytes() > 0
+
+
+def test_what_was_not_asked_for_is_said_so() -> None:
+    answers = estimate(
+        VisibilityAwareGraph(erdos_renyi(10, 20), VisibilityPolicy("0.5")), epsilon=1, statistics="edges", seed=1
+    )
+    with pytest.raises(KeyError, match="triangles was not asked for; these were: edges"):
+        answers["triangles"]
+    assert answers.get("triangles") is None

@@ -131,6 +131,8 @@ class Answers(Mapping[str, Estimate]):
         self._estimates, self.certificate = dict(estimates), certificate
 
     def __getitem__(self, statistic: str) -> Estimate:
+        if statistic not in self._estimates:
+            raise KeyError(f"{statistic} was not asked for; these were: {', '.join(self._estimates)}")
         return self._estimates[statistic]
 
     def __iter__(self) -> Iterator[str]:
