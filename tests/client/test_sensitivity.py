@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from visibility_aware_edge_ldp.client import triangle_frontier as triangle_frontier_module
 from visibility_aware_edge_ldp.client.sensitivity import (
     Profile,
     Ramp,
@@ -337,6 +336,10 @@ def test_pruning_changes_nothing_under_every_kind_of_policy(seed: int) -> None:
             assert largest(pruned.points, horizon) == largest(full.points, horizon), (name, horizon)
         pruned_stars, full_stars = (star_frontier(n, edges, classes, 3, w, 12, prune) for prune in (True, False))
         assert largest(pruned_stars.points, 12) == largest(full_stars.points, 12), name
+        with pytest.MonkeyPatch.context() as growing:
+            growing.setattr(common_neighbours, "HUBS", 1)
+            growing.setattr(common_neighbours, "GROWTH", 2)
+            assert star_frontier(n, edges, classes, 3, w, 12).points == pruned_stars.points, name
 
 
 def test_the_plain_loop_gives_the_same_points_as_the_compiled_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,25 +353,26 @@ def test_the_plain_loop_gives_the_same_points_as_the_compiled_one(monkeypatch: p
     assert compiled == plain
 
 
-def test_a_large_graph_is_seeded_by_its_edges_and_keeps_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_among_few_hubs_is_seeded_by_their_edges_and_keeps_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, n = np.random.default_rng(4), 80
     for policy in every_kind_of_policy(rng, n).values():
         edges, classes = random_graph(rng, n), policy.bind(range(n))
         for horizon in (0, 3, 40):
-            monkeypatch.setattr(triangle_frontier_module, "LARGE", 1 << 11)
+            monkeypatch.setattr(common_neighbours, "HUBS", n)
             expected = triangle_profile(n, edges, classes, horizon=horizon)
-            monkeypatch.setattr(triangle_frontier_module, "LARGE", 10)
+            monkeypatch.setattr(common_neighbours, "HUBS", 3)
             seeded = triangle_profile(n, edges, classes, horizon=horizon)
             assert seeded.within == expected.within
             assert seeded.tail == expected.tail
 
 
 def test_a_seed_that_no_row_can_beat_does_not_look_like_a_public_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clique of edges: the seeds are already the best, and yet the bound must go on rising beyond the horizon."""
-    monkeypatch.setattr(triangle_frontier_module, "LARGE", 10)
+    """A clique of edges, public between the first hubs: the seeds are already the best, and yet the bound must go on
+    rising beyond the horizon."""
+    monkeypatch.setattr(common_neighbours, "HUBS", 3)
     n = 60
     edges = np.array(list(combinations(range(12), 2)), dtype=np.int32)
-    classes = BoundPolicy(n, lambda u, v: np.full(u.shape, PRIVATE, dtype=np.uint8))
+    classes = BoundPolicy(n, lambda u, v: np.where(np.maximum(u, v) < 3, PUBLIC, PRIVATE).astype(np.uint8))
     profile = triangle_profile(n, edges, classes, horizon=2)
     assert profile.local(0) == 10
     assert profile.tail == Ramp(2, Fraction(11), Fraction(n - 2))

@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels.common_neighbours import Ints, RankedGraph, ranked
+from visibility_aware_edge_ldp.kernels.common_neighbours import GrowingLists, Ints
 from visibility_aware_edge_ldp.public.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -93,7 +93,7 @@ def star_frontier(
     constant = int(classes.of([0], [1])[0]) if classes.is_constant and n > 1 else None
     if n < 2 or constant == Visibility.PUBLIC:
         return FoundStars((), ())
-    graph = ranked(n, edges)
+    graph = GrowingLists(n, edges)
     search = _StarSearch(graph, _Room(graph, classes, w, constant), k, w, horizon, prune)
     search.run()
     # Two nodes of degree 0 promise something from k − 1 on: then all positions have been visited, or one seen.
@@ -104,7 +104,7 @@ def star_frontier(
 class _Room:
     """For a node: the classes of all its positions, and how far its degree can grow at each cost."""
 
-    def __init__(self, graph: RankedGraph, classes: BoundPolicy, w: int, constant: int | None) -> None:
+    def __init__(self, graph: GrowingLists, classes: BoundPolicy, w: int, constant: int | None) -> None:
         self.graph, self.classes, self.w, self.constant = graph, classes, w, constant
         self.costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
         self._ends: dict[int, StarEnd] = {}
@@ -148,7 +148,7 @@ class _Room:
 class _StarSearch:
     """The best value at each distance so far, in units of 1/w, and the points that gave it."""
 
-    def __init__(self, graph: RankedGraph, room: _Room, k: int, w: int, horizon: int, prune: bool) -> None:
+    def __init__(self, graph: GrowingLists, room: _Room, k: int, w: int, horizon: int, prune: bool) -> None:
         self.graph, self.room, self.k, self.w, self.prune = graph, room, k, w, prune
         self.budgets = np.arange(horizon + 1, dtype=np.int64)
         self.best: Exact = np.zeros(horizon + 1, dtype=np.object_)
@@ -204,7 +204,7 @@ class _StarSearch:
         return values
 
 
-def _free_points(graph: RankedGraph, k: int) -> Iterator[StarPoint]:
+def _free_points(graph: GrowingLists, k: int) -> Iterator[StarPoint]:
     """The positions that decide when everything is private, for all distances: pairs of highest degrees.  [SENS.9]"""
     lowest = -1
     for u in range(graph.n - 1):

@@ -77,10 +77,11 @@ def triangles(graph: Graph) -> int:
     Edges point from the end of lower degree to the other, which leaves every node with few
     successors; a triangle is an edge whose ends have a successor in common.
     """
-    ranked, compiled = Ranked.of(graph), choice.compiled_lists()
+    compiled = choice.compiled_lists()
     if compiled is None:
-        return looked_up_triangles(ranked)
-    return int(compiled.successor_triangles(ranked.starts, ranked.below, ranked.targets))
+        return looked_up_triangles(Ranked.of(graph))
+    starts, successors = compiled.successor_lists(graph.n, graph.edges)
+    return int(compiled.successor_triangles(starts, np.zeros(graph.n, np.int64), successors))
 
 
 def looked_up_triangles(ranked: Ranked) -> int:
