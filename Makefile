@@ -39,7 +39,8 @@ audit: $(DEMO)
 	$(BIN)/va-edge-ldp audit --output out
 
 bench: $(DEV)
-	$(BIN)/python -m benchmarks
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python -m benchmarks --json out/bench.json --markdown out/bench.md --figures out
 
 clean:
 	rm -rf $(VENV) out build dist docs/proofs

@@ -1,4 +1,4 @@
-"""USER and NEIGHBOURHOOD on real graphs: errors over 20 collections, and how long one takes.
+"""USER and NEIGHBOURHOOD on the Facebook graph: errors over 20 collections.
 
 VA_EDGE_LDP_DATA=folder python -m benchmarks.lists
 """
@@ -6,7 +6,6 @@ VA_EDGE_LDP_DATA=folder python -m benchmarks.lists
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,11 @@ BY_DEGREES = ["edges", "stars:2", "stars:3", "max_degree"]
 
 def main() -> int:
     """Print the tables."""
-    facebook, actors = dataset("facebook_combined.txt.gz"), dataset("imdb-actors-c20.edges.txt.gz")
-    profiles = dataset("facebook_profile.csv.gz")
-    if facebook is None or actors is None or profiles is None:
-        print("VA_EDGE_LDP_DATA does not name a folder with the Facebook and IMDb files; nothing was measured")
+    facebook, profiles = dataset("facebook_combined.txt.gz"), dataset("facebook_profile.csv.gz")
+    if facebook is None or profiles is None:
+        print("VA_EDGE_LDP_DATA does not name a folder with the Facebook files; nothing was measured")
         return 0
     user_errors(VisibilityAwareGraph(read_graph(facebook), VisibilityPolicy.nothing()))
-    user_time(VisibilityAwareGraph(read_graph(actors), VisibilityPolicy.nothing()))
     neighbourhood_errors(read_graph(facebook), profiles)
     return 0
 
@@ -63,14 +60,6 @@ def user_errors(world: VisibilityAwareGraph) -> None:
 def cycles(world: VisibilityAwareGraph, trust: str, epsilon: float, seed: int) -> float:
     """The standard error of one run."""
     return float(estimate(world, trust, epsilon, ["four_cycles"], seed=seed)["four_cycles"].standard_error)
-
-
-def user_time(world: VisibilityAwareGraph) -> None:
-    """All statistics of degrees of many users, after start-up."""
-    estimate(world, "user", 1, ["edges"], seed=1)
-    started = time.perf_counter()
-    estimate(world, "user", 1, [*BY_DEGREES, "degree_histogram"], seed=2)
-    print(f"USER, {world.graph.n:,} users: degree statistics in {time.perf_counter() - started:.2f} s")
 
 
 def neighbourhood_errors(graph: Graph, profiles: Path) -> None:

@@ -1,13 +1,34 @@
-"""What all benchmarks use: rivals timed in turn in the same run, medians, and peak memory."""
+"""What all benchmarks use: rivals timed in turn in the same run, medians and quartiles, and peak memory."""
 
 from __future__ import annotations
 
 import os
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
+
+
+@dataclass(frozen=True)
+class Times:
+    """How long each round took, in seconds."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return median(self.seconds)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """Between these lies the middle half of the rounds."""
+        if len(self.seconds) == 1:
+            return self.seconds[0], self.seconds[0]
+        low, _, high = quantiles(self.seconds, n=4, method="inclusive")
+        return low, high
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -17,17 +38,21 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def side_by_side(rounds: int, **works: Callable[[], object]) -> dict[str, float]:
-    """The median time of each, timed in turn so that a slow moment of the machine hits all alike."""
-    times: dict[str, list[float]] = {name: [] for name in works}
+def side_by_side(rounds: int, takes: Mapping[str, Callable[[], float]]) -> dict[str, Times]:
+    """The times of each, taken in turn so that a slow moment of the machine hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in takes}
     for _ in range(rounds):
-        for name, work in works.items():
-            times[name].append(seconds(work))
-    return {name: median(found) for name, found in times.items()}
+        for name, take in takes.items():
+            times[name].append(take())
+    return {name: Times(tuple(found)) for name, found in times.items()}
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has held."""
+    """The most memory this process has held; what getrusage says would begin with its parent's, where it was forked."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        known = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+        return int(known["VmHWM"].split()[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
