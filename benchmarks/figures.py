@@ -46,6 +46,7 @@ def draw_targets(figure_class: Any, bars: list[tuple[str, float]]) -> Any:
     axes.axvline(1, color=INK, linewidth=1)
     axes.set_xscale("log")
     axes.grid(axis="y", visible=False)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     axes.set_xlabel("reached / target: met to the right of the line")
     return figure
 
@@ -62,5 +63,7 @@ def draw_growth(figure_class: Any, growth: Growth) -> Any:
     axes.plot(nodes, [point.seconds for point in growth.points], "o", color=BLUE, label="measured")
     axes.plot([GOAL_NODES], [GOAL_SECONDS], "x", color=VERMILION, label="target")
     axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="seconds")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.6g}")
     axes.legend()
     return figure
