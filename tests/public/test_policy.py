@@ -416,3 +416,14 @@ def test_it_reads_aloud() -> None:
 def test_a_policy_is_not_equal_to_other_things() -> None:
     assert VisibilityPolicy.nothing() != "nothing"
     assert len({VisibilityPolicy(0.1), VisibilityPolicy(0.1), VisibilityPolicy(0.2)}) == 2
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_rows_are_the_classes_of_positions_with_later_nodes(name: str) -> None:
+    bound = KINDS[name].bind(NAMES)
+    for start, stop in [(0, SIZE), (3, 9), (SIZE - 1, SIZE), (4, 4)]:
+        rows = bound.rows(start, stop)
+        assert rows.shape == (stop - start, SIZE)
+        for u, row in enumerate(rows, start):
+            later = np.arange(u + 1, SIZE)
+            assert np.array_equal(row[u + 1 :], bound.of(np.full(later.size, u), later)) or not later.size

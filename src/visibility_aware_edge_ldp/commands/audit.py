@@ -104,11 +104,11 @@ def print_findings(table: Any) -> None:
     from rich.table import Table
 
     printed = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    # Sentences come first; names beside them need less room, and room for their longest word.
+    longest = max((len(word) for row in table.rows for word in row[1].split()), default=0)
+    names: dict[int, dict[str, Any]] = {1: {"max_width": 20, "min_width": min(longest, 20)}}
     for place, name in enumerate(table.head):
-        # Sentences come first; names beside them need less room.
-        printed.add_column(
-            name, justify="left" if place < table.words else "right", max_width=20 if place == 1 else None
-        )
+        printed.add_column(name, justify="left" if place < table.words else "right", **names.get(place, {}))
     for row in table.rows:
         printed.add_row(*row)
     typer.echo(table.title)
