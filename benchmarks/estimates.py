@@ -16,7 +16,6 @@ from benchmarks.timing import seconds
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
 from visibility_aware_edge_ldp.dataset import default_graph
-from visibility_aware_edge_ldp.kernels.bitset import unpack_rows
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -24,7 +23,7 @@ from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.population import collect
-from visibility_aware_edge_ldp.subgraphs.scores import score
+from visibility_aware_edge_ldp.subgraphs.tile_triangles import triangle_total
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -48,23 +47,24 @@ def private(graph: Graph) -> VisibilityAwareGraph:
 
 def score_matrix(collection: PositionCollection, kind: type[np.floating]) -> npt.NDArray[np.floating]:
     """The unbiased score of every position as a dense matrix, which a plain program would hold."""
-    scores = collection.scores()
-    matrix = np.zeros((scores.n, scores.n), kind)
-    for weight, plane in zip(scores.weights(score), scores.planes, strict=True):
-        matrix += kind(weight) * unpack_rows(plane, scores.n)
-    return matrix
+    scores = collection.kind_scores()
+    assert scores is not None
+    parts = (scores.rows(np.arange(start, min(start + 512, scores.n))) for start in range(0, scores.n, 512))
+    return np.concatenate([part.astype(kind) for part in parts])
 
 
 def noisy_triangles(graph: Graph) -> Setting:
-    """From collected answers to the triangles: ours with the standard error, the rival without."""
+    """The triangles' score of the noisy graph, which each side holds in its own way; and ours from the answers on."""
     world = private(graph)
     collection = collect(world, position_survey(world.public, EPSILON))
-    dense = score_matrix(collection, np.float32)
+    scores, dense = collection.kind_scores(), score_matrix(collection, np.float32)
+    assert scores is not None
     return Setting(
         words_for(graph),
         (
-            work(OURS, lambda: estimate_position(collection, ["triangles"])),
+            work(OURS, lambda: triangle_total(scores)),
             work("NumPy float32 S @ S ∘ S", lambda: rivals.closed_paths(dense)),
+            work("ours from the answers on, with its interval", lambda: estimate_position(collection, ["triangles"])),
         ),
         roofs.noisy_triangles(graph.n, FLIP),
     )
@@ -103,7 +103,7 @@ def response(positions: int = POSITIONS) -> Setting:
     return Setting(
         f"{positions:,} positions, one core",
         (
-            work(OURS, lambda: np.packbits(mechanism.flips(positions, coins))),
+            work(OURS, lambda: mechanism.packed_flips(positions, coins)),
             work("NumPy random < q", rivals.numpy_response(positions, FLIP)),
             rival("OpenDP, a vector of bits", vector, positions / OPENDP_VECTOR),
             rival("OpenDP, bit by bit", by_bit, positions / OPENDP_BITS),

@@ -71,11 +71,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is about to be timed: the graph in words, our work and the rivals', and what the machine would allow."""
+    """What is about to be timed: the graph in words, our work and the rivals', and what the machine would allow.
+
+    ``also`` is asked after the timing for what else was found, such as memory.
+    """
 
     on: str
     works: tuple[Work, ...]
     bound: float | None = None
+    also: Callable[[], tuple[Verdict, ...]] = tuple
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def judged(comparison: Comparison, setting: Setting, times: dict[str, Times]) ->
         comparison.what,
         setting.on,
         times,
-        tuple(verdict(target, times) for target in comparison.targets),
+        (*(verdict(target, times) for target in comparison.targets), *setting.also()),
         tuple(each.name for each in setting.works if each.take is None),
         setting.bound,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,8 +23,9 @@ FIRST_ESTIMATE = (
 
 
 def run(*command: str) -> str:
-    """What a command prints."""
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    """What a command prints. Python may keep its bytecode, as it does for whoever installed the package."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def process(*command: str) -> Setting:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
+REST = 0.2
+
 
 @dataclass(frozen=True)
 class Times:
@@ -39,10 +41,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def side_by_side(rounds: int, takes: Mapping[str, Callable[[], float]]) -> dict[str, Times]:
-    """The times of each, taken in turn so that a slow moment of the machine hits all alike."""
+    """The times of each, taken in turn so that a slow moment of the machine hits all alike.
+
+    A short rest before each: the threads of a matrix product go on spinning for a while, and would slow what follows.
+    """
     times: dict[str, list[float]] = {name: [] for name in takes}
     for _ in range(rounds):
         for name, take in takes.items():
+            time.sleep(REST)
             times[name].append(take())
     return {name: Times(tuple(found)) for name, found in times.items()}
 

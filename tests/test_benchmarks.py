@@ -15,8 +15,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))  # benchmarks/ lies beside tests/ and is not installed
 
 from benchmarks import __main__ as program
-from benchmarks import estimates, exact, growth, pseudocode, report, rivals
-from benchmarks.comparisons import NOT_YET, REGISTRY
+from benchmarks import cluster, estimates, exact, growth, pseudocode, report, rivals
+from benchmarks.comparisons import REGISTRY
 from benchmarks.figures import progress, write_figures
 from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target, Verdict, Work, judged, measure, rival
 from benchmarks.timing import Times, side_by_side
@@ -24,12 +24,15 @@ from benchmarks.timing import Times, side_by_side
 from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
 from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.simulation.population import collect
+from visibility_aware_edge_ldp.subgraphs.engines import Threads
+from visibility_aware_edge_ldp.subgraphs.tile_file import in_order, write_tiles
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.statistics import exact as truth
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 # So much that nothing is flipped, and e to its half still fits a double.
 NO_NOISE = 1400.0
+NO_BITS = np.zeros(5, np.uint8)
 SETTINGS: dict[str, Callable[[Graph], Setting]] = {
     "noisy triangles": estimates.noisy_triangles,
     "one round": estimates.one_round,
@@ -68,10 +71,13 @@ def test_targets_name_rivals_that_are_there(tiny: Graph, monkeypatch: pytest.Mon
     monkeypatch.setattr(estimates, "many_nodes", lambda n: estimates.noisy_triangles(tiny))
     monkeypatch.setattr(estimates, "degrees", lambda users, edges: Setting("", ()))
     monkeypatch.setattr(exact, "reading", lambda edges, reading=exact.reading: reading(10))
+    monkeypatch.setattr(cluster, "needs_dask", lambda: None)
+    monkeypatch.setattr(cluster, "started", lambda name: Threads(1))
+    monkeypatch.setattr(cluster, "answers", lambda nodes, path: write_tiles(path, NO_BITS, in_order([9]), "none"))
+    monkeypatch.setattr(cluster, "against_threads", lambda nodes, real=cluster.against_threads: real(9))
     for comparison in REGISTRY.values():
-        if comparison not in NOT_YET:
-            there = {"", *(each.name for each in comparison.prepare().works)}
-            assert {target.against for target in comparison.targets} <= there, comparison.name
+        there = {"", *(each.name for each in comparison.prepare().works)}
+        assert {target.against for target in comparison.targets} <= there, comparison.name
 
 
 @pytest.mark.parametrize("library", exact.COUNTERS)
@@ -144,9 +150,10 @@ def test_a_run_says_what_is_missed(
 ) -> None:
     monkeypatch.setitem(REGISTRY, MADE_UP.name, MADE_UP)
     written = tmp_path / "new" / "run.json"
+    monkeypatch.setitem(sys.modules, "distributed", None)
     assert program.main([MADE_UP.name, "dask", "--json", str(written), *strict]) == code
     said = capsys.readouterr().out
-    assert "not measured: there is no distributed engine yet" in said
+    assert "not measured: the library distributed is not installed" in said
     assert "2 of 4 targets that were measured are met, 2 are missed" in said
     numbers = json.loads(written.read_text(encoding="utf-8"))
     assert numbers["measured"][0]["times"]["them"]["seconds"] == [6.0] * MADE_UP.rounds
@@ -214,6 +221,34 @@ def test_one_size_is_really_run() -> None:
 def test_the_largest_size_is_judged() -> None:
     slow = growth.Growth((growth.Point(growth.GOAL_NODES, None, growth.GOAL_SECONDS + 1, growth.GOAL_MEGABYTES - 1),))
     assert [verdict.met for verdict in growth.goal(slow).verdicts] == [False, True]
+
+
+def test_a_large_run_is_judged_by_its_time_its_memory_and_its_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+
+    def slow(nodes: int) -> cluster.Run:
+        ran.append(nodes)
+        return cluster.Run(nodes, predicted=400.0, answering=60.0, counting=500.0, megabytes=300.0, triangles=1)
+
+    monkeypatch.setattr(cluster, "needs_dask", lambda: None)
+    monkeypatch.setattr(cluster, "in_a_process", slow)
+    found = measure(REGISTRY["dask-200000"])
+    assert ran == [cluster.GOAL_NODES]
+    assert [(verdict.found, verdict.met) for verdict in found.verdicts] == [(560, True), (300, True), (1.4, False)]
+    lines = "\n".join(report.lines_of(found))
+    assert "target ≤ 500 MB against the larger worker: 300 MB, met" in lines
+    assert "target ≤ 1.3× against what was foretold, either way: 1.4×, missed" in lines
+
+
+def test_a_run_over_dask_is_really_run() -> None:
+    pytest.importorskip("distributed")
+    run = cluster.in_a_process(600)
+    assert run.nodes == 600
+    assert run.seconds > 0
+    assert run.predicted > 0
+    assert run.megabytes > 50
+    expected = 600 * 599 * 598 / 6 * (1 / (1 + np.e)) ** 3  # nearly no edges: so many by chance
+    assert run.triangles == pytest.approx(expected, rel=0.5)
 
 
 def test_tables_are_put_between_the_marks(tmp_path: Path) -> None:

@@ -566,3 +566,25 @@ def test_a_trusted_centre_answers_and_says_what_trust_is_worth(
     assert "central, not local" in printed
     assert "Without a centre" in printed
     assert "Not for release" in printed
+
+
+def test_a_large_run_says_what_it_needs_and_json_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.foretold.LARGE", 1000)
+    words = ("estimate", "random:60,200", "--statistics", "edges", "--seed", "1")
+    done = run(*words)
+    assert re.fullmatch(r"This needs up to \d+ MB of memory \(.* are free\) and about 1 s\.\n", done.err)
+    assert run(*words, "--json").err == ""
+
+
+def test_small_runs_start_without_a_word(run: Run) -> None:
+    assert run("estimate", "random:60,200", "--statistics", "edges", "--seed", "1").err == ""
+
+
+def test_less_counting_can_be_asked_for(run: Run) -> None:
+    words = ("estimate", "random:3000,9000", "--statistics", "triangles", "--seed", "1", "--json")
+    whole, part = run(*words).json, run(*words, "--work", "0.2").json
+    assert part["estimates"] != whole["estimates"]
+    assert run("estimate", "random:60,200", "--work", "0.5", "--statistics", "edges", "--json").code == 0
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "2"), "at most 1")
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--rounds", "2"), "Leave it out")
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--trust", "user"), "leave it out")

@@ -10,14 +10,25 @@ import pytest
 
 import visibility_aware_edge_ldp as va
 
-HEAVY = ("numpy", "networkx", "numba", "matplotlib", "scipy", "pandas", "igraph", "cryptography")
+HEAVY = ("numpy", "networkx", "numba", "matplotlib", "scipy", "pandas", "igraph", "cryptography", "rich")
 
 
 def loaded_by(program: str) -> set[str]:
     """Which heavy libraries a fresh interpreter has after running a program."""
-    code = f"{program}; import sys; print(*sorted({{m.partition('.')[0] for m in sys.modules}} & {set(HEAVY)!r}))"
+    code = f"{program}\nimport sys; print(*sorted({{m.partition('.')[0] for m in sys.modules}} & {set(HEAVY)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
+
+
+def loaded_by_command(words: str) -> set[str]:
+    """The same after a command, of which nothing is shown."""
+    return loaded_by(f"""
+import contextlib, io, sys
+from visibility_aware_edge_ldp.cli import main
+sys.argv[1:] = {words.split()}
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+""")
 
 
 @pytest.mark.parametrize("name", va.__all__)
@@ -53,6 +64,19 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
     assert loaded_by("import visibility_aware_edge_ldp.cli") == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--help", "--version", "estimate -h", "compare -h", "plan -h", "audit -h", "reproduce -h", "datasets list -h"],
+)
+def test_help_loads_nothing_heavy(words: str) -> None:
+    assert loaded_by_command(words) == set()
+
+
+def test_a_table_does_load_rich() -> None:
+    """The twin: the probe above runs the command and can see a library."""
+    assert "rich" in loaded_by_command("datasets list")
 
 
 def test_reading_a_graph_does_load_numpy() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
@@ -16,14 +17,29 @@ from visibility_aware_edge_ldp.commands.plan import plan
 from visibility_aware_edge_ldp.commands.reproduce import reproduce
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
+
+class WholeSentences(TyperGroup):
+    """Lists its commands with all of their first sentence, on more than one line where it is long."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Called for ``--help``."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in self.commands.items()])
+
+
+# Help is plain text: rich would take longer to load than all the rest, and is kept for tables.
 app = typer.Typer(
+    cls=WholeSentences,
+    rich_markup_mode=None,
     help="Private statistics on graphs whose edges are not all equally secret.",
     epilog=START,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-datasets = typer.Typer(help="Known graphs: where they are, and how to get them.", no_args_is_help=True)
+datasets = typer.Typer(
+    cls=WholeSentences, help="Known graphs: where they are, and how to get them.", no_args_is_help=True
+)
 app.add_typer(datasets, name="datasets")
 app.command()(estimate)
 app.command()(compare)

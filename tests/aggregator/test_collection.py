@@ -59,6 +59,16 @@ def test_order_and_repetition_do_not_matter(rounds: int) -> None:
     assert in_order.response_rates() == dict.fromkeys(NON_PUBLIC, 1.0)
 
 
+def test_pieces_from_any_position_lie_where_they_belong() -> None:
+    survey = position_survey(WORLD.public, "1")
+    sent, whole = reports(survey, [5, 2, 1, 1, 9, 15, 30, 15]), PositionCollection(survey, WORLD.public)
+    for report in sent:
+        whole.absorb(report)
+    for packed, held in (("answered", whole.transcript.answered), ("ones", whole.transcript.ones)):
+        expected = np.concatenate([unpack(getattr(report, packed), report.count) for report in sent])
+        assert held.tobytes() == pack(expected)
+
+
 def test_scores_are_those_of_the_channel() -> None:
     survey = position_survey(WORLD.public, "1")
     collection = PositionCollection(survey, WORLD.public)

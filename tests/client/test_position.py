@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.position import Bits, Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.public.codec import encode
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.report import unpack
@@ -102,6 +102,80 @@ def test_flips_are_the_same_whatever_the_bits() -> None:
     ]
     asked = VIEW.classes.range(0, SIZE) != Visibility.PUBLIC
     assert ((answers[0] ^ answers[1]) == asked).all()
+
+
+def told_apart(view: PublicView, start: int, bits: Bits, rounds: int, present: Bits | None, coins: Coins) -> list[Bits]:
+    """The protocol as it is written, one boolean a position: the ones of each round."""
+    survey, classes, said = position_survey(view, 1, rounds), view.classes.range(start, bits.size), []
+    asked = classes != Visibility.PUBLIC if present is None else (classes != Visibility.PUBLIC) & present
+    for number in range(1, rounds + 1):
+        ones = np.zeros(bits.size, np.bool_)
+        for kind in NON_PUBLIC:
+            chosen = np.flatnonzero(asked & (classes == kind))
+            if chosen.size:
+                ones[chosen] = survey.mechanism(kind, number).randomize(bits[chosen], coins)
+        asked = ones
+        said.append(ones)
+    return said
+
+
+def noted(stream: Coins, calls: list[int]) -> Coins:
+    def draw(count: int) -> bytes:
+        calls.append(count)
+        return stream(count)
+
+    return draw
+
+
+POLICIES = {
+    "mixed": VisibilityPolicy("0.3", "0.3", "0.4"),
+    "nothing": VisibilityPolicy.nothing(),
+    "profiles": VisibilityPolicy.public_profiles("0.5", rule="both"),
+    "public": VisibilityPolicy(1),
+}
+
+
+@pytest.mark.parametrize("tabled", [False, True], ids=["classes of the run", "the table of all"])
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("start", "count"), [(0, SIZE), (8, 64), (3, 1), (5, 200), (64, 0), (400, 35)])
+def test_packed_answers_are_those_of_the_protocol_bit_by_bit(
+    policy: str, rounds: int, start: int, count: int, tabled: bool
+) -> None:
+    view = PublicView(range(N), POLICIES[policy], np.empty((0, 2), np.int32))
+    if tabled:
+        assert view.class_bits
+    random = np.random.default_rng(count)
+    bits, present = random.random((2, count)) < 0.5
+    for here in (None, present):
+        held = PositionBits(start, bits)
+        client = Respondent(held, view, Purse(dict.fromkeys(NON_PUBLIC, Fraction(2))))
+        calls: tuple[list[int], list[int]] = ([], [])
+        mine, theirs = (noted(keyed_coins(seeded_key(start)), each) for each in calls)
+        survey = position_survey(view, 1, rounds)
+        sent = [client.answer(survey, number, mine, here) for number in range(1, rounds + 1)]
+        for report, ones in zip(sent, told_apart(view, start, bits, rounds, here, theirs), strict=True):
+            assert unpack(report.ones, count).tolist() == ones.tolist()
+            taking_part = view.classes.range(start, count) != Visibility.PUBLIC
+            assert (unpack(report.answered, count) == (taking_part if here is None else taking_part & here)).all()
+        assert calls[0] == calls[1], "the same coins in the same order"
+    assert ("class_bits" in vars(view)) == tabled, "nobody makes the table of all positions for its own"
+
+
+@pytest.mark.parametrize("said", [SIZE - 1, SIZE + 1, 1])
+def test_presence_is_said_for_every_position(said: int) -> None:
+    with pytest.raises(ProtocolViolation, match=f"for {said} positions"):
+        respondent().answer(position_survey(VIEW, 1), 1, no_coins, np.ones(said, np.bool_))
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 13])
+def test_packed_bits_are_the_bits(count: int) -> None:
+    bits = np.arange(count) % 3 == 0
+    held = PositionBits(5, bits)
+    again = PositionBits.of_packed(5, count, held.packed)
+    assert (held.start, held.count) == (again.start, again.count) == (5, count)
+    assert held.bits.tolist() == again.bits.tolist() == bits.tolist()
+    assert held.packed.tobytes() == np.packbits(bits, bitorder="little").tobytes()
 
 
 def test_length_does_not_depend_on_the_bits() -> None:

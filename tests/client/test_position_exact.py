@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.position import randomize
+from visibility_aware_edge_ldp.client.position import class_places, randomize
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law, ScriptedCoins, flip_coin, walk
 from visibility_aware_edge_ldp.evaluation.audit.exact_loss import largest_gaps
@@ -70,13 +70,13 @@ def test_a_survey_that_charges_more_than_the_policy_allows_is_caught() -> None:
     stage = Stage(
         pattern, 3, question=lambda survey: replace(survey, multipliers=Multipliers(Fraction(3), Fraction(1)))
     )
-    lying, classes = stage.survey, stage.view.classes.range(0, 3)
+    lying, places = stage.survey, class_places(stage.view, 0, 3)
     coin = flip_coin(lying.mechanism(FRIEND_VISIBLE, 1))
 
     def speak(world: World) -> Law:
         def play(coins: ScriptedCoins) -> bytes:
             coins.offer([[coin] * 3])
-            return randomize(np.array(world, dtype=bool), classes, np.ones(3, bool), lying, 1, coins).tobytes()
+            return randomize(np.packbits(world, bitorder="little"), places, lying, 1, coins).tobytes()
 
         return walk(play)
 

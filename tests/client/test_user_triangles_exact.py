@@ -14,6 +14,7 @@ import pytest
 
 from visibility_aware_edge_ldp.client import user_triangles
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
+from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.evaluation.audit.exact_rows import FOUR, OPEN, SPENDING, THREE, USUAL
 from visibility_aware_edge_ldp.evaluation.audit.noise_loss import Noised, laplace_losses, no_noise, power_losses
 from visibility_aware_edge_ldp.evaluation.audit.row_stage import Friends, Split, Stage
@@ -109,15 +110,15 @@ def test_the_twin_whose_reach_forgets_friend_visible_positions_is_caught() -> No
     assert caught(Stage(OPEN, 4, SPENDING._replace(reach="1/20", total="4")), forgetful, FRIEND_VISIBLE) > 0.1
 
 
-def test_the_twin_in_which_both_ends_answer_at_full_price_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_twin_in_which_both_ends_answer_at_full_price_is_caught() -> None:
     """Every user answers for, and sums over, its whole list: each edge is in two reports of each round."""
     stage = Stage(THREE, 3, SPENDING)
     check(stage)
-    monkeypatch.setattr(user_triangles, "_weights", lambda public, start, count, ratio: np.ones((count, public.n)))
 
     def whole_list(user: int, friends: Friends, first: FirstRound) -> Numbers:
         users = client(stage, user, (), RowHolders)
         users._offsets, users._members = np.array([0, len(friends)]), np.array(friends, np.int32)
+        users._view = FriendLists(-1, users._offsets, users._members)  # everybody comes after it
         measured = users._measure(stage.survey, first)
         report = user_triangles._noised(stage.survey, first, user, np.array([True]), *measured, no_noise)
         return Numbers(int(report.reaches[0]), Noised(int(report.totals[0]), stage.survey.total_noise.bounds[-1]))

@@ -32,6 +32,7 @@ from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.centre import ask_within
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.memory import BASE
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 GRAPH = erdos_renyi(40, 200, 1)
@@ -326,11 +327,26 @@ def test_a_design_can_be_sent() -> None:
 
 
 def test_as_many_processes_as_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "needed_bytes", lambda _n, _rounds: 100)
+    monkeypatch.setattr(runner, "largest_need", lambda _: 100)
     for free, fitting in ((350, 3), (100, 1), (10, 1)):
         monkeypatch.setattr(runner, "available_bytes", lambda free=free: free)
         assert runner.fitting(small()) == fitting
-    assert runner.fitting(small(trust="curator")) > 1000
+
+
+def test_the_largest_trial_says_what_is_needed() -> None:
+    both, alone = (runner.largest_need(small(trust=trust)) for trust in (["position", "curator"], "curator"))
+    assert both > alone
+    memory, seconds, processes = runner.foretold(small(), 2, 1)
+    assert (memory, processes) == (runner.largest_need(small()), 1)
+    assert 0 < seconds < 1
+
+
+def test_processes_side_by_side_share_the_time_and_add_up_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "seconds_of", lambda _run, times: 10.0 * times)
+    design = small()
+    memory, seconds, processes = runner.foretold(design, 4, 2)
+    assert (seconds, processes) == (20.0, 3)
+    assert memory == BASE + 2 * runner.largest_need(design)
 
 
 def test_the_file_s_name_is_the_documented_one() -> None:

@@ -30,7 +30,9 @@ def test_empty_rows_share_nothing_with_anybody() -> None:
 
 @pytest.mark.parametrize("columns", [1, 7, 256, 257, 600])
 def test_pair_sums_agree_with_their_twins(columns: int) -> None:
-    compiled = pytest.importorskip("visibility_aware_edge_ldp.kernels.compiled", reason="numba is not installed")
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.kernels.pair_sums_compiled", reason="numba is not installed"
+    )
     random, rows = np.random.default_rng(columns), min(columns, 5)
     counts = random.integers(0, 90, (3, rows, columns), dtype=np.int32)
     odd = random.integers(-9, 9, (1, rows, columns), dtype=np.int32)
@@ -81,7 +83,9 @@ def test_triangles_of_successors_agree_with_their_twin(n: int, m: int) -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (3, 300)])
 def test_counts_through_complete_planes_agree_with_their_twin(rows: int, columns: int) -> None:
-    compiled = pytest.importorskip("visibility_aware_edge_ldp.kernels.compiled", reason="numba is not installed")
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.kernels.pair_sums_compiled", reason="numba is not installed"
+    )
     random = np.random.default_rng(columns)
     nodes, bits = random.random(columns) < 0.5, random.random((rows, columns)) < 0.5
     degrees = random.integers(1, 50, columns, dtype=np.int32)

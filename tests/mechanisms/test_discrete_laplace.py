@@ -46,6 +46,16 @@ def test_probabilities_are_a_geometric_sequence_on_both_sides(mechanism: Discret
             assert mechanism.probability(k) == pytest.approx(float(expected), rel=1e-13)
 
 
+def test_tables_keep_their_digits_and_are_shared() -> None:
+    """A table's powers are products of two; equal mechanisms have one table."""
+    mechanism = DiscreteLaplace(Fraction(1, 40))
+    with localcontext(prec=120):
+        for k in (-9_000, -527, -128, -127, -64, -1, 0, 1, 63, 64, 65, 500, 8_191):
+            assert abs(mechanism.cdf(k, 30) - mechanism.cdf(k, 60)) <= Decimal(10) ** -33
+    assert DiscreteLaplace(Fraction(1, 40)).law is mechanism.law
+    assert DiscreteLaplace(Fraction(1, 41)).law is not mechanism.law
+
+
 @pytest.mark.parametrize("digits", [20, 35, 60])
 def test_stated_digits_are_kept(digits: int) -> None:
     mechanism = DiscreteLaplace(Fraction(1, 3))

@@ -30,6 +30,16 @@ def test_coins_are_one_stream_however_they_are_drawn(counts: list[int]) -> None:
     assert b"".join(drawn) == keyed_coins(KEY)(sum(counts))
 
 
+@pytest.mark.parametrize("count", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, (5 << 19) + 3])
+def test_long_draws_are_the_same_stream(count: int) -> None:
+    """Longer ones are made in parts."""
+    coins, others = keyed_coins(KEY), keyed_coins(KEY)
+    whole, parts = coins(count), [others(size) for size in (5, 1000, count - 1005)]
+    assert len(whole) == count
+    assert whole == b"".join(parts)
+    assert coins(16) == others(16)
+
+
 def test_one_stream_does_not_repeat_itself() -> None:
     coins = keyed_coins(KEY)
     blocks = [coins(16) for _ in range(4096)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -11,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
+from visibility_aware_edge_ldp.kernels import choice, response
+from visibility_aware_edge_ldp.mechanisms import randomized_response
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
 TAIL = 2**56
+GOLDEN_FLIPS = "8d1a9c0dd39a54dfb0e40a1777a1b41f4e511caa87d2f1885333c7b331756bee"
 PRECISE = Context(prec=200)
 EPSILONS = (
     "3e-19", "1e-18", "1e-15", "1e-9", "1e-3", "0.01", "0.1", "1/3", "0.5", "0.6931471805599453", "1", "2",
@@ -130,6 +134,78 @@ def test_ties_take_their_words_in_order() -> None:
     firsts = bytes([head, 255, head, 0, head])
     flips = mechanism.flips(5, script(firsts, words([tail, tail - 1, 0])))
     assert flips.tolist() == [False, False, True, True, True]
+
+
+class Cut(RandomizedResponse):
+    """Compares with any integer that it is told, also with one that no epsilon has."""
+
+    def __init__(self, threshold: int) -> None:
+        self.__dict__["told"] = threshold
+
+    @property
+    def threshold(self) -> int:
+        return int(self.__dict__["told"])
+
+
+def flips_one_by_one(threshold: int, count: int, coins: Coins) -> list[bool]:
+    """[RR.2] as it is written: all first bytes, then the seven bytes of every tie."""
+    head, tail = divmod(threshold, TAIL)
+    first = coins(count)
+    more = iter([int.from_bytes(word, "big") for word in sevens(coins(7 * first.count(head)))])
+    return [byte < head or (byte == head and next(more) < tail) for byte in first]
+
+
+def sevens(drawn: bytes) -> list[bytes]:
+    return [drawn[at : at + 7] for at in range(0, len(drawn), 7)]
+
+
+def many_ties(head: int, every: int, seed: int) -> Coins:
+    """A keystream in which about one byte in ``every`` is this one, or all are."""
+    stream = keyed_coins(seeded_key(seed, "ties"))
+    return lambda count: bytes(head if byte % every == 0 else byte for byte in stream(count))
+
+
+EDGES = [0, 1, TAIL - 1, TAIL, TAIL + 1, 255 * TAIL, 255 * TAIL + 1, 256 * TAIL - 1]
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["chosen kernels", "plain kernels"])
+@settings(FIXED, max_examples=200)
+@given(
+    st.sampled_from(EDGES) | st.integers(0, 2**64 - 1),
+    st.integers(0, 300),
+    st.integers(1, 9),
+    st.integers(0, 99),
+    st.sampled_from([8, 64, 72, 1 << 19]),
+)
+def test_packed_flips_are_the_flips_of_a_plain_loop(
+    plain: bool, threshold: int, count: int, every: int, seed: int, at_once: int
+) -> None:
+    coins = [many_ties(threshold // TAIL, every, seed) for _ in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(randomized_response, "_AT_ONCE", at_once)
+        if plain:
+            patch.setattr(choice, "response_kernels", lambda: response)
+        found, packed = Cut(threshold).flips(count, coins[0]), Cut(threshold).packed_flips(count, coins[1])
+    expected = flips_one_by_one(threshold, count, coins[2])
+    assert found.tolist() == expected
+    assert found.dtype == np.bool_
+    assert packed.tobytes() == np.packbits(np.array(expected, np.bool_), bitorder="little").tobytes()
+    assert len({stream(16) for stream in coins}) == 1, "as many coins as by the loop, and no more"
+
+
+def test_the_same_seed_means_the_same_flips_for_ever() -> None:
+    """A million positions, whose coins are drawn in several parts."""
+    flips = RandomizedResponse(Fraction(1)).packed_flips(1_000_003, keyed_coins(seeded_key(1, "golden")))
+    assert hashlib.sha256(flips.tobytes()).hexdigest() == GOLDEN_FLIPS
+
+
+@pytest.mark.parametrize("missing", [0, 1], ids=["first bytes", "ties"])
+def test_missing_coins_are_refused(missing: int) -> None:
+    mechanism = RandomizedResponse(Fraction(1))
+    parts = [bytes([mechanism.threshold // TAIL]) * 9, bytes(63)]
+    parts[missing] = parts[missing][:-1]
+    with pytest.raises(ProtocolViolation, match="were asked for"):
+        mechanism.flips(9, lambda count: parts.pop(0))
 
 
 def deviation(flips: int, count: int, chance: Fraction) -> float:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.report import PositionReport, pack, unpack
+from visibility_aware_edge_ldp.public.report import PositionReport, pack, part_of, unpack
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=100)
 SURVEY = "ab" * 32
@@ -29,6 +29,16 @@ def test_the_first_position_is_in_the_lowest_bit() -> None:
     assert pack(np.array([True] + [False] * 8 + [True])) == bytes([1, 2])
     assert unpack(bytes([1, 2]), 10).tolist() == [True] + [False] * 8 + [True]
     assert unpack(bytes([1]), 3).dtype == np.bool_
+
+
+@FIXED
+@given(st.lists(st.booleans(), max_size=70), st.data())
+def test_a_part_of_packed_bits_begins_with_a_byte(bits: list[bool], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(bits)))
+    count = data.draw(st.integers(0, len(bits) - start))
+    flat = np.frombuffer(pack(np.array(bits, np.bool_)), np.uint8)
+    part = part_of(flat, start, count)
+    assert part.tobytes() == pack(np.array(bits[start : start + count], np.bool_))
 
 
 def test_a_report_holds_what_it_was_given() -> None:

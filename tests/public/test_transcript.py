@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.report import PositionReport, pack
 from visibility_aware_edge_ldp.public.transcript import (
     Transcript,
-    any_in_rows,
     holders,
+    ones_between,
     refuse_part_rows,
     response_rate,
 )
@@ -61,10 +61,14 @@ def test_the_digest_names_everything_in_it() -> None:
     assert len({one.digest for one in [*kept, Transcript("cd" * 32, kept[0].answered, kept[0].ones)]}) == 4
 
 
-def test_any_in_rows() -> None:
-    bits = np.packbits(np.array([0, 0, 0, 1, 0, 0]), bitorder="little")
-    assert any_in_rows(bits, 4).tolist() == [False, True, False, False]
-    assert any_in_rows(np.empty(0, np.uint8), 1).tolist() == [False]
+@pytest.mark.parametrize("octets", [0, 1, 7, 8, 9, 40])
+def test_ones_between_places(octets: int) -> None:
+    """Against the bits themselves; places may fall together, and the last may be the end."""
+    random = np.random.default_rng(octets)
+    bits = random.random(8 * octets) < 0.5
+    places = np.sort(np.append(random.integers(0, 8 * octets + 1, 9), [0, 8 * octets]))
+    expected = [int(bits[a:b].sum()) for a, b in pairwise(places)]
+    assert ones_between(np.packbits(bits, bitorder="little"), places).tolist() == expected
 
 
 def test_the_chance_of_an_answer() -> None:

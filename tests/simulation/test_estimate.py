@@ -70,16 +70,10 @@ def test_bad_options_are_refused(bad: dict[str, Any]) -> None:
 
 
 def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 20_000)
     with pytest.raises(TooLarge, match="435 positions"):
         estimate(WORLD, epsilon=1, seed=1)
     assert estimate(WORLD, "curator", 1, PLAIN, seed=1)
-
-
-def test_memory_grows_with_the_square_and_is_known_here() -> None:
-    assert memory.needed_bytes(50_000) < 12e9
-    assert memory.needed_bytes(200_000, 2) > memory.needed_bytes(200_000) > 3 * memory.needed_bytes(100_000)
-    assert memory.available_bytes() > 0
 
 
 def test_what_was_not_asked_for_is_said_so() -> None:
@@ -89,3 +83,20 @@ def test_what_was_not_asked_for_is_said_so() -> None:
     with pytest.raises(KeyError, match="triangles was not asked for; these were: edges"):
         answers["triangles"]
     assert answers.get("triangles") is None
+
+
+def test_engines_and_samples_are_asked_for_where_they_work() -> None:
+    world = VisibilityAwareGraph(erdos_renyi(60, 200), VisibilityPolicy.nothing())
+    plain = estimate(world, "user", 1, ["triangles"], seed=1)["triangles"]
+    threaded = estimate(world, "user", 1, ["triangles"], engine="threads:2", seed=1)["triangles"]
+    assert (threaded.value, threaded.standard_error) == (plain.value, plain.standard_error)
+    whole = estimate(world, statistics=["triangles"], seed=1)["triangles"].value
+    assert estimate(world, statistics=["triangles"], engine="threads:2", seed=1)["triangles"].value == whole
+    sampled = estimate(world, statistics=["edges"], sample_positions="0.5", seed=1)
+    assert sampled["edges"].standard_error > estimate(world, statistics=["edges"], seed=1)["edges"].standard_error
+    assert "coin" in str(sampled.certificate)
+    with pytest.raises(BadInput, match="engine works for"):
+        estimate(world, "curator", engine="threads")
+    for other in ({"work": 0.5}, {"engine": "threads"}, {"trust": "user"}):
+        with pytest.raises(BadInput, match="sample of positions"):
+            estimate(world, sample_positions="0.5", **other)

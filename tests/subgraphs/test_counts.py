@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.kernels.bitset import pack_rows, symmetrise
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
-from visibility_aware_edge_ldp.subgraphs.dense import times
+from visibility_aware_edge_ldp.subgraphs.dense import PlaneMatrix
 from visibility_aware_edge_ldp.subgraphs.row_cycles import path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import first_vertex_noise
+from visibility_aware_edge_ldp.subgraphs.row_noise import first_vertex_noise
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, complete_among, score, spread
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -101,8 +101,8 @@ def test_a_complete_plane_need_not_be_counted(share: float) -> None:
     assert first_vertex_noise(known) == pytest.approx(first_vertex_noise(counted), rel=1e-9)
     assert path_scores(known) == pytest.approx(path_scores(counted), rel=1e-6, abs=1e-4)
     left = rng.normal(size=(3, n)).astype(np.float32)
-    assert times(known, left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
-    assert times(counted, left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    assert PlaneMatrix(known).times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    assert PlaneMatrix(counted).times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
     for k in (2, 3):
         assert stars.stars(known, k) == pytest.approx(stars.stars(counted, k), rel=1e-9)
 

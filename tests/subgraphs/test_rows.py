@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.bitset import pack_rows
 from visibility_aware_edge_ldp.mechanisms.channel import Channel
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.subgraphs.rows import RowBlock, first_vertex_noise, later, over_rows, triangle_total
+from visibility_aware_edge_ldp.subgraphs.row_noise import first_vertex_noise, whole_rows
+from visibility_aware_edge_ldp.subgraphs.rows import (
+    RowBlock,
+    later,
+    over_rows,
+    scores_in_panels,
+    scores_of_rows,
+    triangle_reaches,
+    triangle_total,
+)
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, scores_of
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.statistics import exact
@@ -140,6 +150,53 @@ def test_any_run_of_users_measures_what_all_at_once_do() -> None:
         assert (joined(part, "totals") == joined(whole, "totals")[start:stop]).all()
 
 
+@pytest.mark.parametrize("kernel", ["compiled", "plain"])
+@pytest.mark.parametrize("everybody", [False, True], ids=["three groups", "one group of all positions"])
+def test_reaches_are_the_largest_pulls(everybody: bool, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of later users in each mask, to the last digit: they scale noise."""
+    monkeypatch.setenv("VA_EDGE_LDP_KERNEL", kernel)
+    choice.kernels.cache_clear()
+    bits = matrix_of(GRAPHS["power law"])
+    scores, _ = mixed_scores(len(bits), 7, everybody)
+    held = np.random.default_rng(4).random((2, len(bits), len(bits))) < 0.3
+    masks = np.stack([pack_rows(each, len(bits)) for each in held])
+    blocks = over_rows(scores, 0, *later_lists(bits), lambda block: block)
+    wanted = np.triu(np.ones_like(bits), 1) & held
+    for given, kept in ((masks, wanted), (masks[:, :1], np.triu(np.ones_like(bits), 1) & held[:, :1])):
+        largest, totals = triangle_reaches(scores, scores_in_panels(scores), given, 0, *later_lists(bits))
+        assert (largest == np.where(kept, np.abs(joined(blocks, "pulls")), 0).max(axis=2)).all()
+        assert totals == pytest.approx(joined(blocks, "totals"), abs=1e-9)
+    choice.kernels.cache_clear()
+
+
+@pytest.mark.parametrize("n", [2, 3, 64, 65, 130])
+def test_whole_rows_are_told_from_parts(n: int) -> None:
+    random = np.random.default_rng(n)
+    heard = random.random(n) < 0.7
+    upper = np.triu(np.repeat(heard[:, None], n, axis=1), 1)
+    found = whole_rows(pack_rows(upper | upper.T, n), n)
+    assert found is not None
+    assert found[:-1].tolist() == heard[:-1].tolist()
+    if n > 2:
+        upper[0, n - 1] = ~upper[0, n - 1]
+        assert whole_rows(pack_rows(upper | upper.T, n), n) is None
+
+
+@pytest.mark.parametrize("n", [2, 9, 64, 130])
+def test_scores_of_answers_for_everything_need_no_look(n: int) -> None:
+    random = np.random.default_rng(n)
+    upper = np.triu(np.ones((n, n), bool), 1)
+    for held in (upper, upper & (random.random(n) < 0.6)[:, None]):
+        groups = [([flat(held), flat(held & (random.random((n, n)) < 0.4))], [-0.5, 1.5])]
+        quick, plain = scores_of_rows(groups, n), scores_of(groups, n)
+        assert (quick.planes == plain.planes).all()
+        assert (quick.values == plain.values).all()
+        assert (quick.member == plain.member).all()
+        assert {i: nodes.tolist() for i, nodes in quick.complete.items()} == {
+            i: nodes.tolist() for i, nodes in plain.complete.items()
+        }
+
+
 def test_lists_without_earlier_users() -> None:
     offsets, members = later(3, np.array([0, 4, 4, 6]), np.array([0, 3, 4, 9, 2, 7], np.int32))
     assert offsets.tolist() == [0, 2, 2, 3]
@@ -160,6 +217,16 @@ def brute_noise(whole: np.ndarray) -> float:
 def test_the_first_answers_noise_term_by_term(n: int, everybody: bool) -> None:
     scores, whole = mixed_scores(n, n, everybody)
     assert first_vertex_noise(scores) == pytest.approx(brute_noise(whole), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 50, 130])
+def test_the_first_answers_noise_with_rows_that_stayed_away(n: int) -> None:
+    random = np.random.default_rng(n)
+    held = np.triu(np.repeat((random.random(n) < 0.7)[:, None], n, axis=1), 1)
+    ones = held & (random.random((n, n)) < 0.4)
+    scores = scores_of([([flat(held), flat(ones)], [-0.6, 1.3])], n)
+    whole = np.where(ones, 1.3, -0.6) * held
+    assert first_vertex_noise(scores) == pytest.approx(brute_noise(whole + whole.T), rel=1e-9, abs=1e-9)
 
 
 @EVERY_GRAPH

@@ -1,19 +1,23 @@
-"""A collection of POSITION reports: empty, absorb, absorb, …, scores.  [AGGREGATE.1]"""
+"""A collection of POSITION reports: empty, absorb, absorb, …, scores.  [AGGREGATE.1], [SAMPLE.3]"""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.public.report import PositionReport, unpack
+from visibility_aware_edge_ldp.public.positions import TILE
+from visibility_aware_edge_ldp.public.report import PositionReport, SampledReport
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.subgraphs.kinds import KindScores, Places
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, scores_of
 
 
@@ -29,23 +33,38 @@ class PositionCollection:
         self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
         self._seen: set[str] = set()
 
-    def absorb(self, report: PositionReport) -> None:
+    def absorb(self, report: PositionReport | SampledReport) -> None:
         """Take a report in. The same report again changes nothing; a second answer is refused."""
         if report.digest in self._seen:
             return
-        place, answered, ones = self._checked(report)
+        if isinstance(report, SampledReport) != (self.survey.sample is not None):
+            raise ProtocolViolation("A sampled survey takes reports of its sample, and any other survey takes none.")
+        place, answered, ones = self._checked(self._spread(report) if isinstance(report, SampledReport) else report)
         index = report.round - 1
         self._answered[index][place] |= answered
         self._ones[index][place] |= ones
         self._seen.add(report.digest)
 
+    def _spread(self, report: SampledReport) -> PositionReport:
+        """The same answers with a place for every position of the run; those that were not drawn did not answer."""
+        _refuse_beyond(report, self.view)
+        inside = self.survey.drawn.between(report.start, report.count) - report.start
+        if inside.size != report.drawn:
+            raise ProtocolViolation(f"The coin draws {inside.size} positions of the run; a report has {report.drawn}.")
+        run = np.zeros(report.count, np.bool_)
+        run[inside] = True
+        places, deposit = np.packbits(run, bitorder="little"), choice.response_kernels().deposit
+        answered, ones = (
+            deposit(np.frombuffer(bits, np.uint8), places).tobytes() for bits in (report.answered, report.ones)
+        )
+        return PositionReport(report.survey, report.round, report.start, report.count, answered, ones)
+
     def _checked(self, report: PositionReport) -> tuple[slice, Octets, Octets]:
         if report.survey != self.survey.identity or not 1 <= report.round <= self.survey.rounds:
             raise ProtocolViolation("A report for another survey or another round was sent here.")
-        if report.start + report.count > self.view.positions:
-            raise ProtocolViolation(f"A report names positions beyond the last, {self.view.positions - 1}.")
-        place, answered = _aligned(report.start, report.count, report.answered)
-        _, ones = _aligned(report.start, report.count, report.ones)
+        _refuse_beyond(report, self.view)
+        place, answered = aligned(report.start, report.count, report.answered)
+        _, ones = aligned(report.start, report.count, report.ones)
         index = report.round - 1
         if (answered & self.view.class_bits[Visibility.PUBLIC][place]).any():
             raise ProtocolViolation("A report answers for public positions, which are not asked.")
@@ -74,10 +93,26 @@ class PositionCollection:
         complete: Octets = np.bitwise_and.reduce(self._answered)
         return complete
 
+    @cached_property
+    def asked_sizes(self) -> dict[Visibility, int]:
+        """How many positions of each class are asked: all of a non-public class, or those that a sample draws."""
+        if self.survey.sample is None:
+            return self.view.class_sizes
+        drawn = self._drawn_bits()
+        return {kind: ones_in(self.view.class_bits[kind] & drawn) for kind in NON_PUBLIC}
+
+    def _drawn_bits(self) -> Octets:
+        parts, drawn = [np.empty(0, np.uint8)], self.survey.drawn
+        for start in range(0, self.view.positions, TILE):
+            run = np.zeros(min(TILE, self.view.positions - start), np.bool_)
+            run[drawn.between(start, run.size) - start] = True
+            parts.append(np.packbits(run, bitorder="little"))
+        return np.concatenate(parts)
+
     def response_rates(self) -> dict[Visibility, float]:
-        """The share of each non-public class that took part in every round; 1 for an empty class."""
-        complete, sizes = self.complete, self.view.class_sizes
-        answers = {kind: _ones_in(complete & self.view.class_bits[kind]) for kind in NON_PUBLIC}
+        """The share of what is asked of each non-public class that took part in every round; 1 for an empty class."""
+        complete, sizes = self.complete, self.asked_sizes
+        answers = {kind: ones_in(complete & self.view.class_bits[kind]) for kind in NON_PUBLIC}
         return {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
 
     def rate_variance(self) -> float:
@@ -85,7 +120,9 @@ class PositionCollection:
 
         [AGGREGATE.5]
         """
-        rates, sizes = self.response_rates(), self.view.class_sizes
+        rates, sizes = self.response_rates(), self.asked_sizes
+        if all(rate in (0, 1) for rate in rates.values()):
+            return 0.0
         found = {kind: self._class_edges(kind, rates[kind]) for kind in NON_PUBLIC if rates[kind]}
         total = len(self.view.edges) + sum(found.values())
         if total <= 0:
@@ -94,36 +131,65 @@ class PositionCollection:
         return sum((1 - rate) / (rate * sizes[kind]) * (found[kind] / total) ** 2 for kind, rate in partly.items())
 
     def _class_edges(self, kind: Visibility, rate: float) -> float:
-        counts = [_ones_in(bits) for bits in self.nested(kind)] + [0]
+        counts = [ones_in(bits) for bits in self.nested(kind)] + [0]
         scores = self.survey.channel(kind).scores
-        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in enumerate(scores)) / rate
+        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in enumerate(scores)) / (
+            rate * float(self.survey.rate)
+        )
 
     def nested(self, kind: Visibility) -> list[Octets]:
         """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
         held = self.complete & self.view.class_bits[kind]
         return [held, *(held & ones for ones in self._ones)]
 
+    def kind_scores(self) -> KindScores | None:
+        """The same scores in a single plane, where classes go by kinds of nodes and all answered once.  [KINDS.1]"""
+        bound = self.view.classes.by_kinds
+        if (
+            bound is None
+            or self.survey.sample
+            or self.survey.rounds > 1
+            or set(self.response_rates().values()) != {1.0}
+        ):
+            return None
+        scores = {kind: self.survey.channel(kind).scores for kind in NON_PUBLIC} | {Visibility.PUBLIC: (0, 1)}
+        low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in bound.table]) for i in (0, 1))
+        places, kernels = Places(bound.kinds), choice.tile_kernels()
+        flat = self._ones[0] | self.view.edge_bits if len(self.view.edges) else self._ones[0]
+        plane = kernels.arranged(choice.plane_of()(flat, self.view.n), places.slots, places.sides)
+        return KindScores(places, low, high, plane)
+
     def scores(self) -> Scores:
-        """The unbiased score of every position, as planes.  [AGGREGATE.1]"""
+        """The unbiased score of every position, as planes.  [AGGREGATE.1], [SAMPLE.3]"""
+        drawn = float(self.survey.rate)
         groups: list[tuple[list[Octets], list[float]]] = []
         if len(self.view.edges):
             groups.append(([self.view.edge_bits], [1.0]))
         for kind, rate in self.response_rates().items():
             if not rate:
                 raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
-            if self.view.class_sizes[kind]:
-                groups.append((self.nested(kind), [float(v) / rate for v in self.survey.channel(kind).scores]))
+            if self.asked_sizes[kind]:
+                values = [float(v) / (rate * drawn) for v in self.survey.channel(kind).scores]
+                groups.append((self.nested(kind), values))
         return scores_of(groups, self.view.n)
 
 
-def _aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
+def _refuse_beyond(report: PositionReport | SampledReport, view: PublicView) -> None:
+    if report.start + report.count > view.positions:
+        raise ProtocolViolation(f"A report names positions beyond the last, {view.positions - 1}.")
+
+
+def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
     """Packed bits shifted to where they belong in the flat array, and the bytes they belong to."""
     place = slice(start >> 3, (start + count + 7) >> 3)
     if start % 8 == 0:
         return place, np.frombuffer(packed, np.uint8)
-    shifted = np.concatenate([np.zeros(start % 8, np.bool_), unpack(packed, count)])
-    return place, np.packbits(shifted, bitorder="little")
+    octets, offset = np.frombuffer(packed + b"\0", np.uint8), start % 8
+    shifted = octets << np.uint8(offset)
+    shifted[1:] |= octets[:-1] >> np.uint8(8 - offset)
+    return place, shifted[: place.stop - place.start]
 
 
-def _ones_in(octets: Octets) -> int:
+def ones_in(octets: Octets) -> int:
+    """How many bits are one."""
     return int(np.bitwise_count(octets).sum(dtype=np.int64))

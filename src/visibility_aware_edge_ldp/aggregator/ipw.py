@@ -29,6 +29,8 @@ def estimate_ipw_capped(collection: PositionCollection, statistics: Sequence[str
     """Edges, max degree, triangles and k-stars as document 003 computes them."""
     if collection.survey.rounds != 2:
         raise BadStatistic("ipw_capped reads two rounds; ask with rounds=2.")
+    if collection.survey.sample is not None:
+        raise BadStatistic("ipw_capped knows nothing of samples; ask every position.")
     wanted = check_statistics(statistics, collection.view.n)
     return {
         name: Estimate(name, _value(collection, name), math.nan, collection.releases, unbiased=False) for name in wanted

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
+from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import row_sums
@@ -17,6 +18,7 @@ from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
 from visibility_aware_edge_ldp.subgraphs.degree_histogram import histogram
+from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
 from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
@@ -24,19 +26,25 @@ from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star
 _NEEDS_PAIRS = {"triangles": triangles.triangle_sums, "four_cycles": cycles.cycle_sums}
 
 
-def estimate(collection: PositionCollection, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]"""
+def estimate(
+    collection: PositionCollection, statistics: Sequence[str], effort: Effort = AUTOMATIC
+) -> dict[str, Estimate]:
+    """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]
+
+    ``effort`` says how much of the counting is done, and where.
+    """
     wanted = check_statistics(statistics, collection.view.n)
-    estimator = _Estimator(collection, wanted)
+    estimator = Estimator(collection, wanted, effort)
     return {statistic: estimator.one(statistic) for statistic in wanted}
 
 
 @dataclass(frozen=True, eq=False)
-class _Estimator:
+class Estimator:
     """Shares the scores and the sums over pairs between statistics."""
 
     collection: PositionCollection
     wanted: tuple[str, ...]
+    effort: Effort
 
     def one(self, statistic: str) -> Estimate:
         k = star_size(statistic)
@@ -53,7 +61,7 @@ class _Estimator:
         plain: dict[str, tuple[int, Callable[[], tuple[float, float]]]] = {
             "edges": (1, lambda: edges.edges(self.scores)),
             "triangles": (3, lambda: triangles.triangles(self.pair_sums["triangles"])),
-            "four_cycles": (4, lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"])),
+            "four_cycles": (4, lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"], self._pairs[1])),
         }
         sides, compute = plain[statistic]
         return self._normal(statistic, sides, *compute())
@@ -67,21 +75,32 @@ class _Estimator:
         return self.collection.rate_variance()
 
     @cached_property
-    def scores(self) -> Scores:
-        return self.collection.scores()
+    def scores(self) -> Scores | KindScores:
+        return self.collection.kind_scores() or self.collection.scores()
+
+    @property
+    def pair_sums(self) -> dict[str, pairs.Sums]:
+        """The sums over pairs of each statistic that needs some."""
+        return self._pairs[0]
 
     @cached_property
-    def pair_sums(self) -> dict[str, pairs.Sums]:
-        """One pass over all pairs for everything that needs it."""
+    def _pairs(self) -> tuple[dict[str, pairs.Sums], cycles.Rows | None]:
+        """One pass over all pairs, or a sample of them, for everything that needs it; and what is known of rows."""
+        rows: cycles.Rows | None = None
         names = {"triangles" if name == "transitivity" else name for name in self.wanted} & _NEEDS_PAIRS.keys()
-        flat = pairs.sum_over_pairs(
-            self.scores,
-            lambda block: {f"{n}/{key}": value for n in names for key, value in _NEEDS_PAIRS[n](block).items()},
-        )
-        return {
+        if isinstance(self.scores, KindScores):
+            flat, rows = self.effort.pair_sums(self.scores, names, self.collection.survey.identity)
+        else:
+            self.effort.refuse_sampling()
+            flat = pairs.sum_over_pairs(
+                self.scores,
+                lambda block: {f"{n}/{key}": value for n in names for key, value in _NEEDS_PAIRS[n](block).items()},
+            )
+        sums: dict[str, pairs.Sums] = {
             name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}
             for name in names
         }
+        return sums, rows
 
     def _normal(self, statistic: str, sides: int, value: float, variance: float, unbiased: bool = True) -> Estimate:
         """An estimate with a normal interval; ``sides`` is how many positions its subgraph has.  [AGGREGATE.5]"""

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.subgraphs import cycles, pairs
 from visibility_aware_edge_ldp.subgraphs import triangles as triangle_sums
 from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
-from visibility_aware_edge_ldp.subgraphs.rows import first_vertex_noise
+from visibility_aware_edge_ldp.subgraphs.row_noise import first_vertex_noise
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread
 
 Integers = npt.NDArray[np.int64]

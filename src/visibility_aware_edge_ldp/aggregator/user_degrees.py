@@ -163,7 +163,8 @@ def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
 
 def _histogram(degrees: NoisyDegrees) -> Estimate:
     found = fitted_histogram(degrees)
-    bins = [(int(low), int(high) - 1) for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
+    edges = found.edges.astype(np.int64)
+    bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
     variance = found.standard_errors**2
     return Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
 

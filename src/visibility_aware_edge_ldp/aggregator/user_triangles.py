@@ -32,8 +32,8 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import Members, over_rows, triangle_total
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
+from visibility_aware_edge_ldp.subgraphs.rows import Members, over_rows, scores_of_rows, triangle_total
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -47,23 +47,24 @@ class TriangleCollection:
         self.first = PositionCollection(survey.first, view)
         self.answered = np.zeros(view.n, dtype=np.bool_)
         self.reaches, self.totals = np.zeros((2, view.n), dtype=np.int64)
-        self._transcript: Transcript | None = None
         self._seen: set[str] = set()
 
     def absorb_answers(self, report: PositionReport) -> None:
         """Take a first report in; refused once the first round is closed."""
-        if self._transcript is not None:
+        if "_closed" in vars(self):
             raise ProtocolViolation("The first round is closed: its transcript has been broadcast.")
         refuse_part_rows(report, self.view)
         self.first.absorb(report)
 
     def close_first_round(self) -> Transcript:
         """The transcript that everybody hears; no first answer is taken after this."""
-        if self._transcript is None:
-            closed = self.first.transcript
-            closed.rows_heard(self.view)
-            self._transcript = closed
-        return self._transcript
+        return self._closed[0]
+
+    @cached_property
+    def _closed(self) -> tuple[Transcript, Bits]:
+        """The transcript, and who answered; from when this is first asked for, the first round is closed."""
+        transcript = self.first.transcript
+        return transcript, transcript.rows_heard(self.view)
 
     def absorb(self, report: RowReport) -> None:
         """Take a second report in. The same report again changes nothing; a second answer is refused."""
@@ -93,10 +94,10 @@ class TriangleCollection:
         """Who was asked."""
         return holders(self.view)
 
-    @cached_property
+    @property
     def heard(self) -> Bits:
         """Who answered in round 1."""
-        return self.close_first_round().rows_heard(self.view)
+        return self._closed[1]
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -126,19 +127,18 @@ class TriangleCollection:
     def heard_scores(self) -> Scores:
         """The score of every position that was heard, and 0 elsewhere; the first round is closed by it."""
         self.close_first_round()
-        return self._scores(1.0)
-
-    def scores(self, rate: float) -> Scores:
-        """The score of every position, for a chance ``rate`` that its row was heard."""
-        return self.heard_scores if rate == 1 else self._scores(rate)
-
-    def _scores(self, rate: float) -> Scores:
         groups = [([self.view.edge_bits], [1.0])] if len(self.view.edges) else []
         for kind in NON_PUBLIC:
             held, ones = self.first.nested(kind)
             if held.any():
-                groups.append(([held, ones], [float(v) / rate for v in self.survey.first.channel(kind).scores]))
-        return scores_of(groups, self.view.n)
+                groups.append(([held, ones], [float(v) for v in self.survey.first.channel(kind).scores]))
+        return scores_of_rows(groups, self.view.n)
+
+    def scores(self, rate: float) -> Scores:
+        """The score of every position, for a chance ``rate`` that its row was heard; public edges always are."""
+        values = self.heard_scores.values.copy()
+        values[int(len(self.view.edges) > 0) :] /= rate
+        return replace(self.heard_scores, values=values)
 
 
 def triangles(collection: TriangleCollection) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, unpack_rows, word_count
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.report import PositionReport
@@ -21,8 +22,17 @@ from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import Pulls, RowBlock, later, over_rows, triangle_pulls
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, scores_of
+from visibility_aware_edge_ldp.subgraphs.rows import (
+    Pulls,
+    RowBlock,
+    later,
+    over_rows,
+    scores_in_panels,
+    scores_of_rows,
+    triangle_pulls,
+    triangle_reaches,
+)
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -59,7 +69,12 @@ class FirstRound:
             if held.any():
                 values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
                 groups.append(([held, held & self.transcript.ones], values))
-        return scores_of(groups, self.public.n)
+        return scores_of_rows(groups, self.public.n)
+
+    @cached_property
+    def panels(self) -> Words:
+        """The planes of the scores, cut into panels."""
+        return scores_in_panels(self.scores)
 
     @cached_property
     def pulls(self) -> Pulls:
@@ -97,7 +112,12 @@ class FirstRound:
     @cached_property
     def _counts(self) -> tuple[int, int]:
         """How many users were asked, and how many of them were heard."""
-        return int(holders(self.public).sum()), int(self.heard.sum())
+        return int(self.asked.sum()), int(self.heard.sum())
+
+    @cached_property
+    def asked(self) -> Bits:
+        """Which users were asked: those who hold a non-public position."""
+        return holders(self.public)
 
 
 class RowHolders:
@@ -129,7 +149,7 @@ class RowHolders:
                 raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
             if first.survey != survey or first.public is not self._public:
                 raise ProtocolViolation("The first round was read with another survey or another public view.")
-            asked = self._took_part[survey.identity] & holders(self._public)[self._users]
+            asked = self._took_part[survey.identity] & first.asked[self._users]
             if not first.heard[self._users][asked].all():
                 raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
             first.refuse_what_doubles_cannot_hold()
@@ -153,12 +173,15 @@ class RowHolders:
             )
 
     def _measure(self, survey: TriangleSurvey, first: FirstRound) -> tuple[Floats, Floats]:
-        def work(block: RowBlock) -> tuple[Floats, Floats]:
-            weights = _weights(self._public, block.start, len(block.pulls), float(1 / survey.ratio))
-            return (np.abs(block.pulls) * weights).max(axis=1, initial=0.0), block.totals
-
-        parts = over_rows(first.scores, self._view.start, self._offsets, self._members, work, first.pulls)
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+        """Of each user the reach, and the sum."""
+        weights, masks = _weights(self._public, self._view.start, self._view.count, float(1 / survey.ratio))
+        lists = self._view.start, self._offsets, self._members
+        if survey.statistic == "triangles":
+            largest, sums = triangle_reaches(first.scores, first.panels, masks, *lists)
+        else:
+            parts = over_rows(first.scores, *lists, partial(_reaches, masks, self._view.start), first.pulls)
+            largest, sums = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        return (largest * weights[:, None]).max(axis=0, initial=0.0), sums
 
     @property
     def _users(self) -> slice:
@@ -172,10 +195,11 @@ class RowHolders:
         """The users' rows as bits, in the canonical order of positions."""
         n, first = self._public.n, self._view.start
         start, stop = row_start(n, first), row_start(n, first + self._view.count)
-        bits = np.zeros(stop - start, dtype=np.bool_)
+        packed = np.zeros((stop - start + 7) // 8, np.uint8)
         owner = np.repeat(np.arange(first, first + self._view.count), np.diff(self._offsets))
-        bits[numbers(n, owner, self._members) - start] = True
-        return PositionBits(start, bits)
+        places = numbers(n, owner, self._members) - start
+        np.bitwise_or.at(packed, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+        return PositionBits.of_packed(start, stop - start, packed)
 
 
 def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
@@ -216,9 +240,29 @@ def _cut_sum(values: Integers, noise: Integers) -> Integers:
     return np.clip(values + np.clip(noise, -2 * _FARTHEST, 2 * _FARTHEST), -_FARTHEST, _FARTHEST)
 
 
-def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> Floats:
-    """For each user and x: 1 where x is a later user at a private position, less at a friend-visible one, else 0."""
-    worth = np.zeros(len(Visibility))
-    worth[Visibility.PRIVATE], worth[Visibility.FRIEND_VISIBLE] = 1.0, friend_visible
-    later = np.arange(public.n) > np.arange(start, start + count)[:, None]
-    return worth.take(public.classes.rows(start, start + count)) * later
+def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> tuple[Floats, Words]:
+    """What a pull counts at a position of each non-public class; and in each user's row, where these are, packed.
+
+    A class that all positions have needs one row for all users.
+    """
+    worth = {Visibility.PRIVATE: 1.0, Visibility.FRIEND_VISIBLE: friend_visible}
+    kinds = [kind for kind in NON_PUBLIC if kind in public.present]
+    everywhere = len(public.present) == 1
+    classes = np.full((1, public.n), min(public.present)) if everywhere else public.classes.rows(start, start + count)
+    masks = np.zeros((len(kinds), len(classes), word_count(public.n)), np.uint64)
+    for mask, kind in zip(masks, kinds, strict=True):
+        mask[:] = pack_rows(classes == kind, public.n)
+    return np.array([worth[kind] for kind in kinds]), masks
+
+
+def _reaches(masks: Words, start: int, block: RowBlock) -> tuple[Floats, Floats]:
+    """As ``triangle_reaches``, from pulls that are known."""
+    rows, later = (
+        np.minimum(block.users - start, masks.shape[1] - 1),
+        np.arange(block.pulls.shape[1]) > block.users[:, None],
+    )
+    largest = np.zeros((len(masks), len(rows)))
+    for found, mask in zip(largest, masks, strict=True):
+        inside = unpack_rows(mask[rows], later.shape[1]) & later
+        found[:] = np.where(inside, np.abs(block.pulls), 0.0).max(axis=1)
+    return largest, block.totals

@@ -11,15 +11,36 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.client.two_hop import TwoHop as TwoHop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, init=False)
 class PositionBits:
     """POSITION: the bits of the positions numbered ``start`` and on, each held by a reporter of its own.
 
-    A real reporter holds one; a simulation lets many answer in one call, each with coins of its own.
+    A real reporter holds one; a simulation lets many answer in one call, each with coins of its own. They are kept
+    packed, eight a byte, the first in the lowest bit and zeros after the last.
     """
 
     start: int
-    bits: npt.NDArray[np.bool_] = field(repr=False)
+    count: int
+    packed: npt.NDArray[np.uint8] = field(repr=False)
+
+    def __init__(self, start: int, bits: npt.NDArray[np.bool_]) -> None:
+        self._hold(start, bits.size, np.packbits(bits, bitorder="little"))
+
+    @classmethod
+    def of_packed(cls, start: int, count: int, packed: npt.NDArray[np.uint8]) -> PositionBits:
+        """So many bits that are packed already."""
+        view = cls.__new__(cls)
+        view._hold(start, count, packed)
+        return view
+
+    def _hold(self, start: int, count: int, packed: npt.NDArray[np.uint8]) -> None:
+        for name, value in (("start", start), ("count", count), ("packed", packed)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def bits(self) -> npt.NDArray[np.bool_]:
+        """One boolean a position."""
+        return np.unpackbits(self.packed, count=self.count, bitorder="little").view(np.bool_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,10 +56,11 @@ def audit(
     from visibility_aware_edge_ldp.evaluation.audit.runner import run, wanted_repeats
     from visibility_aware_edge_ldp.evaluation.audit.tables import LIMITS, failures, tables, verdict
     from visibility_aware_edge_ldp.evaluation.report.audit_files import content, write_audit
+    from visibility_aware_edge_ldp.simulation.progress import Steps
 
     choice = Choice(mechanism, way, MANY_RUNS if long else runs, twins)
-    with progress_bar(len(chosen(choice)), "audits") as progress:
-        audited = run(choice, wanted_repeats(choice, false_alarms), progress)
+    with progress_bar("audits") as progress:
+        audited = run(choice, wanted_repeats(choice, false_alarms), Steps(progress, len(chosen(choice))))
     if as_json:
         print_json(content(audited, typed()))
     else:

@@ -14,8 +14,9 @@ import typer
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from visibility_aware_edge_ldp.simulation.progress import Progress
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 GraphArgument = Annotated[
@@ -33,13 +34,12 @@ StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
 TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
-# For the foot of ``--help``; blank lines part what stays on a line of its own.
+# For the foot of ``--help``; the mark says that lines stay as they are.
 START = """Where to start:
 
+\b
 va-edge-ldp estimate random:300,3000                      # one collection
-
 va-edge-ldp compare --epsilons 1 --trials 2 --output out  # a report
-
 va-edge-ldp plan --nodes 10000 --edges 200000             # which ε is needed"""
 
 
@@ -63,12 +63,22 @@ def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
     return graph
 
 
-def say_memory(n: int, rounds: int) -> None:
-    from visibility_aware_edge_ldp.simulation.memory import needed_bytes, refuse_too_large
+def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1) -> None:
+    """Before a large run, one line: what it will need, what there is, and, where that is known, for how long."""
+    from visibility_aware_edge_ldp.simulation.foretold import LARGE, LONG
+    from visibility_aware_edge_ldp.simulation.memory import available_bytes, size
 
-    refuse_too_large(n, rounds)
-    if needed_bytes(n, rounds) > 1_000_000_000:
-        typer.echo(f"This needs up to {needed_bytes(n, rounds) / 1e9:.1f} GB of memory.", err=True)
+    if octets > processes * LARGE or seconds > LONG:
+        needed = f"This needs up to {size(octets)} of memory ({size(available_bytes())} are free)"
+        lasting = f" and about {duration(seconds)}" if seconds else ""
+        typer.echo(f"{needed}{lasting}.{f' {hint}' if hint else ''}", err=True)
+
+
+def duration(seconds: float) -> str:
+    """In words, as exactly as it is known."""
+    if seconds < 100:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def about(graph: Graph) -> dict[str, Any]:
@@ -96,15 +106,18 @@ def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
 
 
 @contextmanager
-def progress_bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
+def progress_bar(what: str, counted: bool = True) -> Iterator[Progress]:
+    """How much is done and how long the rest will take, on a terminal; things are ``counted``, or shares are shown."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda steps: bar.update(task, advance=steps)
+    done_of_all = MofNCompleteColumn() if counted else TaskProgressColumn()
+    columns = (TextColumn(what), BarColumn(), done_of_all, TimeRemainingColumn(), TextColumn("left"))
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def typed() -> str:

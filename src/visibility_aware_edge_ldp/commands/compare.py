@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.commands.common import (
     print_json,
     print_tour,
     progress_bar,
-    say_memory,
+    say_need,
     to_type,
     typed,
 )
@@ -58,11 +58,9 @@ def compare(
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json)
-    if "position" in models:
-        say_memory(held.n, rounds)
     options = {"rounds": rounds} if rounds != 1 else {}
     design = designed(held, chosen, losses, trials, statistics, models, seed, options)
-    comparison = _run(design, output, usable_cores() if cores is None else cores)
+    comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
     if as_json:
         print_json(comparison.as_dict())
     else:
@@ -73,12 +71,14 @@ def compare(
         _tour(comparison, graph, policy, top, output)
 
 
-def _run(design: Design, output: Path | None, cores: int) -> Comparison:
+def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Comparison:
     """Run what an earlier, interrupted run has not finished."""
+    from visibility_aware_edge_ldp.evaluation.compare import runner
     from visibility_aware_edge_ldp.evaluation.compare.kept import Kept
-    from visibility_aware_edge_ldp.evaluation.compare.runner import missing, run
     from visibility_aware_edge_ldp.evaluation.comparison import compared
+    from visibility_aware_edge_ldp.simulation.progress import Steps
 
+    runner.refuse_too_large(design)
     kept = Kept(output, design)
     if kept.trials:
         typer.echo(
@@ -86,9 +86,13 @@ def _run(design: Design, output: Path | None, cores: int) -> Comparison:
             "remove that file for fresh noise.",
             err=True,
         )
+    cells = len(runner.missing(design, kept))
+    if cells and not quiet:
+        octets, seconds, processes = runner.foretold(design, cells, cores)
+        say_need(octets, seconds, processes=processes)
     try:
-        with progress_bar(len(missing(design, kept)), "collections") as progress:
-            return compared(design, run(design, kept, progress, cores))
+        with progress_bar("collections") as progress:
+            return compared(design, runner.run(design, kept, Steps(progress, cells), cores))
     except KeyboardInterrupt:
         typer.echo(_stopped(len(kept.trials), kept.path), err=True)
         raise typer.Exit(STOPPED) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from math import exp
 from typing import Annotated, Any
@@ -20,11 +22,14 @@ from visibility_aware_edge_ldp.commands.common import (
     print_json,
     print_table,
     print_tour,
-    say_memory,
+    progress_bar,
+    say_need,
     to_type,
 )
 
 LARGE = 5
+MINUTE = 60
+LESS_WORK = "With --work 0.1 a tenth of the counting is done, and standard errors say what that costs."
 
 
 def estimate(
@@ -55,6 +60,17 @@ def estimate(
     ] = "auto",
     bounds: Annotated[bool, typer.Option(help="Beside each error, the least that any such protocol has.")] = False,
     local: Annotated[bool, typer.Option(help="Curator: say what the same ε gives without a trusted centre.")] = True,
+    work: Annotated[
+        float | None,
+        typer.Option(help="Position: the share of the counting that is done, such as 0.1. Default: enough."),
+    ] = None,
+    sample_positions: Annotated[
+        str, typer.Option(help="Position: the share of positions that a public coin draws, such as 0.1.")
+    ] = "1",
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Position and user: threads, dask, dask:N, or a cluster's address (dask://host:8786)."),
+    ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,13 +82,14 @@ def estimate(
 
     trust = trust.lower()
     world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
-    if trust == "position":
-        say_memory(world.graph.n, rounds)
-    answers = run(
-        world, trust, epsilon, statistics, rounds=rounds, delta=delta,
-        dropout=float(exact_share(dropout, "dropout")), estimator=estimator,
-        degree_share=degree_share, hide=hide, reporters=reporters, seed=seed,
-    )  # fmt: skip
+    absent = float(exact_share(dropout, "dropout"))
+    told = _foretold(world, trust, statistics, rounds, absent, estimator, hide, work, as_json)
+    with told if sample_positions == "1" else nullcontext() as progress:
+        answers = run(
+            world, trust, epsilon, statistics, rounds=rounds, delta=delta, dropout=absent, estimator=estimator,
+            degree_share=degree_share, hide=hide, reporters=reporters, work=work,
+            sample_positions=sample_positions, engine=engine, seed=seed, progress=progress,
+        )  # fmt: skip
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     if as_json:
         shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
@@ -92,6 +109,28 @@ def estimate(
     if trust == "curator" and local:
         typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
     _tour(answers, trust, graph, policy, epsilon, top)
+
+
+@contextmanager
+def _foretold(
+    world: Any, trust: str, statistics: str | None, rounds: int, dropout: float, estimator: str, hide: str,
+    work: float | None, quiet: bool,
+) -> Iterator[Any]:  # fmt: skip
+    """Before a large run, what it needs; while it runs, how far it is."""
+    from visibility_aware_edge_ldp.simulation.estimate import statistics_for
+    from visibility_aware_edge_ldp.simulation.foretold import foretell, is_large
+    from visibility_aware_edge_ldp.simulation.progress import Phases
+    from visibility_aware_edge_ldp.simulation.run import Run
+
+    run = Run(world, trust, statistics_for(world, trust, statistics), rounds, dropout, estimator, hide, work)
+    run.refuse_too_large()
+    if quiet or not is_large(run):
+        yield None
+        return
+    found = foretell(run)
+    say_need(run.need.octets, found.seconds, LESS_WORK if found.counting > MINUTE and work is None else "")
+    with progress_bar("answers and counting", counted=False) as progress:
+        yield Phases(progress, found.phases)
 
 
 def _tour(answers: Any, trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> None:

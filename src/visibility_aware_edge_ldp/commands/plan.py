@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, print_json, progress_bar
+from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, print_json, progress_bar, say_need
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ def plan(
     statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
     target_error: Annotated[str, typer.Option(help="A mean relative error to reach, such as 5%.")] = "5%",
     delta: Annotated[str, typer.Option(help="What may be spent besides epsilon.")] = "0",
+    sample_positions: Annotated[
+        str, typer.Option(help="Position model: ask this share of the positions, drawn by a public coin.")
+    ] = "1",
+    work: Annotated[
+        str | None, typer.Option(help="Position model: do this share of the counting of triangles and 4-cycles.")
+    ] = None,
     more_public: Annotated[bool, typer.Option("--more-public", help="Show what making more public would buy.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write figures, JSON and CSV here.")] = None,
     as_json: JsonOption = False,
@@ -47,6 +53,8 @@ def plan(
     from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
+    if nodes is not None and edges is not None and not as_json:
+        _say_need(nodes, edges)
     found = predict(
         nodes,
         edges,
@@ -60,6 +68,8 @@ def plan(
         degrees=None if degrees is None else _degrees(degrees),
         delta=delta,
         trust=TRUST if trust == "all" else tuple(name.strip() for name in trust.split(",")),
+        sample_positions=sample_positions,
+        work=work,
     )
     rows = _more_public(found) if more_public or output else []
     if as_json:
@@ -70,13 +80,22 @@ def plan(
         typer.echo(f"Wrote {path}", err=as_json)
 
 
+def _say_need(nodes: int, edges: int) -> None:
+    from visibility_aware_edge_ldp.simulation.memory import planned, refuse
+
+    need = planned(nodes, edges)
+    refuse(nodes, need, "Plan for a smaller graph of the same mean degree.")
+    say_need(need.octets)
+
+
 def _more_public(found: Plan) -> list[Publicity]:
     from visibility_aware_edge_ldp.evaluation.plan.publicity import POLICIES
     from visibility_aware_edge_ldp.evaluation.plan.words import focus
+    from visibility_aware_edge_ldp.simulation.progress import Steps
 
     (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
-    with progress_bar(POLICIES, "policies") as progress:
-        return found.more_public(statistic, str(epsilon), models, progress)
+    with progress_bar("policies") as progress:
+        return found.more_public(statistic, str(epsilon), models, Steps(progress, POLICIES))
 
 
 def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
@@ -85,7 +104,7 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     from visibility_aware_edge_ldp.evaluation.plan.planner import LOSS
 
     statistic, epsilon = words.focus(found)
-    for line in (*words.answer(found), found.assumed):
+    for line in (*words.answer(found), found.assumed, *words.too_much(found)):
         typer.echo(line)
     _table(
         "Mean error (0.8 of the standard error), and the least standard error of any estimate from own bits:",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from visibility_aware_edge_ldp.commands.audit import print_findings, print_words
-from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_tour, progress_bar, typed
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_tour, progress_bar, say_need, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from visibility_aware_edge_ldp.truth.graph import Graph
 
 MEANING = (
     "“claimed” is the error that a document prints; “run honestly” is its algorithm on answers that are given once; "
@@ -31,13 +36,16 @@ def reproduce(
     """The source documents' tables: their figure, their algorithm run honestly, and ours at the same loss."""
     from visibility_aware_edge_ldp.dataset import default_graph
     from visibility_aware_edge_ldp.evaluation.reproduction import tables
+    from visibility_aware_edge_ldp.simulation.progress import Steps
 
     documents = tables.chosen(table)
     graph, stand_in = default_graph()
     if stand_in:
         typer.echo(f"Note: {tables.STAND_IN}", err=True)
-    with progress_bar(tables.steps(documents, trials), "collections") as progress:
-        done = tables.reproduce(documents, graph, trials, seed, progress)
+    if not as_json:
+        say_need(*_foretold(documents, graph, trials))
+    with progress_bar("collections") as progress:
+        done = tables.reproduce(documents, graph, trials, seed, Steps(progress, tables.steps(documents, trials)))
     told = tables.content(done, typed(), trials, seed, stand_in)
     if as_json:
         print_json(told)
@@ -54,3 +62,21 @@ def reproduce(
         typer.echo(f"Wrote {path}", err=as_json)
     if not as_json:
         print_tour(MEANING, STEPS)
+
+
+def _foretold(documents: Iterable[str], graph: Graph, trials: int) -> tuple[int, float]:
+    """The memory of the largest collection, and about the seconds of all that the trust models answer."""
+    from visibility_aware_edge_ldp.evaluation.reproduction.cells import Laboratory
+    from visibility_aware_edge_ldp.evaluation.reproduction.tables import SOURCES
+    from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS
+    from visibility_aware_edge_ldp.simulation.foretold import seconds_of
+    from visibility_aware_edge_ldp.simulation.run import Run
+
+    laboratory, known, largest, seconds = Laboratory(graph, 0), ("rounds", "dropout", "estimator"), 0, 0.0
+    for cell in (cell for document in documents for cell in SOURCES[document].cells(trials).values()):
+        if cell.trust in TRUST_WORDS:
+            options = {name: value for name, value in cell.options.items() if name in known}
+            run = Run(laboratory.world(cell.graph, cell.policy), cell.trust, cell.statistics, **options)
+            largest = max(largest, run.need.octets)
+            seconds += seconds_of(run, len(cell.epsilons) * cell.trials)
+    return largest, seconds

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels import bitset, owned_triangles, pair_sums
+from visibility_aware_edge_ldp.kernels import bitset, owned_triangles, pair_sums, rows, tiles
 
 PlaneOf = Callable[[npt.NDArray[np.uint8], int], bitset.Words]
 SharedCounts = Callable[[bitset.Words, bitset.Words], npt.NDArray[np.int32]]
@@ -75,9 +75,53 @@ def compiled_lists() -> ModuleType | None:
     return common_neighbours_compiled
 
 
+def response_kernels() -> ModuleType:
+    """Randomized response on packed bits: ``compare``, ``settle``, ``deposit`` and ``ones_in``."""
+    if kernels() is bitset:
+        from visibility_aware_edge_ldp.kernels import response
+
+        return response
+    from visibility_aware_edge_ldp.kernels import response_compiled
+
+    return response_compiled
+
+
 def pair_kernels() -> ModuleType:
-    """``triangle_sums`` and ``cycle_sums``, of which there are two sorts too."""
-    return pair_sums if kernels() is bitset else kernels()
+    """Sums over pairs of nodes, of which there are two sorts too."""
+    if kernels() is bitset:
+        return pair_sums
+    from visibility_aware_edge_ldp.kernels import pair_sums_compiled
+
+    return pair_sums_compiled
+
+
+def tile_kernels() -> ModuleType:
+    """Triangles in tiles of bits, and what else works on tiles."""
+    if kernels() is bitset:
+        return tiles
+    from visibility_aware_edge_ldp.kernels import tiles_compiled
+
+    return tiles_compiled
+
+
+def row_kernels() -> ModuleType:
+    """Rows of packed bits added up: ``list_pulls`` and ``earlier_sums``."""
+    if kernels() is bitset:
+        return rows
+    from visibility_aware_edge_ldp.kernels import rows_compiled
+
+    return rows_compiled
+
+
+def shared_kernels() -> ModuleType:
+    """What rows of a plane in strips share, and a plane times numbers."""
+    if kernels() is bitset:
+        from visibility_aware_edge_ldp.kernels import shared
+
+        return shared
+    from visibility_aware_edge_ldp.kernels import shared_compiled
+
+    return shared_compiled
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from visibility_aware_edge_ldp.kernels.cached import njit
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

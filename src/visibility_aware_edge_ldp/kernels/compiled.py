@@ -1,4 +1,4 @@
-"""The compiled twins of kernels in ``bitset`` and ``pair_sums``. Need numba, the extra ``fast``."""
+"""The compiled twins of kernels in ``bitset``. Need numba, the extra ``fast``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types, uint64
+from numba import types, uint64
 from numba.extending import intrinsic
 
-# Pairs at a time: their forms stay in the nearest cache.
-CHUNK = 256
+from visibility_aware_edge_ldp.kernels.cached import njit
+
 # Sums may be added in any order, which is what lets several be added at once.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
 
@@ -192,95 +192,4 @@ def list_sums(matrix: Any, offsets: Any, members: Any) -> Any:
             row = members[place]
             for x in range(columns):
                 sums[i, x] += matrix[row, x]
-    return sums
-
-
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
-def _combine(weights: Any, arrays: Any, size: Any, total: Any) -> None:
-    """Σ weight · array over the first ``size`` places."""
-    total[:size] = 0.0
-    for k in range(weights.size):
-        weight = weights[k]
-        if weight != 0.0:
-            for j in range(size):
-                total[j] += weight * arrays[k, j]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _take(arrays: Any, i: Any, first: Any, last: Any, taken: Any) -> None:
-    """Row i of all arrays, from ``first`` to ``last``, as floats."""
-    for k in range(arrays.shape[0]):
-        for j in range(first, last):
-            taken[k, j - first] = arrays[k, i, j]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def through_complete(nodes: Any, bits: Any, row_degrees: Any, column_degrees: Any, total: Any, difference: Any) -> None:
-    """As ``pair_sums.through_complete``, in one pass."""
-    for i in range(bits.shape[0]):
-        for j in range(bits.shape[1]):
-            there = column_degrees[j] - np.int32(bits[i, j]) if nodes[i] else np.int32(0)
-            back = row_degrees[i] - np.int32(bits[i, j]) if nodes[j] else np.int32(0)
-            total[i, j] = there + back
-            difference[i, j] = there - back
-
-
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
-def triangle_sums(counts: Any, forms: Any, bits: Any, own: Any, ends: Any) -> Any:
-    """As ``pair_sums.triangle_sums``, a few pairs at a time."""
-    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((3, CHUNK))
-    taken_bits, mine = np.empty((bits.shape[0], CHUNK)), np.empty((2, CHUNK))
-    sums = np.zeros(5)
-    for i in range(counts.shape[1]):
-        for first in range(i + 1, counts.shape[2], CHUNK):
-            size = min(CHUNK, counts.shape[2] - first)
-            _take(counts, i, first, first + size, taken)
-            _take(bits, i, first, first + size, taken_bits)
-            for q in range(3):
-                _combine(forms[q], taken, size, held[q])
-            for q in range(2):
-                _combine(own[q], taken_bits, size, mine[q])
-            a, b, c, d, e = 0.0, 0.0, 0.0, 0.0, 0.0
-            for j in range(size):
-                here, noise, paths, noisy = mine[0, j], mine[1, j], held[0, j], held[2, j]
-                a += here * paths
-                b += noise * (paths * paths + paths - held[1, j])
-                c += here * noisy
-                d += noise * noisy
-                e += noise * paths * (ends[i] + ends[first + j] - 2 * here)
-            sums[0] += a
-            sums[1] += b
-            sums[2] += c
-            sums[3] += d
-            sums[4] += e
-    return sums
-
-
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
-def cycle_sums(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
-    """As ``pair_sums.cycle_sums``, a few pairs at a time."""
-    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((8, CHUNK))
-    taken_odd, odd = np.empty((differences.shape[0], CHUNK)), np.empty(CHUNK)
-    sums = np.zeros(5)
-    for i in range(counts.shape[1]):
-        for first in range(i + 1, counts.shape[2], CHUNK):
-            size = min(CHUNK, counts.shape[2] - first)
-            _take(counts, i, first, first + size, taken)
-            _take(differences, i, first, first + size, taken_odd)
-            for q in range(8):
-                _combine(forms[q], taken, size, held[q])
-            _combine(skew, taken_odd, size, odd)
-            a, b, c, d, e = 0.0, 0.0, 0.0, 0.0, 0.0
-            for j in range(size):
-                paths, noisy, mixed, both = held[0, j], held[2, j], held[3, j], held[5, j]
-                a += paths * paths - held[1, j]
-                b += noisy * paths * paths - 2 * paths * held[4, j] + both
-                c += mixed * mixed - odd[j] * odd[j] - both
-                d += 2 * (noisy * mixed - held[6, j])
-                e += noisy * noisy - held[7, j]
-            sums[0] += a
-            sums[1] += b
-            sums[2] += c
-            sums[3] += d
-            sums[4] += e
     return sums

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +18,8 @@ from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers
 
 Reported = TypeVar("Reported", int, Integers)
+# Tables ask for many powers with so many digits: each is the product of two of few, some steps and some strides.
+_TABLE_DIGITS, _STRIDE = 30, 64
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class DiscreteLaplace:
         """The probability of at most ``k``, wrong by at most ``10**-digits``."""
         context = Context(prec=digits + 6)
         beyond = k + 1 if k >= 0 else -k
-        tail = context.divide(self._power(beyond, context), self._whole(context.prec))
+        power = self._tabled_power if digits == _TABLE_DIGITS else self._power
+        tail = context.divide(power(beyond, context), self._whole(context.prec))
         return context.subtract(1, tail) if k >= 0 else tail
 
     def probability(self, k: int) -> float:
@@ -82,8 +85,8 @@ class DiscreteLaplace:
 
     @cached_property
     def law(self) -> IntegerLaw:
-        """The noise as a law on the integers."""
-        return IntegerLaw(self.cdf, max(1, round(1 / self.rate)))
+        """The noise as a law on the integers; equal mechanisms share one, and its table."""
+        return _law_of(self)
 
     @property
     def variance(self) -> float:
@@ -107,6 +110,18 @@ class DiscreteLaplace:
         return self.law.symmetric_interval(level)
 
     @cached_property
+    def _powers(self) -> dict[int, Decimal]:
+        return {}
+
+    def _tabled_power(self, exponent: int, context: Context) -> Decimal:
+        """α^exponent, wrong by less than six units of the last digit; both its factors are kept."""
+        steps = exponent % _STRIDE
+        for part in (steps, exponent - steps):
+            if part not in self._powers:
+                self._powers[part] = self._power(part, context)
+        return context.multiply(self._powers[steps], self._powers[exponent - steps])
+
+    @cached_property
     def _wholes(self) -> dict[int, Decimal]:
         return {}
 
@@ -121,3 +136,8 @@ class DiscreteLaplace:
         """α^exponent, wrong by less than three units of the context's last digit after the point."""
         minus_loss = context.divide(Decimal(-exponent * self.rate.numerator), Decimal(self.rate.denominator))
         return context.exp(minus_loss)
+
+
+@lru_cache(maxsize=64)
+def _law_of(mechanism: DiscreteLaplace) -> IntegerLaw:
+    return IntegerLaw(mechanism.cdf, max(1, round(1 / mechanism.rate)))

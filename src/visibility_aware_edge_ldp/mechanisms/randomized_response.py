@@ -10,12 +10,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.response import Octets
 from visibility_aware_edge_ldp.mechanisms.channel import Channel
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 
 RESOLUTION = 1 << 64
 _TAIL = 1 << 56
+# First bytes are drawn and compared so many at a time, while they are near; a multiple of 8.
+_AT_ONCE = 1 << 19
 
 Bits = npt.NDArray[np.bool_]
 
@@ -65,15 +69,22 @@ class RandomizedResponse:
         return bits ^ self.flips(bits.size, coins)
 
     def flips(self, count: int, coins: Coins) -> Bits:
-        """Which of ``count`` bits to flip; looks at no bit.  [RR.2]
+        """Which of ``count`` bits to flip; looks at no bit.  [RR.2]"""
+        return np.unpackbits(self.packed_flips(count, coins), count=count, bitorder="little").view(np.bool_)
 
-        One byte decides 255 cases of 256; a byte equal to T's leading byte draws the other seven.
+    def packed_flips(self, count: int, coins: Coins) -> Octets:
+        """The same, eight bits a byte, the first in the lowest bit; zeros after the last.  [RR.2]
+
+        One byte decides 255 cases of 256; a byte equal to T's leading byte draws seven more, after all first bytes.
         """
-        head, tail = divmod(self.threshold, _TAIL)
-        first = np.frombuffer(coins(count), dtype=np.uint8)
-        flips = first < head
-        ties = np.flatnonzero(first == head)
-        flips[ties] = _seven_byte_words(coins(7 * ties.size)) < tail
+        kernels, (head, tail) = choice.response_kernels(), divmod(self.threshold, _TAIL)
+        flips, ties = np.empty((count + 7) // 8, np.uint8), [np.empty(0, np.int64)]
+        for start in range(0, count, _AT_ONCE):
+            first = _drawn(min(_AT_ONCE, count - start), coins)
+            run = slice(start >> 3, (start + first.size + 7) >> 3)
+            ties.append(start + kernels.compare(first, head, flips[run]))
+        places = np.concatenate(ties)
+        kernels.settle(flips, places, _drawn(7 * places.size, coins), tail)
         return flips
 
     def likelihood(self, answer: int, bit: int) -> Fraction:
@@ -87,7 +98,9 @@ class RandomizedResponse:
         return Channel(zero, one)
 
 
-def _seven_byte_words(drawn: bytes) -> npt.NDArray[np.uint64]:
-    padded = np.zeros((len(drawn) // 7, 8), dtype=np.uint8)
-    padded[:, 1:] = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, 7)
-    return padded.view(">u8")[:, 0].astype(np.uint64)
+def _drawn(count: int, coins: Coins) -> Octets:
+    """So many coins and no fewer: where coins are missing, a bit would be sent as it is."""
+    drawn = np.frombuffer(coins(count), np.uint8)
+    if drawn.size != count:
+        raise ProtocolViolation(f"{count} bytes of coins were asked for and {drawn.size} came; nothing was answered.")
+    return drawn

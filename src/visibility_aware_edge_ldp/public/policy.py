@@ -263,6 +263,16 @@ class BoundPolicy:
             return self.rule.range(start, count)
         return self.rule(*endpoints(self.n, start, count))
 
+    @cached_property
+    def by_kinds(self) -> ByTable | None:
+        """The kinds of nodes that decide the classes, numbered without gaps; None where it takes more than kinds."""
+        if self.is_constant and self.n > 1:
+            return ByTable(np.zeros(self.n, np.int64), self.of([0], [1])[:, None])
+        if not isinstance(self.rule, ByTable):
+            return None
+        present, kinds = np.unique(self.rule.kinds, return_inverse=True)
+        return ByTable(kinds, self.rule.table[np.ix_(present, present)])
+
     def rows(self, start: int, stop: int) -> Classes:
         """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
         if isinstance(self.rule, ByTable):

@@ -15,6 +15,8 @@ from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
 from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.positions import position_count
+from visibility_aware_edge_ldp.public.sample import DrawnPositions, PositionSample, position_sample
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
@@ -24,7 +26,8 @@ class PositionSurvey:
     """Every non-public position answers once per round by randomized response.
 
     ``shares`` splits epsilon over the rounds. Round 2 asks only where round 1 answered 1. ``multipliers`` repeats how
-    well the policy guards each class; a client compares them with its own policy's.
+    well the policy guards each class; a client compares them with its own policy's. With a ``sample`` only the
+    positions that its public coin draws are asked, at the same price.  [SAMPLE.2]
     """
 
     roster: str
@@ -33,6 +36,7 @@ class PositionSurvey:
     epsilon: Fraction
     shares: tuple[Fraction, ...] = (Fraction(1),)
     multipliers: Multipliers = DEFAULT_MULTIPLIERS
+    sample: PositionSample | None = None
 
     def __post_init__(self) -> None:
         if len(self.shares) not in (1, 2) or any(share <= 0 for share in self.shares) or sum(self.shares) != 1:
@@ -71,6 +75,18 @@ class PositionSurvey:
         channel = self.mechanism(visibility, 1).channel
         return channel.refined(1, self.mechanism(visibility, 2).channel) if self.rounds == 2 else channel
 
+    @property
+    def rate(self) -> Fraction:
+        """The chance that a position is asked: 1 without a sample."""
+        return Fraction(1) if self.sample is None else self.sample.rate
+
+    @cached_property
+    def drawn(self) -> DrawnPositions:
+        """The positions that the sample's coin draws; who is asked can be told from the survey alone.  [SAMPLE.1]"""
+        if self.sample is None:
+            raise BadPrivacyParameter("This survey has no sample: every non-public position is asked.")
+        return DrawnPositions(self.sample.rate, self.identity, position_count(self.nodes))
+
     @cached_property
     def identity(self) -> str:
         """SHA-256 of the survey in canonical JSON, integers and strings only."""
@@ -88,6 +104,7 @@ class PositionSurvey:
             "shares": [str(share) for share in self.shares],
             "flip thresholds out of 2^64, per round": thresholds,
             **stated(self.multipliers),
+            **({} if self.sample is None else {"sample": self.sample.describe()}),
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -117,12 +134,22 @@ def _randomized_response(epsilon: Fraction) -> RandomizedResponse:
 
 
 def position_survey(
-    view: PublicView, epsilon: Number, rounds: int = 1, first_share: Number = Fraction(1, 2)
+    view: PublicView,
+    epsilon: Number,
+    rounds: int = 1,
+    first_share: Number = Fraction(1, 2),
+    sample: Number = 1,
+    coin: str = "",
 ) -> PositionSurvey:
-    """A survey of all non-public positions of a public view; one round is the better one.  [CHANNEL.4]"""
+    """A survey of the non-public positions of a public view, all or a sample; one round is the better one.  [CHANNEL.4]
+
+    ``sample`` is the share that is asked, drawn by ``coin``: any text that is public before anybody answers.
+    """
     if rounds not in (1, 2):
         raise BadPrivacyParameter(f"A survey has 1 or 2 rounds; got {rounds}.")
     first = exact_epsilon(first_share, "the first round's share of epsilon")
     shares = (Fraction(1),) if rounds == 1 else (first, 1 - first)
-    policy = view.policy
-    return PositionSurvey(view.roster_digest, view.n, policy.digest, exact_epsilon(epsilon), shares, policy.multipliers)
+    policy, drawn = view.policy, position_sample(sample, coin)
+    return PositionSurvey(
+        view.roster_digest, view.n, policy.digest, exact_epsilon(epsilon), shares, policy.multipliers, drawn
+    )

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.positions import row_of, row_start
-from visibility_aware_edge_ldp.public.report import PositionReport, unpack
+from visibility_aware_edge_ldp.public.positions import row_of
+from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Bits = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +30,24 @@ class Transcript:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything in it: a second report names the transcript that it was made from."""
-        content = self.survey.encode() + self.answered.tobytes() + self.ones.tobytes()
-        return hashlib.sha256(content).hexdigest()
+        digest = hashlib.sha256(self.survey.encode())
+        digest.update(self.answered.data)
+        digest.update(self.ones.data)
+        return digest.hexdigest()
 
     def rows_heard(self, view: PublicView) -> Bits:
         """Which users answered for their row; a row answers as a whole or not at all."""
-        hidden = ~view.class_bits[Visibility.PUBLIC]
-        if self.answered.shape != hidden.shape or self.ones.shape != hidden.shape:
-            raise ProtocolViolation(f"A transcript of {view.positions:,} positions has {hidden.size:,} bytes twice.")
-        if (self.answered & ~_cut(hidden, view)).any() or (self.ones & ~self.answered).any():
+        public = view.class_bits[Visibility.PUBLIC]
+        if self.answered.shape != public.shape or self.ones.shape != public.shape:
+            raise ProtocolViolation(f"A transcript of {view.positions:,} positions has {public.size:,} bytes twice.")
+        spare = self.answered.size * 8 - view.positions
+        if (self.answered & public).any() or (self.ones & ~self.answered).any() or _last_bits(self.answered, spare):
             raise ProtocolViolation("The transcript holds answers of positions that were not asked.")
-        heard = any_in_rows(self.answered, view.n)
-        if (heard != ~any_in_rows(_cut(hidden & ~self.answered, view), view.n))[holders(view)].any():
+        starts = _row_starts(view.n, 0, view.n + 1)
+        answers = ones_between(self.answered, starts)
+        if _in_part(answers, np.diff(starts) - ones_between(public, starts)):
             raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
-        return heard
+        return answers > 0
 
 
 def refuse_part_rows(report: PositionReport, view: PublicView) -> None:
@@ -50,19 +55,26 @@ def refuse_part_rows(report: PositionReport, view: PublicView) -> None:
     start, stop = report.start, report.start + report.count
     if not report.count or stop > view.positions:
         return  # the last user's row is empty; what does not exist is refused by the collection
-    starts = _row_starts(view.n, row_of(view.n, start), row_of(view.n, stop - 1) + 2) - start
-    hidden = np.unpackbits(~view.class_bits[Visibility.PUBLIC][start >> 3 : (stop + 7) >> 3], bitorder="little")
-    asked, answered = (
-        np.add.reduceat(bits, np.maximum(starts[:-1], 0), dtype=np.int64)
-        for bits in (hidden[start & 7 : (start & 7) + report.count], unpack(report.answered, report.count))
-    )
-    if starts[0] != 0 or starts[-1] != report.count or (answered % np.maximum(asked, 1)).any():
-        raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
+    starts = _row_starts(view.n, row_of(view.n, start), row_of(view.n, stop - 1) + 2)
+    if starts[0] == start and starts[-1] == stop:
+        octet = start >> 3
+        public = ones_between(view.class_bits[Visibility.PUBLIC][octet : (stop + 7) >> 3], starts - 8 * octet)
+        answers = ones_between(np.frombuffer(report.answered, np.uint8), starts - start)
+        if not _in_part(answers, np.diff(starts) - public):
+            return
+    raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
+
+
+def _in_part(answers: Ints, asked: Ints) -> bool:
+    """Whether anybody answered, but not for all that it was asked."""
+    return bool(((answers != 0) & (answers != asked)).any())
 
 
 def holders(view: PublicView) -> Bits:
     """Which users hold a row with a non-public position: those that are asked."""
-    return any_in_rows(_cut(~view.class_bits[Visibility.PUBLIC], view), view.n)
+    starts = _row_starts(view.n, 0, view.n + 1)
+    held: Bits = ones_between(view.class_bits[Visibility.PUBLIC], starts) < np.diff(starts)
+    return held
 
 
 def response_rate(asked: int, heard: int) -> float:
@@ -75,25 +87,23 @@ def pair_rate(asked: int, heard: int) -> float:
     return response_rate(asked, heard) * response_rate(asked - 1, heard - 1) if asked > 2 else 1.0
 
 
-def any_in_rows(octets: Octets, n: int) -> Bits:
-    """For each user, whether any position of its row has its bit set; the last user's row is empty."""
-    found = np.zeros(n, dtype=np.bool_)
-    if n > 1:
-        starts = _row_starts(n, 0, n - 1)
-        bits = np.unpackbits(octets, bitorder="little", count=row_start(n, n - 1))
-        found[:-1] = np.bitwise_or.reduceat(bits, starts).view(np.bool_)
-    return found
+def ones_between(octets: Octets, places: Ints) -> Ints:
+    """How many ones there are in packed bits from each place to the next."""
+    words = np.zeros(octets.size // 8 + 1, "<u8")
+    words.view(np.uint8)[: octets.size] = octets
+    before = np.concatenate([[0], np.cumsum(np.bitwise_count(words), dtype=np.int64)])
+    word, bit = places >> 6, (places & 63).astype(np.uint64)
+    inside = words[word] & ((np.uint64(1) << bit) - np.uint64(1))
+    between: Ints = np.diff(before[word] + np.bitwise_count(inside))
+    return between
 
 
-def _row_starts(n: int, first: int, last: int) -> npt.NDArray[np.int64]:
-    """Where the rows of the users from ``first`` to before ``last`` begin."""
+def _row_starts(n: int, first: int, last: int) -> Ints:
+    """Where the rows of the users from ``first`` to before ``last`` begin; the last user's row is empty."""
     users = np.arange(first, last, dtype=np.int64)
     return users * (2 * n - users - 1) // 2
 
 
-def _cut(octets: Octets, view: PublicView) -> Octets:
-    """The same bits without the spare ones after the last position."""
-    kept, spare = octets.copy(), octets.size * 8 - view.positions
-    if spare:
-        kept[-1] &= 0xFF >> spare
-    return kept
+def _last_bits(octets: Octets, spare: int) -> bool:
+    """Whether any of the spare bits after the last position is set."""
+    return bool(spare and octets[-1] >> (8 - spare))

@@ -63,9 +63,12 @@ class PublicView:
     @cached_property
     def class_bits(self) -> dict[Visibility, Octets]:
         """For each class, one packed bit a position: two or three bits a position in all."""
-        return {kind: np.concatenate(parts) for kind, parts in self._class_parts().items()}
+        parts = self._class_parts()
+        return {kind: part[0] if len(part) == 1 else np.concatenate(part) for kind, part in parts.items()}
 
     def _class_parts(self) -> dict[Visibility, list[Octets]]:
+        if self.classes.is_constant and self.n > 1:
+            return {kind: [_all_or_none(self.positions, {kind} == self.present)] for kind in Visibility}
         parts: dict[Visibility, list[Octets]] = {kind: [np.empty(0, np.uint8)] for kind in Visibility}
         for start in range(0, self.positions, TILE):
             classes = self.classes.range(start, min(TILE, self.positions - start))
@@ -105,6 +108,14 @@ class PublicView:
         """SHA-256 of the node names in order, and of their types."""
         text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _all_or_none(count: int, every: bool) -> Octets:
+    """So many packed bits, all the same."""
+    octets = np.full((count + 7) // 8, 255, np.uint8) if every else np.zeros((count + 7) // 8, np.uint8)
+    if every and count % 8:
+        octets[-1] = (1 << count % 8) - 1
+    return octets
 
 
 def _written(name: Hashable) -> str | list[str]:

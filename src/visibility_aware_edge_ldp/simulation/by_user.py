@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
@@ -26,10 +27,11 @@ from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.public.triangle_survey import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees, collect_histogram
-from visibility_aware_edge_ldp.simulation.memory import refuse_too_large
 from visibility_aware_edge_ldp.simulation.population import collect
 from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
+from visibility_aware_edge_ldp.simulation.user_on_engine import collect_rows_on
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, positions_per_class
+from visibility_aware_edge_ldp.subgraphs.engines import Workers
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size, tail_start
 
 TRUST_WORDS = "one reporter holds its own friend list and adds noise before it sends; the aggregator is not trusted."
@@ -103,12 +105,14 @@ def by_user(
     dropout: float = 0.0,
     seed: int | str | None = None,
     degree_share: Number = DEGREE_SHARE,
+    engine: Workers | None = None,
 ) -> Answers:
-    """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed."""
+    """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed.
+
+    With an engine, its workers are the users who sum.
+    """
     plan = plan_for(statistics, epsilon, world.graph.n, degree_share, absent=dropout > 0)
-    if plan.by_rows:
-        refuse_too_large(world.graph.n, 1)
-    found, releases, response = _ask(world, plan, dropout, seed)
+    found, releases, response = _ask(world, plan, dropout, seed, engine)
     return Answers(
         {name: found[name] for name in statistics},
         Certificate(
@@ -174,7 +178,7 @@ def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
 
 
 def _ask(
-    world: VisibilityAwareGraph, plan: Plan, dropout: float, seed: int | str | None
+    world: VisibilityAwareGraph, plan: Plan, dropout: float, seed: int | str | None, engine: Workers | None
 ) -> tuple[dict[str, Estimate], tuple[Release, ...], float]:
     """The estimates by name, what they cost, and the share of users who took part."""
     found: dict[str, Estimate] = {}
@@ -186,7 +190,9 @@ def _ask(
         found |= estimate_degrees(degrees, tuple(names))
         response = degrees.response_rate
     if plan.summed:
-        rows = collect_rows(world, row_surveys(world.public, plan.row_epsilon, plan.summed), seed, dropout)
+        surveys = row_surveys(world.public, plan.row_epsilon, plan.summed)
+        asked = collect_rows if engine is None else partial(collect_rows_on, engine)
+        rows = asked(world, surveys, seed, dropout)
         found |= {name: ROW_ESTIMATES[name](collection) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
     if "four_cycles" in plan.by_rows and not plan.cycles_twice:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers
+from visibility_aware_edge_ldp.aggregator.effort import Effort
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, meant
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_share
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES
-from visibility_aware_edge_ldp.simulation import by_curator, by_neighbourhood, by_position, by_user
+from visibility_aware_edge_ldp.public.sample import position_sample
+from visibility_aware_edge_ldp.simulation import by_curator, by_neighbourhood, by_position, by_sample, by_user
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, Phases, Progress, watched
+from visibility_aware_edge_ldp.simulation.run import PLANES, Run
 from visibility_aware_edge_ldp.simulation.worlds import check_world
+from visibility_aware_edge_ldp.subgraphs.engines import open_engine
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, tail_start
+from visibility_aware_edge_ldp.subgraphs.triples import on_threads
 
 TRUST_WORDS = {
     "position": by_position.TRUST_WORDS,
@@ -40,7 +46,11 @@ def estimate(
     degree_share: Number = by_user.DEGREE_SHARE,
     hide: str = "edge",
     reporters: str = "auto",
+    work: float | None = None,
+    sample_positions: Number = 1,
+    engine: str | None = None,
     seed: int | str | None = None,
+    progress: Progress | Phases | None = None,
 ) -> Answers:
     """Let everybody answer once, and estimate all statistics from the answers.
 
@@ -73,8 +83,20 @@ def estimate(
     reporters
         Neighbourhood model: "hubs" (public nodes), "plain hubs", "users", "cap:50" for document 004's hard cap, or
         "auto": hubs where the policy has some.
+    work
+        Position model: what share of the counting behind triangles and 4-cycles is done, above 0 and at most 1; the
+        rest is made up for by a sample, at the price of accuracy, which standard errors tell. Default: all of it
+        for triangles, and some seconds of it for 4-cycles.
+    sample_positions
+        Position model: the share of all positions that a public coin draws and that are asked; the others lose
+        nothing. Saves answers and memory, and costs accuracy, which standard errors tell.
+    engine
+        Who counts triangles, or answers for the users of the second round: "threads", "dask" (workers on this
+        machine, "dask:4" four), or a cluster's address, "dask://host:8786". The numbers are the same.
     seed
         Makes the run repeatable, and therefore not private.
+    progress
+        Hears how much is done, and how much there is in all.
 
     Returns
     -------
@@ -91,16 +113,43 @@ def estimate(
         raise BadInput(f"hide is 'edge', or in the user model 'degree'; got {hide!r} in the {trust} model.")
     if reporters != "auto" and trust != "neighbourhood":
         raise BadInput(f"Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.")
+    if work is not None and trust != "position":
+        raise BadInput(f"A share of the work is chosen in the position model, not in {trust}; leave it out.")
+    phases = progress if isinstance(progress, Phases) else Phases(progress)
+    if position_sample(sample_positions) is not None:
+        if trust != "position" or estimator != "unbiased" or work is not None or engine is not None:
+            raise BadInput(
+                "A sample of positions is drawn in the position model, for the unbiased estimator, and needs neither a "
+                "share of the work nor an engine; leave the others out."
+            )
+        return by_sample.by_sample(
+            world, epsilon, wanted, sample_positions, rounds=rounds, dropout=dropout, seed=seed,
+            progress=phases.of(ANSWERS),
+        )  # fmt: skip
+    if engine is not None and trust not in ("position", "user"):
+        raise BadInput(f"An engine works for the position and the user model, not for {trust}; leave it out.")
+    run = Run(world, trust, wanted, rounds, dropout, estimator, hide, work)
     if trust == "position":
-        return by_position.by_position(
-            world, epsilon, wanted, rounds=rounds, dropout=dropout, estimator=estimator, seed=seed
-        )
+        effort = Effort(work)
+        if run.way == PLANES and run.over_pairs:
+            effort.refuse_sampling()
+        run.refuse_too_large()
+        with open_engine(engine or "threads") as workers:
+            effort = Effort(work, watched(on_threads if engine is None else workers, phases.of(COUNTING)))
+            return by_position.by_position(
+                world, epsilon, wanted, rounds=rounds, dropout=dropout, estimator=estimator, seed=seed,
+                effort=effort, progress=phases.of(ANSWERS),
+            )  # fmt: skip
     if rounds != 1 or estimator != "unbiased":
         raise BadInput(f"Rounds and estimator belong to the position model, not to {trust}; leave them out.")
+    run.refuse_too_large()
     if trust == "user":
         if hide == "degree":
             return by_user.by_whole_degrees(world, epsilon, wanted, dropout, seed)
-        return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share)
+        if engine is None:
+            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share)
+        with open_engine(engine) as workers:
+            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share, workers)
     if trust == "neighbourhood":
         return by_neighbourhood.by_neighbourhood(world, epsilon, wanted, delta, reporters, dropout, seed)
     if dropout:

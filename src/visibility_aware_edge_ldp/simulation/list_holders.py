@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.user_histogram import HistogramCollection
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_degrees import ListHolders
 from visibility_aware_edge_ldp.client.user_histogram import DegreeHolders
 from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public import histogram_report
 from visibility_aware_edge_ldp.public.degree_report import decode, encode
@@ -27,25 +25,10 @@ USERS_PER_VIEW = 1 << 16
 
 def cut_lists(graph: Graph, users_per_view: int = USERS_PER_VIEW) -> Iterator[FriendLists]:
     """The friend lists of all users, so many users at a time."""
-    starts, friends = _lists(graph)
+    starts, friends = choice.row_kernels().lists_of(graph.edges, graph.degrees)
     for first in range(0, graph.n, users_per_view):
         offsets = starts[first : min(first + users_per_view, graph.n) + 1]
         yield FriendLists(first, offsets - offsets[0], friends[offsets[0] : offsets[-1]])
-
-
-def _lists(graph: Graph) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """All lists in one array, each rising, and where each begins: smaller friends first, then larger ones."""
-    low, high = graph.edges[:, 0].astype(np.int64), graph.edges[:, 1].astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(graph.degrees)])
-    smaller = np.bincount(high, minlength=graph.n)
-    before = np.concatenate([[0], np.cumsum(smaller)])
-    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
-    owner, friend = np.divmod(np.sort(high * graph.n + low), graph.n)
-    friends = np.empty(2 * len(low), dtype=np.int32)
-    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
-    larger_before = np.concatenate([[0], np.cumsum(graph.degrees - smaller)])
-    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
-    return starts, friends
 
 
 def collect_degrees(

@@ -14,9 +14,11 @@ from visibility_aware_edge_ldp.client.views import PositionBits
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.codec import decode, encode
-from visibility_aware_edge_ldp.public.positions import TILE, numbers, position_count
+from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
+from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.progress import Progress, Steps
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 CoinsFor = Callable[[str, int], Coins]
@@ -25,12 +27,22 @@ CoinsFor = Callable[[str, int], Coins]
 def cut(graph: Graph) -> Iterator[PositionBits]:
     """The views of all positions, a run of positions at a time."""
     total = position_count(graph.n)
-    edges = numbers(graph.n, graph.edges[:, 0], graph.edges[:, 1])
+    octets, ones = _packed_edges(numbers(graph.n, graph.edges[:, 0], graph.edges[:, 1]))
     for start in range(0, total, TILE):
-        bits = np.zeros(min(TILE, total - start), dtype=np.bool_)
-        first, last = np.searchsorted(edges, [start, start + bits.size])
-        bits[edges[first:last] - start] = True
-        yield PositionBits(start, bits)
+        count = min(TILE, total - start)
+        packed = np.zeros((count + 7) // 8, np.uint8)
+        first, last = np.searchsorted(octets, [start // 8, start // 8 + packed.size])
+        packed[octets[first:last] - start // 8] = ones[first:last]
+        yield PositionBits.of_packed(start, count, packed)
+
+
+def _packed_edges(edges: Ints) -> tuple[Ints, npt.NDArray[np.uint8]]:
+    """From the sorted numbers of edges: which octets of packed bits hold ones, and what these octets are."""
+    octets = edges >> 3
+    lasts = np.flatnonzero(np.append(octets[1:] != octets[:-1], octets.size > 0))
+    # Different bits of one octet add up; what all edges up to each octet's last add up to is quickly had.
+    sums = np.cumsum(1 << (edges & 7))[lasts]
+    return octets[lasts], np.diff(sums, prepend=0).astype(np.uint8)
 
 
 def coins_for(seed: int | str | None) -> CoinsFor:
@@ -47,18 +59,31 @@ def collect(
 
     ``dropout`` is the chance that a position never takes part, whatever its bit.
     """
-    coins = coins_for(seed)
     collection = PositionCollection(survey, world.public)
-    for view in cut(world.graph):
-        respondent = Respondent(view, world.public, _exact_purse(survey))
-        present = who_is_present(view.bits.size, dropout, coins("dropout", view.start))
-        for number in range(1, survey.rounds + 1):
-            report = respondent.answer(survey, number, coins(f"round {number}", view.start), present)
-            collection.absorb(decode(encode(report)))
+    for report in reports(world, survey, seed, dropout):
+        collection.absorb(report)
     return collection
 
 
-def _exact_purse(survey: PositionSurvey) -> Purse:
+def reports(
+    world: VisibilityAwareGraph,
+    survey: PositionSurvey,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    progress: Progress | None = None,
+) -> Iterator[PositionReport]:
+    """What every position sends in every round, in order, through the wire format; ``progress`` hears of positions."""
+    coins, steps = coins_for(seed), Steps(progress, position_count(world.graph.n))
+    for view in cut(world.graph):
+        respondent = Respondent(view, world.public, exact_purse(survey))
+        present = who_is_present(view.count, dropout, coins("dropout", view.start)) if dropout else None
+        for number in range(1, survey.rounds + 1):
+            report = respondent.answer(survey, number, coins(f"round {number}", view.start), present)
+            yield decode(encode(report))
+        steps(view.count)
+
+
+def exact_purse(survey: PositionSurvey) -> Purse:
     """Enough for this survey and nothing more."""
     return Purse({kind: survey.multipliers.of(kind) * survey.epsilon for kind in NON_PUBLIC})
 

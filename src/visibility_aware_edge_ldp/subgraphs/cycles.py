@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+import os
+from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from typing import NamedTuple
 
@@ -11,12 +12,16 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import TILE
-from visibility_aware_edge_ldp.subgraphs.dense import times
-from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, joined
+from visibility_aware_edge_ldp.subgraphs.dense import PlaneMatrix, ScoreMatrix
+from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
+from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 CERTAIN_ROWS = 96
 SAMPLED_ROWS = 160
+# With known sizes so many do, of which this part evenly; beyond so many nodes fewer, so that work grows with n².
+ROWS_BY_SIZE, EVENLY, MANY_NODES = 128, 0.2, 16384
+ROWS_AT_ONCE = 64
 # V₁ was found to be off by this part of V₄/n: by 35 on Caltech and Facebook, by 20 to 26 on a power-law graph.
 ROUGH = 35.0
 
@@ -55,6 +60,14 @@ def cycle_sums(block: PairBlock) -> Sums:
     return dict(zip(NAMES, found.tolist(), strict=True))
 
 
+class Rows(NamedTuple):
+    """Some nodes, how many rows each stands for, and the sum of the squared two-paths from each to all others."""
+
+    nodes: npt.NDArray[np.int64]
+    weights: Floats
+    squares: Floats
+
+
 class Parts(NamedTuple):
     """Sums over cycles by how many of their sides are noisy; each contains the later ones several times."""
 
@@ -64,20 +77,20 @@ class Parts(NamedTuple):
     four: float
 
 
-def parts_of(scores: Scores, sums: Sums) -> Parts:
+def parts_of(scores: Scores | KindScores, sums: Sums, known: Rows | None = None) -> Parts:
     """E one = V₁ + 2V₂ + 3V₃ + 4V₄, E two = V₂ + 3V₃ + 6V₄, E three = V₃ + 4V₄, E four = V₄."""
     positions = scores.n * (scores.n - 1) / 2
     mean_spread = float(scores.node_sums(spread).sum()) / 2 / positions
     two = sums["two adjacent"] + sums["two opposite"] / 2 + 2 * mean_spread**2 * sums["count"] / 4
-    return Parts(_one_noisy_side(scores), two, sums["three"] / 2, sums["four"] / 4)
+    return Parts(_one_noisy_side(scores, known), two, sums["three"] / 2, sums["four"] / 4)
 
 
-def four_cycles(scores: Scores, sums: Sums) -> tuple[float, float]:
-    """The number of 4-cycles and its variance, V₁ + V₂ + V₃ + V₄."""
+def four_cycles(scores: Scores | KindScores, sums: Sums, known: Rows | None = None) -> tuple[float, float]:
+    """The number of 4-cycles and its variance, V₁ + V₂ + V₃ + V₄ and what a sample of rows adds."""
     if scores.n < 4:
         return 0.0, 0.0
-    one, two, three, four = parts_of(scores, sums)
-    return sums["count"] / 4, max(one - two + three - four, four)
+    one, two, three, four = parts_of(scores, sums, known)
+    return sums["count"] / 4, max(one - two + three - four, four) + sums.get("sampling", 0.0) / 16
 
 
 def one_side_alone(scores: Scores, sums: Sums) -> tuple[float, float]:
@@ -86,24 +99,41 @@ def one_side_alone(scores: Scores, sums: Sums) -> tuple[float, float]:
     return one - 2 * two + 3 * three - 4 * four, ROUGH * four / scores.n
 
 
-def _one_noisy_side(scores: Scores) -> float:
+def _is_noisy(value: Floats) -> Floats:
+    noisy: Floats = (spread(value) != 0).astype(np.float64)
+    return noisy
+
+
+def _one_noisy_side(scores: Scores | KindScores, known: Rows | None) -> float:
     """Σ over positions of their spread times the squared number of 3-paths that close them.
 
-    A dense product; beyond a few hundred nodes a systematic sample of rows, ordered by degree, stands for
-    the rest. The sample is a function of the scores: a repeated estimate is the same number.
+    A dense product; beyond a few hundred nodes a systematic sample of rows stands for the rest, in proportion to
+    their squared two-paths where these are known. The sample is a function of the scores: a repeated estimate is the
+    same number.
     """
-    noisy = scores.plane_degrees[scores.weights(spread) != 0]
-    rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero((noisy > 0).any(axis=0)))
-    own = scores.node_sums(square)
-    total = 0.0
-    for first in range(0, len(rows), TILE):
-        chosen = rows[first : first + TILE]
-        here = scores.rows(chosen)
-        paths = times(scores, _two_paths(scores, chosen))
-        paths -= here * (own[chosen][:, None] + own[None, :]) - here**3
+    matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else scores
+    noisy = scores.node_sums(_is_noisy) > 0
+    if known is None:
+        rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))
+    else:
+        rows, weights = _rows_by_size(known, noisy)
+    own = scores.node_sums(square).astype(np.float32)
+
+    def part(first: int) -> float:
+        chosen = rows[first : first + at_once]
+        here = matrix.rows(chosen)
+        paths = matrix.times(matrix.two_paths(chosen))
+        paths -= here * (own[chosen][:, None] + own[None, :] - here * here)
         paths[np.arange(len(chosen)), chosen] = 0
-        total += float(weights[first : first + TILE] @ (spread(here.astype(np.float64)) * paths**2).sum(axis=1))
-    return total / 2
+        paths *= paths
+        paths *= here * here - here  # their spread
+        return float(weights[first : first + at_once] @ paths.sum(axis=1, dtype=np.float64))
+
+    # Planes leave it to their matrix products to use all cores.
+    at_once, cores = (TILE, 1) if isinstance(scores, Scores) else (ROWS_AT_ONCE, os.cpu_count() or 1)
+    choice.shared_kernels()  # chosen once, before the threads start
+    with ThreadPoolExecutor(max_workers=cores) as pool:
+        return sum(pool.map(part, range(0, len(rows), at_once))) / 2
 
 
 def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -118,9 +148,19 @@ def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.ND
     return np.concatenate([order[:certain], order[places]]), weights
 
 
-def _two_paths(scores: Scores, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """These rows of E², E being the matrix of all scores."""
-    weights, total = scores.weights(score), np.zeros((len(chosen), scores.n))
-    for a, b in product(range(len(weights)), repeat=2):
-        total += weights[a] * weights[b] * joined(scores, a, b, chosen)
-    return total.astype(np.float32)
+def _rows_by_size(known: Rows, noisy: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """A systematic sample of the noisy rows, mostly in proportion to squared two-paths; and what each stands for.
+
+    What a row adds grows with its squared two-paths, so that fewer rows do than of a sample that goes by degree alone.
+    """
+    kept = noisy[known.nodes]
+    nodes, weights, sizes = known.nodes[kept], known.weights[kept], known.squares[kept] * known.weights[kept]
+    rows = ceil(ROWS_BY_SIZE * min(1.0, MANY_NODES / len(noisy)))
+    if len(nodes) <= rows:
+        return nodes, weights
+    chance = (1 - EVENLY) * sizes / sizes.sum() + EVENLY * weights / weights.sum()
+    order = np.argsort(chance, kind="stable")
+    # How often each is taken, once or more where its chance is large.
+    turns = np.diff(np.floor(np.cumsum(chance[order]) * rows + 0.5), prepend=0.0)
+    taken = order[turns > 0]
+    return nodes[taken], weights[taken] * turns[turns > 0] / (rows * chance[taken])

@@ -1,28 +1,60 @@
-"""Products with the matrix of all scores, plane by plane; single precision is enough for a variance."""
+"""The matrix of all scores, plane by plane; single precision is enough for a variance."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import TILE, Bits, Words, unpack_rows
+from visibility_aware_edge_ldp.subgraphs.pairs import joined
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, score
 
 Matrix = npt.NDArray[np.float32]
 
 
-def times(scores: Scores, left: Matrix) -> Matrix:
-    """left @ E, E being the matrix of all scores."""
-    total = np.zeros_like(left)
-    for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
-        if plane in scores.complete:
-            total += weight * _times_complete(scores.complete[plane], left)
-        elif plane in scores.lists:
-            total += weight * _times_lists(*scores.lists[plane], left)
-        else:
-            total += weight * _times_dense(scores.planes[plane], left)
-    return total
+class ScoreMatrix(Protocol):
+    """E, the matrix of all scores, a few rows at a time."""
+
+    def rows(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+        """Rows of E."""
+
+    def two_paths(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+        """Rows of E²."""
+
+    def times(self, left: Matrix) -> Matrix:
+        """left @ E."""
+
+
+@dataclass(frozen=True)
+class PlaneMatrix:
+    """The matrix of scores that are kept as planes."""
+
+    scores: Scores
+
+    def rows(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+        return self.scores.rows(chosen)
+
+    def two_paths(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+        weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
+        for a, b in product(range(len(weights)), repeat=2):
+            total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)
+        return total.astype(np.float32)
+
+    def times(self, left: Matrix) -> Matrix:
+        scores, total = self.scores, np.zeros_like(left)
+        for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
+            if plane in scores.complete:
+                total += weight * _times_complete(scores.complete[plane], left)
+            elif plane in scores.lists:
+                total += weight * _times_lists(*scores.lists[plane], left)
+            else:
+                total += weight * _times_dense(scores.planes[plane], left)
+        return total
 
 
 def _times_complete(nodes: Bits, left: Matrix) -> Matrix:

@@ -1,4 +1,4 @@
-"""Sums over rows: every triangle counted once, by its first vertex.  [ROWS.1-2]
+"""Sums over rows: every triangle counted once, by its first vertex.  [ROWS.1]
 
 User i's *row* is its positions with later users, and its list the later users it has an edge to. With
 D_i(x) = Σ over k in i's list of ê_kx, the triangles that i is the first vertex of are ½ Σ over x in i's list
@@ -11,16 +11,22 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import product
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import pack_rows, row_sums, unpack_rows
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels.rows import cut_into, panels_of, panels_shape
+from visibility_aware_edge_ldp.subgraphs.scores import (
+    Floats,
+    Octets,
+    Scores,
+    complete_among,
+    score,
+    scores_of,
+)
 
 Integers = npt.NDArray[np.int64]
 Members = npt.NDArray[np.int32]
@@ -29,6 +35,7 @@ Result = TypeVar("Result")
 Pulls = Callable[[Scores, int, Integers, Members, Bits], Floats]
 # Users at a time, so that a block's arrays stay small.
 BLOCK = 128
+LISTS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +83,10 @@ def over_rows(
         lists = _as_bits(*inside, scores.n)
         return work(RowBlock(start + first, lists, (pulls or triangle_pulls)(scores, start + first, *inside, lists)))
 
-    return _on_all_cores(one, firsts)
+    return on_all_cores(one, firsts)
 
 
-def _on_all_cores(work: Callable[[int], Result], starts: range) -> list[Result]:
+def on_all_cores(work: Callable[[int], Result], starts: range) -> list[Result]:
     """One result a block; a single user, or a few, are done before a thread would have started."""
     if len(starts) <= 2:
         return [work(start) for start in starts]
@@ -115,27 +122,68 @@ def triangle_total(scores: Scores, offsets: Integers, members: Members) -> float
     return float(sum(weight * one for weight, one in zip(weights, ones, strict=True)) / 2)
 
 
-def first_vertex_noise(scores: Scores) -> float:
-    """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
+def scores_of_rows(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
+    """As ``scores_of``; a class that every position has answered for is known without looking at each."""
+    flats = [flat for bits, _ in groups for flat in bits]
+    everybody = n > 1 and all(_all_ones(flat, n) for flat in flats[:1])
+    if len(flats) != 2 or not everybody:
+        return scores_of(groups, n)
+    planes = np.empty((2, n, word_count(n)), np.uint64)
+    planes[0] = pack_rows(np.ones((1, n), np.bool_), n)
+    users = np.arange(n)
+    planes[0, users, users >> 6] ^= np.uint64(1) << (users & 63).astype(np.uint64)
+    planes[1] = choice.plane_of()(flats[1], n)
+    complete = {0: np.ones(n, np.bool_)} | {1 + i: nodes for i, nodes in complete_among(planes[1:]).items()}
+    return Scores(n, planes, np.array(groups[0][1]), np.tri(2, dtype=np.bool_), complete)
 
-    An unbiased estimate from the scores alone. Users without a spread score have no part in it.  [ROWS.2]
+
+def _all_ones(flat: Octets, n: int) -> bool:
+    return int(np.bitwise_count(flat).sum(dtype=np.int64)) == n * (n - 1) // 2
+
+
+def scores_in_panels(scores: Scores) -> Words:
+    """The planes cut into panels; those that join everybody to everybody are left empty, for nobody reads them."""
+    panels = np.zeros((len(scores.planes), *panels_shape(*scores.planes.shape[1:])), np.uint64)
+    for plane, panel, complete in zip(scores.planes, panels, joins_all(scores), strict=True):
+        if not complete:
+            cut_into(plane, panel)
+    return panels
+
+
+def joins_all(scores: Scores) -> Bits:
+    """Which planes join everybody to everybody."""
+    planes = range(len(scores.planes))
+    return np.array([index in scores.complete and scores.complete[index].all() for index in planes], np.bool_)
+
+
+def triangle_reaches(
+    scores: Scores, panels: Words, masks: Words, start: int, offsets: Integers, members: Members
+) -> tuple[Floats, Floats]:
+    """For each user: the largest |D_i(x)| over the later x of each mask, a row a mask; and its total.
+
+    The numbers that ``over_rows`` would find, without keeping D_i(x). ``panels`` are ``scores_in_panels``; a mask is
+    packed, a row for each user or one for all.
     """
-    noisy = scores.weights(spread) != 0
-    earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
-    choice.shared_counts()
-    return float(np.sum(_on_all_cores(partial(_noise_of, earlier), range(0, earlier.users.size, BLOCK // 2))))
+    weights, kernel = scores.weights(score), choice.row_kernels().list_pulls
+    complete = joins_all(scores)
+    wanted = np.zeros((len(masks), panels.shape[1], masks.shape[1], panels.shape[3]), np.uint64)
+    for panel, mask in zip(wanted, masks, strict=True):
+        panel[:] = panels_of(mask)[:, :-1]
 
+    def one(first: int) -> tuple[Integers, Floats]:
+        cut = offsets[first : first + LISTS + 1]
+        mine = wanted[:, :, first : first + LISTS] if masks.shape[1] > 1 else wanted
+        inside = members[cut[0] : cut[-1]]
+        found: tuple[Integers, Floats]
+        found = kernel(panels, complete, weights, np.ascontiguousarray(mine), start + first, cut - cut[0], inside)
+        return found
 
-def _noise_of(earlier: Earlier, start: int) -> float:
-    scores, stop = earlier.scores, start + BLOCK // 2
-    pairs = list(product(range(len(scores.planes)), repeat=2))
-    counts = np.stack([earlier.joining(a, b, start, stop) for a, b in pairs])
-    forms = np.zeros((3, len(pairs)))
-    forms[:2] = [np.outer(scores.weights(each), scores.weights(each)).ravel() for each in (score, square)]
-    own = np.stack([np.zeros(len(scores.planes)), scores.weights(spread)])
-    bits = np.stack([earlier.bits(plane, start, stop) for plane in range(len(scores.planes))])
-    ends = np.zeros(counts.shape[2])
-    return float(choice.pair_kernels().triangle_sums(counts, forms, bits, own, ends)[1])
+    parts = on_all_cores(one, range(0, offsets.size - 1, LISTS))
+    # Whole counts before the weights: a sum of few products, in one order, however long the lists and however many.
+    totals = np.zeros(offsets.size - 1)
+    for weight, inside in zip(weights, np.concatenate([part[0] for part in parts]).T, strict=True):
+        totals += weight * inside
+    return np.concatenate([part[1] for part in parts], axis=1), totals / 2
 
 
 class Earlier:

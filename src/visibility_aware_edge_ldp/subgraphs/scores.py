@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,27 @@ def square(value: Floats) -> Floats:
 def spread(value: Floats) -> Floats:
     """ê² − ê: its mean is the variance of ê, because a bit is its own square.  [CHANNEL.2]"""
     return value * value - value
+
+
+class AllScores(Protocol):
+    """What the scores of all positions can be asked, however they are kept."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def values(self) -> Floats:
+        """The scores that there are, but for 0."""
+
+    @property
+    def symbol_counts(self) -> Floats:
+        """(values, n): how many positions of each node have each score."""
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this score of vector_u · vector_v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +150,18 @@ class Scores:
     def node_sums(self, function: ScoreFunction) -> Floats:
         """For each node, the sum of a function of the score over its positions."""
         return self.weights(function) @ self.plane_degrees
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
+        weights = self.symbol_weights[:, symbol].tolist()
+        return float(sum(w * self._plane_form(plane, vector) for plane, w in enumerate(weights) if w))
+
+    def _plane_form(self, plane: int, vector: Floats) -> float:
+        """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
+        if plane in self.complete:
+            inside = vector[self.complete[plane]]
+            return float(inside.sum() ** 2 - (inside**2).sum()) / 2
+        return float(choice.quadratic_form()(self.planes[plane], vector)) / 2
 
     def rows(self, chosen: slice | npt.NDArray[np.int64], skip: int = 0) -> npt.NDArray[np.float32]:
         """The scores in these rows, in single precision, without those of the first ``skip`` planes."""

@@ -6,11 +6,10 @@ from math import factorial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, Scores, score, spread
+from visibility_aware_edge_ldp.subgraphs.scores import AllScores, Floats, ScoreFunction, score, spread
 
 
-def stars(scores: Scores, k: int) -> tuple[float, float]:
+def stars(scores: AllScores, k: int) -> tuple[float, float]:
     """The number of k-stars and its variance."""
     symmetric = elementary(scores, 2 * k)
     value = float(symmetric[k].sum())
@@ -20,7 +19,7 @@ def stars(scores: Scores, k: int) -> tuple[float, float]:
     return value, max(variance, floor)
 
 
-def elementary(scores: Scores, order: int, function: ScoreFunction = score) -> Floats:
+def elementary(scores: AllScores, order: int, function: ScoreFunction = score) -> Floats:
     """(order + 1, n): e_0 … e_order of a function of each node's scores, by Newton's identities."""
     counts, values = scores.symbol_counts, function(scores.values)
     powers = [values**i @ counts for i in range(order + 1)]
@@ -40,13 +39,12 @@ def _centre_variance(symmetric: Floats, k: int) -> Floats:
     return difference
 
 
-def _shared_variance(scores: Scores, symmetric: Floats, k: int) -> float:
+def _shared_variance(scores: AllScores, symmetric: Floats, k: int) -> float:
     """Twice the covariance of the stars at the two ends of each position.  [COUNTS.3]"""
     total = 0.0
     for index, value in enumerate(scores.values):
         without = _without(symmetric, value, k - 1)
-        held = _symbol_form(scores, index, without)
-        total += 2 * float(spread(np.array(value))) * held
+        total += 2 * float(spread(np.array(value))) * scores.symbol_form(index, without)
     return total
 
 
@@ -56,17 +54,3 @@ def _without(symmetric: Floats, value: float, order: int) -> Floats:
     for j in range(1, order + 1):
         result = symmetric[j] - value * result
     return result
-
-
-def _symbol_form(scores: Scores, symbol: int, vector: Floats) -> float:
-    """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
-    weights = scores.symbol_weights[:, symbol].tolist()
-    return float(sum(w * _form(scores, plane, vector) for plane, w in enumerate(weights) if w))
-
-
-def _form(scores: Scores, plane: int, vector: Floats) -> float:
-    """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
-    if plane in scores.complete:
-        inside = vector[scores.complete[plane]]
-        return float(inside.sum() ** 2 - (inside**2).sum()) / 2
-    return float(choice.quadratic_form()(scores.planes[plane], vector)) / 2

@@ -22,9 +22,10 @@ def triangle_sums(block: PairBlock) -> Sums:
 
 
 def triangles(sums: Sums) -> tuple[float, float]:
-    """The triangle count and its variance."""
+    """The triangle count and its variance, with what a sample of tile triples adds."""
     floor = sums["three noisy"] / 3
-    return sums["count"] / 3, max(sums["one noisy"] + sums["two noisy"] + floor, floor)
+    noise = max(sums["one noisy"] + sums["two noisy"] + floor, floor)
+    return sums["count"] / 3, noise + sums.get("sampling", 0.0) / 9
 
 
 def covariance_with_two_stars(sums: Sums) -> float:

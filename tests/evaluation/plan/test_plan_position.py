@@ -112,3 +112,49 @@ def test_edges_degrees_and_flips() -> None:
     assert by_position.edges(moments, spread) == pytest.approx(21 * sigma)
     assert by_position.degree_errors(moments, spread) == pytest.approx(np.full(N, (6 * sigma) ** 0.5))
     assert by_position.expected_flips(moments, 1.0) == pytest.approx(21 / (1 + np.e))
+
+
+def sampled_spread_of(world: VisibilityAwareGraph, spread: np.ndarray, coin: np.ndarray) -> dict[Side, float]:
+    """σ²/p, and (1 − p)/p more where there is an edge.  [SAMPLE.3]"""
+    extra = spread_of(world, coin)
+    return {side: own + extra[side] * (side in BITS) for side, own in spread_of(world, spread).items()}
+
+
+SAMPLED = {
+    "stars:2": lambda m, s, c: by_position.stars(m, s, 2, c),
+    "stars:3": lambda m, s, c: by_position.stars(m, s, 3, c),
+    "triangles": by_position.triangles,
+}
+
+
+@pytest.mark.parametrize("statistic", SAMPLED)
+@pytest.mark.parametrize("rate", [0.5, 0.1])
+@pytest.mark.parametrize("rule", ["nothing", "profiles"])
+def test_a_sample_of_positions(statistic: str, rate: float, rule: str) -> None:
+    policy = VisibilityPolicy.nothing() if rule == "nothing" else VisibilityPolicy.public_profiles("0.4", "both")
+    world = VisibilityAwareGraph(GRAPH, policy)
+    moments, coin = moments_of(world), by_position.coin_spreads(rate)
+    spread = by_position.spreads(moments, 2.0, rate)
+    true = exact_covariance(statistic, statistic, sampled_spread_of(world, spread, coin))
+    # With several classes, the share of the public edges stands for where they are.
+    assert SAMPLED[statistic](moments, spread, coin) == pytest.approx(true, rel=1e-6 if rule == "nothing" else 0.15)
+
+
+def test_edges_degrees_transitivity_and_cycles_of_a_sample() -> None:
+    world = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
+    moments, coin = moments_of(world, cycles=True), by_position.coin_spreads(0.25)
+    spread = by_position.spreads(moments, 2.0, 0.25)
+    each = sampled_spread_of(world, spread, coin)
+    assert by_position.edges(moments, spread, coin) == pytest.approx(sum(each.values()))
+    degree = sum(variance for side, variance in each.items() if 0 in side)
+    assert by_position.degree_errors(moments, spread, coin)[0] == pytest.approx(degree**0.5)
+    ratio = moments.triangles / moments.two_stars
+    t, s, both = (
+        exact_covariance(a, b, each)
+        for a, b in (("triangles", "triangles"), ("stars:2", "stars:2"), ("triangles", "stars:2"))
+    )
+    true = 9 * (t - 2 * ratio * both + ratio**2 * s) / moments.two_stars**2
+    assert by_position.transitivity(moments, spread, coin) == pytest.approx(true, rel=1e-6)
+    # More than half of the positions of this graph are edges; on sparse graphs what is left out is little.
+    cycles = exact_covariance("four_cycles", "four_cycles", each)
+    assert by_position.four_cycles(moments, spread) < by_position.four_cycles(moments, spread, coin) < cycles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,14 +18,15 @@ from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
 from visibility_aware_edge_ldp.evaluation.compare.kept import Histogram, Kept, Trial
-from visibility_aware_edge_ldp.evaluation.trials import measured
+from visibility_aware_edge_ldp.evaluation.trials import Progress, measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import exact_delta
 from visibility_aware_edge_ldp.simulation.centre import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.memory import available_bytes, needed_bytes
+from visibility_aware_edge_ldp.simulation.foretold import seconds_of
+from visibility_aware_edge_ldp.simulation.memory import BASE, available_bytes
+from visibility_aware_edge_ldp.simulation.run import Run
 
-Progress = Callable[[int], None]
 # Other processes take about this long to start; shorter work is done before they would be there.
 ALONE_SECONDS = 1.0
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -83,10 +84,39 @@ def collected(
 
 
 def fitting(design: Design) -> int:
-    """How many trials fit into this machine's memory side by side; POSITION and USER hold bits of all positions."""
-    heavy = {"position", "user"} & design.questions.keys()
-    rounds = int(design.options.get("position", {}).get("rounds", 1))
-    return max(1, available_bytes() // needed_bytes(design.graph.n, rounds)) if heavy else 1 << 30
+    """How many trials fit into this machine's memory side by side."""
+    return max(1, available_bytes() // largest_need(design))
+
+
+def largest_need(design: Design) -> int:
+    """The memory that one trial takes, in octets."""
+    return max(run.need.octets for run in _runs(design))
+
+
+def foretold(design: Design, cells: int, cores: int) -> tuple[int, float, int]:
+    """The memory in octets, about the seconds, and the processes that so many of the design's trials will take."""
+    runs, workers = _runs(design), min(cores, fitting(design), cells)
+    each = -(-cells // len(runs))
+    alone = sum(seconds_of(run, each) for run in runs) * cells / (each * len(runs))
+    if workers < 2 or alone < ALONE_SECONDS:
+        return largest_need(design), alone, 1
+    return BASE + workers * largest_need(design), alone / workers, 1 + workers
+
+
+def refuse_too_large(design: Design) -> None:
+    """Say before the first trial which of them does not fit."""
+    for each in _runs(design):
+        each.refuse_too_large()
+
+
+def _runs(design: Design) -> list[Run]:
+    """One for each model and policy."""
+    known = ("rounds", "dropout", "estimator")
+    return [
+        Run(world, trust, names, **{name: value for name, value in design.options[trust].items() if name in known})
+        for trust, names in design.questions.items()
+        for world in design.worlds.values()
+    ]
 
 
 def usable_cores() -> int:

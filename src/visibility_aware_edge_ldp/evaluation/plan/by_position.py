@@ -1,8 +1,9 @@
-"""POSITION before anybody is asked: the exact variances of all counts, with assumed counts in them.  [PLAN.3]"""
+"""POSITION before anybody is asked: the exact variances of all counts, with assumed counts in them.  [PLAN.3, 13]"""
 
 from __future__ import annotations
 
 from math import comb, factorial, pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,23 @@ from visibility_aware_edge_ldp.subgraphs.lower_bounds import unbiased_variance
 Floats = npt.NDArray[np.float64]
 
 NORMAL = sqrt(2 / pi)
+NO_COIN = np.zeros(CLASSES)
 
 
-def spreads(moments: Moments, epsilon: float) -> Floats:
-    """The variance of one score, by class; public bits have none."""
+def spreads(moments: Moments, epsilon: float, rate: float = 1.0) -> Floats:
+    """The variance of one score at a position without an edge, by class; public bits have none.
+
+    With a sample it is 1/rate of what it was.  [SAMPLE.3]
+    """
     result, policy = np.zeros(CLASSES), moments.world.policy
     for kind in NON_PUBLIC:
-        result[kind] = float(unbiased_variance(float(policy.multiplier(kind)) * epsilon))
+        result[kind] = float(unbiased_variance(float(policy.multiplier(kind)) * epsilon)) / rate
     return result
+
+
+def coin_spreads(rate: float) -> Floats:
+    """What the coin of a sample adds to that at a position with an edge, by class.  [SAMPLE.3]"""
+    return np.array([0.0, *((1 - rate) / rate for _ in NON_PUBLIC)])
 
 
 def expected_flips(moments: Moments, epsilon: float) -> float:
@@ -31,27 +41,31 @@ def expected_flips(moments: Moments, epsilon: float) -> float:
     return float(moments.positions[list(NON_PUBLIC)] @ (1 / (1 + np.exp(losses))))
 
 
-def edges(moments: Moments, spread: Floats) -> float:
+def edges(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> float:
     """Σσ² over all positions."""
-    return float(moments.positions @ spread)
+    return float(moments.positions @ spread + moments.edge_counts @ coin)
 
 
-def degree_errors(moments: Moments, spread: Floats) -> Floats:
+def degree_errors(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> Floats:
     """The standard error of each chosen node's degree."""
-    return np.asarray(np.sqrt(moments.node_classes @ spread))
+    at_friends = coin @ moments.degrees_by_class[:, moments.chosen]
+    return np.asarray(np.sqrt(moments.node_classes @ spread + at_friends))
 
 
-def stars(moments: Moments, spread: Floats, k: int) -> float:
+def stars(moments: Moments, spread: Floats, k: int, coin: Floats = NO_COIN) -> float:
     """Stars at one centre with j noisy sides, and what the two ends of a position have in common."""
     chosen = moments.world.graph.degrees[moments.chosen]
     friends = moments.degrees_by_class[:, moments.chosen]
     strangers = np.maximum(moments.node_classes.T - friends, 0)
-    at_friends, at_strangers = _elementary(friends, spread, k), _elementary(strangers, spread, k)
+    at_friends, at_strangers = _elementary(friends, spread + coin, k), _elementary(strangers, spread, k)
     total = np.zeros(chosen.size)
     for j in range(1, k + 1):
         for i in range(j + 1):
             total += at_friends[i] * at_strangers[j - i] * binomial(np.maximum(chosen - i, 0), k - j) ** 2
-    return float(moments.weights @ total) + 2 * float(moments.star_products(k) @ spread)
+    shared = moments.star_products(k) @ spread
+    if coin.any():
+        shared += moments.edge_star_products(k) @ coin
+    return float(moments.weights @ total) + 2 * float(shared)
 
 
 def _elementary(counts: Floats, spread: Floats, order: int) -> list[Floats]:
@@ -70,33 +84,55 @@ def _falling(count: Floats, i: int) -> Floats:
     return value / factorial(i)
 
 
-def two_noisy_sides(moments: Moments, spread: Floats) -> float:
-    """Triangles of a true edge and two noisy sides."""
-    each = float(np.einsum("ab,a,b", moments.wedges_at_edges, spread, spread))
-    return moments.m * (moments.n - 2) * each
+class Parts(NamedTuple):
+    """The variance of a count by how many noisy sides a subgraph has: 1, 2 adjacent ones, 2 opposite ones, 3, 4."""
+
+    one: float
+    two: float
+    opposite: float
+    three: float
+    four: float
 
 
-def triangles(moments: Moments, spread: Floats) -> float:
-    """One, two and three noisy sides.  [COUNTS.4]"""
-    three = comb(moments.n, 3) * float(np.einsum("abc,a,b,c", moments.triples, spread, spread, spread))
-    return float(moments.shared_squares @ spread) + two_noisy_sides(moments, spread) + three
+def triangle_parts(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> Parts:
+    """One, two and three noisy sides.  [COUNTS.4], with a sample [PLAN.13]"""
+    # Σ over edges and third nodes of two spreads; over 2-stars of the spread of what would close them.
+    at_edges = moments.m * (moments.n - 2) * float(np.einsum("ab,a,b", moments.wedges_at_edges, spread, spread))
+    closing = float(moments.shared_sums @ spread)
+    extra = float(moments.edge_counts @ coin) / max(moments.m, 1)
+    one = float(moments.shared_squares @ spread + moments.edge_squares @ coin)
+    two, three = at_edges, comb(moments.n, 3) * float(np.einsum("abc,a,b,c", moments.triples, spread, spread, spread))
+    if extra:
+        two += 2 * extra * closing + 3 * extra**2 * moments.triangles
+        three += extra * at_edges + extra**2 * closing + extra**3 * moments.triangles
+    return Parts(one, two, 0.0, three, 0.0)
 
 
-def transitivity(moments: Moments, spread: Floats) -> float:
+def triangles(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> float:
+    """All of it."""
+    return sum(triangle_parts(moments, spread, coin))
+
+
+def transitivity(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> float:
     """The delta method on 3T/S₂.  [COUNTS.5]"""
-    ratio = moments.triangles / moments.two_stars
-    shared = float(moments.shared_ends @ spread) + two_noisy_sides(moments, spread)
-    apart = triangles(moments, spread) + ratio**2 * stars(moments, spread, 2)
+    ratio, parts = moments.triangles / moments.two_stars, triangle_parts(moments, spread, coin)
+    shared = float(moments.shared_ends @ spread + moments.edge_ends @ coin) + parts.two
+    apart = sum(parts) + ratio**2 * stars(moments, spread, 2, coin)
     return 9 * max(apart - 2 * ratio * shared, 0.0) / moments.two_stars**2
 
 
-def four_cycles(moments: Moments, spread: Floats) -> float:
-    """One to four noisy sides.  [COUNTS.6]"""
+def cycle_parts(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> Parts:
+    """One to four noisy sides.  [COUNTS.6]; what a coin adds is taken into account at single noisy sides.  [PLAN.13]"""
     n, m = moments.n, moments.m
-    one = float(moments.closing_squares @ spread)
+    one = float(moments.closing_squares @ spread + moments.edge_closing_squares @ coin)
     three = m * (n - 2) * (n - 3) * float(np.einsum("abc,a,b,c", moments.paths_at_edges, spread, spread, spread))
     four = 3 * comb(n, 4) * float(np.einsum("abcd,a,b,c,d", moments.quads, spread, spread, spread, spread))
-    return one + _two_adjacent(moments, spread) + _two_opposite(moments, spread) + three + four
+    return Parts(one, _two_adjacent(moments, spread), _two_opposite(moments, spread), three, four)
+
+
+def four_cycles(moments: Moments, spread: Floats, coin: Floats = NO_COIN) -> float:
+    """All of it."""
+    return sum(cycle_parts(moments, spread, coin))
 
 
 def _two_adjacent(moments: Moments, spread: Floats) -> float:

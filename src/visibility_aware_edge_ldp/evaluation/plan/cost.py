@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut
 from visibility_aware_edge_ldp.evaluation.plan.predicted import offers
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.hub_plan import MOST_HUBS, hubs_see_everybody
@@ -15,6 +16,7 @@ from visibility_aware_edge_ldp.simulation.by_user import plan_for
 # The wire format: what a user's report has beside its numbers (a second one of rows also names the transcript), and a
 # hub's; a number; the answer of a centre; and about a question.
 _HEAD, _ROW_HEAD, _HUB_HEAD, _NUMBER, _CENTRAL, _QUESTION = 55, 86, 39, 8, 93, 400
+_SAMPLED_HEAD = _HEAD + _NUMBER
 _WORD = 64
 
 
@@ -39,7 +41,7 @@ class Cost:
         )
 
 
-def cost_of(world: VisibilityAwareGraph, trust: str, statistics: Sequence[str]) -> Cost:
+def cost_of(world: VisibilityAwareGraph, trust: str, statistics: Sequence[str], without: LeftOut = ALL) -> Cost:
     """What one survey of all these statistics costs."""
     n, kinds = world.graph.n, len([kind for kind in NON_PUBLIC if kind in world.public.present])
     if trust == "curator":
@@ -52,12 +54,22 @@ def cost_of(world: VisibilityAwareGraph, trust: str, statistics: Sequence[str]) 
     cubic = {"triangles", "transitivity", "four_cycles"} & set(statistics)
     over_pairs = n**3 // _WORD if cubic else n * n // _WORD
     if trust == "position":
-        return Cost(trust, n, row, _QUESTION, over_pairs)
+        return _position(n, row, over_pairs, bool(cubic), without)
     plan = plan_for(statistics, 1, n)
     up = (kinds * _NUMBER + _HEAD if plan.by_degrees else 0) + (row if plan.by_rows else 0)
     up += len(plan.summed) * (_ROW_HEAD + 2 * _NUMBER)
     # Before they sum, users hear all first answers.
     return Cost(trust, n, up, _QUESTION + (transcript if plan.summed else 0), over_pairs if plan.by_rows else n)
+
+
+def _position(n: int, row: int, words: int, cubic: bool, without: LeftOut) -> Cost:
+    """With a sample, two bits for each drawn position of a row; lists are walked where that is less.  [SAMPLE.5]"""
+    rate = float(without.positions)
+    if rate == 1:
+        return Cost("position", n, row, _QUESTION, round(words * (without.work or 1.0)) if cubic else words)
+    drawn = rate * (n - 1)
+    walked = drawn * n / 2 * (drawn / 3 if cubic else 1)
+    return Cost("position", n, _SAMPLED_HEAD + 2 * (int(drawn) // 16 + 1), _QUESTION, min(words, round(walked)))
 
 
 def _neighbourhood(world: VisibilityAwareGraph, kinds: int) -> Cost:

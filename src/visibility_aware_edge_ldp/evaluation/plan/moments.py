@@ -67,6 +67,10 @@ class Moments:
     weights: Floats
     shared_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     shared_ends: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    shared_sums: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    edge_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    edge_ends: Floats = field(default_factory=lambda: np.zeros(CLASSES))
+    edge_closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     earlier_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     closing_squares: Floats = field(default_factory=lambda: np.zeros(CLASSES))
     heavy_wedges: Floats = field(default_factory=lambda: np.zeros((CLASSES, CLASSES)))
@@ -79,6 +83,7 @@ class Moments:
         self.hidden_friends = np.zeros((users, CLASSES))
         self.around_squares = np.zeros(users)
         self.node_classes = np.zeros((users, CLASSES))
+        self.node_triangles, self.node_cycles = np.zeros(users), np.zeros(users)
         # Where the policy is not the same everywhere: the classes among some nodes, and those of everybody's list.
         self.looked_kinds = np.zeros((0, 0), np.uint8)
         self.friends_there = np.zeros((CLASSES, users, 0), np.float32)
@@ -155,12 +160,23 @@ class Moments:
         found = node[np.concatenate(parts)]
         return found, count / max(len(found), 1)
 
+    @cached_property
+    def edge_counts(self) -> Floats:
+        """How many edges each class has."""
+        return np.bincount(self.edge_classes, minlength=CLASSES).astype(np.float64)
+
+    def edge_star_products(self, k: int) -> Floats:
+        """The part of ``star_products`` that is at edges."""
+        degrees, (u, v) = self.world.graph.degrees, self.world.graph.edges.astype(np.int64).T
+        inside = binomial(degrees[u] - 1, k - 1) * binomial(degrees[v] - 1, k - 1)
+        return np.bincount(self.edge_classes, inside, minlength=CLASSES).astype(np.float64)
+
     def star_products(self, k: int) -> Floats:
         """Σ over positions of h_u·h_v by class, h = C(degree without the position, k − 1).  [PLAN.3]"""
         degrees, (u, v) = self.world.graph.degrees, self.world.graph.edges.astype(np.int64).T
         whole = binomial(degrees, k - 1)
-        inside = binomial(degrees[u] - 1, k - 1) * binomial(degrees[v] - 1, k - 1) - whole[u] * whole[v]
-        products = np.bincount(self.edge_classes, inside, minlength=CLASSES).astype(np.float64)
+        products = self.edge_star_products(k)
+        products -= np.bincount(self.edge_classes, whole[u] * whole[v], minlength=CLASSES)
         if self.constant:
             products[self.only] += (whole.sum() ** 2 - (whole**2).sum()) / 2
             return products

@@ -134,9 +134,19 @@ def _add(block: _Block, friends: list[Rows]) -> None:
         found.node_classes[place, kind] = ((block.kinds == kind) & (block.weights > 0)).sum(axis=0)
     found.shared_squares += block.by_class(block.shared**2)
     found.shared_ends += block.by_class(block.shared * (degrees[:, None] + degrees[users] - 2 * block.lists))
+    _add_at_edges(block, degrees)
     found.earlier_squares += block.by_class(block.before**2)
     found.triangle_pulls.add(place, block.pulls, block.asked)
     found.hidden_friends[place] = _hidden_friends(block, friends)
+
+
+def _add_at_edges(block: _Block, degrees: Rows) -> None:
+    """What samples need besides: sums over edges alone, and triangles by node.  [PLAN.13-14]"""
+    found, users, inside = block.found, block.users, block.shared * block.lists
+    found.shared_sums += block.by_class(block.shared)
+    found.edge_squares += block.by_class(block.shared * inside)
+    found.edge_ends += block.by_class(inside * (degrees[:, None] + degrees[users] - 2))
+    found.node_triangles[block.place] = inside.sum(axis=0, dtype=np.float64) / 2
 
 
 def _add_cycles(block: _Block) -> None:
@@ -144,6 +154,8 @@ def _add_cycles(block: _Block) -> None:
     degrees = found.world.graph.degrees.astype(np.float32)
     closing = links.times(links.paths(users, links)) - block.lists * (degrees[:, None] + degrees[users] - 1)
     found.closing_squares += block.by_class(closing**2)
+    found.edge_closing_squares += block.by_class(closing**2 * block.lists)
+    found.node_cycles[place] = (block.shared * (block.shared - 1)).sum(axis=0, dtype=np.float64) / 2
     if not found.constant:
         found.heavy_wedges += _heavy_wedges(block)
     # What a user's list and the scores of others' positions would add, but for their noise.  [ROWS.3]

@@ -9,6 +9,7 @@ from typing import Any
 from visibility_aware_edge_ldp.errors import BadInput, meant
 from visibility_aware_edge_ldp.evaluation.plan import words
 from visibility_aware_edge_ldp.evaluation.plan.cost import Cost, cost_of
+from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut, left_out
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.one_pass import ROWS, moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST, Prediction, predictions
@@ -45,6 +46,7 @@ class Plan:
     made_up: bool
     clustering: float | None
     _moments: Moments = field(repr=False)
+    without: LeftOut = ALL
 
     def row(self, trust: str, statistic: str, epsilon: Number) -> Prediction:
         """One prediction."""
@@ -75,7 +77,13 @@ class Plan:
         numbers = (
             f"{self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree {self.graph.degrees.max(initial=0):,}"
         )
-        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}."
+        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{words.left_out(self.without)}"
+
+    def with_less(self, trust: str, statistic: str, epsilon: Number, without: LeftOut) -> Prediction:
+        """One prediction if the position model left this out."""
+        loss, shown = exact_epsilon(epsilon), [statistic]
+        (row,) = predictions(self._moments, trust, loss, self.statistics, shown=shown, bounds=False, without=without)
+        return row
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -88,11 +96,13 @@ class Plan:
             "costs": [each.as_dict() for each in self.costs],
             "target_error": self.target_error,
             "targets": [each.as_dict() for each in self.targets],
+            "sample_positions": float(self.without.positions),
+            "work": self.without.work,
         }
 
     def __str__(self) -> str:
         tables = [words.error_table(self), words.target_table(self) if self.targets else None, words.cost_table(self)]
-        parts = ["\n".join([*words.answer(self), self.assumed])]
+        parts = ["\n".join([*words.answer(self), self.assumed, *words.too_much(self)])]
         parts += [_aligned(table) for table in tables if table is not None]
         return "\n\n".join([*parts, "\n".join([*words.legend(self), LOSS])])
 
@@ -119,6 +129,8 @@ def plan(
     degrees: Sequence[int] | None = None,
     delta: Number = 0,
     trust: Sequence[str] = TRUST,
+    sample_positions: Number = 1,
+    work: Number | None = None,
 ) -> Plan:
     """Predict the error of every trust model from closed forms, before anybody is asked.
 
@@ -136,19 +148,30 @@ def plan(
         A mean relative error such as 0.05: the plan says which ε reaches it, in which trust model.
     trust
         The trust models to look at.
+    sample_positions
+        Position model: the share of the positions that a public coin draws and that are asked.
+    work
+        Position model: the share of the counting that is done; it costs triangles and 4-cycles accuracy, and nobody
+        answers less.
     """
     for model in trust:
         if model not in TRUST:
             raise BadInput(f"{model!r} is not a trust model; use {', '.join(TRUST)}.{meant(model, TRUST)}")
+    without = left_out(sample_positions, work)
     chosen = policy if policy is not None else VisibilityPolicy.nothing()
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
     losses, small = [exact_epsilon(epsilon) for epsilon in epsilons], exact_delta(delta)
     moments = moments_of(world, "four_cycles" in names, _MADE_UP_ROWS if made_up else ROWS)
-    rows = [row for model in trust for loss in losses for row in predictions(moments, model, loss, names, small)]
-    targets = reached(moments, trust, names, target_error, small) if target_error is not None else []
-    costs = [cost_of(world, model, names) for model in trust]
+    rows = [
+        row
+        for model in trust
+        for loss in losses
+        for row in predictions(moments, model, loss, names, small, without=without)
+    ]
+    targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
+    costs = [cost_of(world, model, names, without) for model in trust]
     return Plan(
         graph,
         world.policy,
@@ -160,4 +183,5 @@ def plan(
         made_up,
         clustering,
         moments,
+        without,
     )

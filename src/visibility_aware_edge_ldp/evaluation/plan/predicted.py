@@ -11,6 +11,7 @@ from typing import Any
 from visibility_aware_edge_ldp.evaluation.bounds import least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.plan import by_others, by_position, by_user
 from visibility_aware_edge_ldp.evaluation.plan.by_position import NORMAL
+from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
 from visibility_aware_edge_ldp.public.degree_survey import degree_survey
 from visibility_aware_edge_ldp.public.hub_plan import hubs_see_everybody
@@ -97,11 +98,15 @@ def predictions(
     delta: Fraction = Fraction(0),
     shown: Sequence[str] | None = None,
     bounds: bool = True,
+    without: LeftOut = ALL,
 ) -> list[Prediction]:
-    """All statistics that one trust model answers together for one ε, or those of them that are to be shown."""
+    """All statistics that one trust model answers together for one ε, or those of them that are to be shown.
+
+    ``without`` says what the position model leaves out.
+    """
     asked = [name for name in statistics if offers(trust, name)]
     answer: dict[str, Callable[[str], Found | str]] = {
-        "position": lambda name: _position(moments, name, epsilon),
+        "position": lambda name: _position(moments, name, epsilon, without),
         "user": lambda name: _user(moments, name, epsilon, statistics),
         "neighbourhood": lambda _: _neighbourhood(moments, epsilon, delta),
         "curator": lambda name: _curator(moments, name, epsilon, delta, asked),
@@ -169,21 +174,35 @@ def _doubt(moments: Moments, trust: str, statistic: str, epsilon: Fraction, valu
     return ""
 
 
-def _position(moments: Moments, statistic: str, epsilon: Fraction) -> Found | str:
-    spread, k = by_position.spreads(moments, float(epsilon)), star_size(statistic)
+def _position(moments: Moments, statistic: str, epsilon: Fraction, without: LeftOut) -> Found | str:
+    spread, k = by_position.spreads(moments, float(epsilon), float(without.positions)), star_size(statistic)
+    coin = without.coin
     if statistic == "degrees":
-        errors = by_position.degree_errors(moments, spread)
+        errors = by_position.degree_errors(moments, spread, coin)
         mean = float(moments.weights @ errors / moments.weights.sum())
         return Found(mean, NORMAL * mean)
     if k is not None:
-        return Found(by_position.stars(moments, spread, k) ** 0.5)
+        return Found(by_position.stars(moments, spread, k, coin) ** 0.5)
     if statistic == "transitivity" and not moments.two_stars:
         return "the assumed graph has no 2-stars"
+
+    def triangles() -> float:
+        parts = by_position.triangle_parts(moments, spread, coin)
+        return sum(parts) + without.added_to_triangles(moments, parts, spread)
+
+    def transitivity() -> float:
+        added = triangles() - by_position.triangles(moments, spread, coin)
+        return by_position.transitivity(moments, spread, coin) + 9 * added / moments.two_stars**2
+
+    def four_cycles() -> float:
+        parts = by_position.cycle_parts(moments, spread, coin)
+        return sum(parts) + without.added_to_cycles(moments, parts)
+
     variances: dict[str, Callable[[], float]] = {
-        "edges": lambda: by_position.edges(moments, spread),
-        "triangles": lambda: by_position.triangles(moments, spread),
-        "transitivity": lambda: by_position.transitivity(moments, spread),
-        "four_cycles": lambda: by_position.four_cycles(moments, spread),
+        "edges": lambda: by_position.edges(moments, spread, coin),
+        "triangles": triangles,
+        "transitivity": transitivity,
+        "four_cycles": four_cycles,
     }
     return Found(variances[statistic]() ** 0.5) if statistic in variances else _BY_RANGE
 

@@ -63,7 +63,7 @@ def assumed_graph(
     if not 2 <= nodes <= _MOST_NODES:
         raise BadInput(
             f"A plan is for 2 to {_MOST_NODES:,} nodes; got {nodes:,}. Plan for a region, or for a sample of the users "
-            "with the edges among them: those are what one survey can ask."
+            "with the edges among them; or for a million users whose positions are sampled (--sample-positions)."
         )
     if not 1 <= edges <= comb(nodes, 2):
         raise BadInput(f"{nodes:,} nodes have at most {comb(nodes, 2):,} edges, and a plan needs one; got {edges:,}.")

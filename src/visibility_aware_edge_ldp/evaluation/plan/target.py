@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.predicted import offers, predictions
 
@@ -53,7 +54,12 @@ class Reached:
 
 
 def reached(
-    moments: Moments, trust: Sequence[str], statistics: Sequence[str], target_error: float, delta: Fraction
+    moments: Moments,
+    trust: Sequence[str],
+    statistics: Sequence[str],
+    target_error: float,
+    delta: Fraction,
+    without: LeftOut = ALL,
 ) -> list[Reached]:
     """For each statistic and trust model the smallest ε, all statistics asked together."""
     if not 0 < target_error < 1:
@@ -63,7 +69,7 @@ def reached(
             name,
             target_error,
             {
-                model: smallest_epsilon(moments, model, statistics, name, target_error, delta)
+                model: smallest_epsilon(moments, model, statistics, name, target_error, delta, without)
                 for model in trust
                 if offers(model, name)
             },
@@ -79,12 +85,14 @@ def smallest_epsilon(
     statistic: str,
     target_error: float,
     delta: Fraction = Fraction(0),
+    without: LeftOut = ALL,
 ) -> float | None:
     """The smallest ε, to 2 %, whose predicted mean relative error is at most the target.  [PLAN.10]"""
 
     def excess(thousandths: int) -> float:
         """ln of the predicted error over the target."""
-        (row,) = predictions(moments, trust, Fraction(thousandths, 1000), statistics, delta, [statistic], bounds=False)
+        loss = Fraction(thousandths, 1000)
+        (row,) = predictions(moments, trust, loss, statistics, delta, [statistic], bounds=False, without=without)
         # Where hardly any bit is flipped the law is not normal, and the standard error is small all the same.
         size = row.mean_relative_error if row.holds else row.standard_error / abs(row.value or math.nan)
         return math.inf if math.isnan(size) else math.log(max(size, 1e-300) / target_error)

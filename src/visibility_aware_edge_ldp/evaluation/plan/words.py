@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from visibility_aware_edge_ldp.aggregator.sampled import bytes_needed
+from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut
 from visibility_aware_edge_ldp.evaluation.plan.predicted import (
     BY_LUCK,
     FEW_FLIPS,
@@ -14,6 +17,8 @@ from visibility_aware_edge_ldp.evaluation.plan.predicted import (
     Prediction,
 )
 from visibility_aware_edge_ldp.evaluation.plan.target import BY_TRUST, Reached
+from visibility_aware_edge_ldp.public.sample import position_sample
+from visibility_aware_edge_ldp.simulation.memory import needed_bytes
 from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 
 if TYPE_CHECKING:
@@ -35,6 +40,10 @@ LEGEND = {
     "†": "a centre's small pilot decides how it splits ε, and is noisy: ± the standard error; most runs do better",
     "-": "no closed form; simulate it with `va-edge-ldp compare`",
 }
+# From here on a plan says what could be left out: beyond so many words of work, about six seconds, or so much memory.
+MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9
+WORDS_A_SECOND = 3.3e11
+SHARES = ("0.5", "0.2", "0.1", "0.05", "0.02", "0.01", "0.005", "0.002", "0.001")
 CLUSTERED = ("triangles", "transitivity", "four_cycles")
 
 
@@ -48,6 +57,60 @@ def answer(plan: Plan) -> list[str]:
     reached = next(each for each in plan.targets if each.statistic == statistic)
     verdict = _verdict(rows, statistic, epsilon, plan.target_error)
     return [f"{_condition(plan, statistic)}{verdict}", *_smallest(reached)]
+
+
+def left_out(without: LeftOut) -> str:
+    """What the position model leaves out, in a sentence that follows another."""
+    if without.positions < 1:
+        return f" Position model: a public coin draws {percent(float(without.positions))} of the positions to be asked."
+    if without.work is not None and without.work < 1:
+        return f" Position model: {percent(without.work)} of the triples and rows are counted."
+    return ""
+
+
+def too_much(plan: Plan) -> list[str]:
+    """Where everything at once takes more than one machine likes: what to leave out, and what that costs."""
+    if plan.graph.n <= MANY_NODES or plan.without != ALL or "position" not in {row.trust for row in plan.predictions}:
+        return []
+    statistic, epsilon = focus(plan)
+    before = plan.row("position", statistic, str(epsilon)).standard_error
+    lines = []
+    for without, takes in _less(plan):
+        after = plan.with_less("position", statistic, str(epsilon), without).standard_error
+        how = f"--work {without.work:g}" if without.work else f"--sample-positions {float(without.positions):.1g}"
+        if before and after == after:
+            lines.append(
+                f"In the position model {takes}; {how} would do, with {after / before:.3g} times the standard error of "
+                f"{spoken(statistic)} at ε = {epsilon:g}."
+            )
+    return lines
+
+
+def _less(plan: Plan) -> Iterator[tuple[LeftOut, str]]:
+    """A part of the counting where that takes long, a part of the positions where memory ends."""
+    n, words = plan.graph.n, next(each.words for each in plan.costs if each.trust == "position")
+    if words > FEW_WORDS and plan.without.positions == 1:
+        yield (
+            LeftOut(work=float(f"{FEW_WORDS / words:.1g}")),
+            f"counting takes about {_spell(words / WORDS_A_SECOND)}",
+        )
+    needed = needed_bytes(n)
+    if needed > MUCH_MEMORY:
+        share = next(share for share in SHARES if bytes_needed(n, float(share)) <= MUCH_MEMORY or share == SHARES[-1])
+        yield LeftOut(position_share(share)), f"every position at once takes {needed / 1e9:.2g} GB of memory"
+
+
+def _spell(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.0f} hours"
+
+
+def position_share(share: str) -> Fraction:
+    """A share of the positions as a sample takes it."""
+    sample = position_sample(share)
+    return Fraction(1) if sample is None else sample.rate
 
 
 def _condition(plan: Plan, statistic: str) -> str:

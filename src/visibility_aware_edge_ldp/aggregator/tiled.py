@@ -1,0 +1,139 @@
+"""A collection of POSITION reports that goes straight into a file of tiles, for more nodes than memory holds.
+
+It takes one round in which everybody answers, reports in the order of their positions, and a policy that goes by kinds
+of nodes, with the roster in the order of kinds. Whatever breaks this is refused. It checks what ``PositionCollection``
+checks; a second answer cannot come, because it would be out of order.  [AGGREGATE.1]
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.public.positions import numbers
+from visibility_aware_edge_ldp.public.report import PositionReport, unpack
+from visibility_aware_edge_ldp.public.survey import PositionSurvey
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.subgraphs.kinds import Places
+from visibility_aware_edge_ldp.subgraphs.tile_file import TileFile, TileWriter, open_tiles, positions_of
+
+
+class TiledCollection:
+    """All that arrives for one survey, in a file; ``with`` it, and after that ask for the ``tiles``."""
+
+    def __init__(self, survey: PositionSurvey, view: PublicView, path: str | Path) -> None:
+        if (survey.roster, survey.policy) != (view.roster_digest, view.policy.digest):
+            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
+        kinds = view.classes.by_kinds
+        if kinds is None or survey.rounds != 1:
+            raise BadInput(
+                "Answers go into a file of tiles in one round, and with a policy that goes by kinds of nodes "
+                "(everything private, or profiles). Change the survey, or ask fewer nodes."
+            )
+        self.survey, self.view, self.path = survey, view, Path(path)
+        self._writer = TileWriter(path, Places(kinds.kinds), survey.identity)
+        self._edges = np.sort(numbers(view.n, view.edges[:, 0], view.edges[:, 1]))
+        # Answers that no row of tiles has taken yet, and room for more: the first bit is position ``base``.
+        self._waiting, self._base, self._next = np.zeros(1 << 16, np.uint8), 0, 0
+        self._seen: set[str] = set()
+        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
+        self._stack = ExitStack()
+
+    def __enter__(self) -> TiledCollection:
+        self._stack.enter_context(self._writer)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._next < self.view.positions:
+            error = BadInput(f"{self._next:,} of {self.view.positions:,} positions have answered; all must.")
+            self._stack.__exit__(BadInput, error, None)
+            raise error
+        if kind is None:
+            self._put_whole_sides()  # the last node has a side, too, and no position of its own
+            self._drop((self._next - self._base + 7) // 8)
+        self._stack.__exit__(kind, error, trace)
+
+    def absorb(self, report: PositionReport) -> None:
+        """Take the next report in. The same report again changes nothing."""
+        if report.digest in self._seen:
+            return
+        self._check(report)
+        ones = np.frombuffer(report.ones, np.uint8)
+        self._append(report.start, report.count, self._with_public_edges(report.start, report.count, ones))
+        self._seen.add(report.digest)
+        self._put_whole_sides()
+
+    def _check(self, report: PositionReport) -> None:
+        if report.survey != self.survey.identity or report.round != 1:
+            raise ProtocolViolation("A report for another survey or another round was sent here.")
+        if report.start + report.count > self.view.positions:
+            raise ProtocolViolation(f"A report names positions beyond the last, {self.view.positions - 1}.")
+        if report.start != self._next:
+            raise ProtocolViolation(
+                f"Reports must come in the order of positions: position {self._next} is next, not {report.start}."
+            )
+        if not np.array_equal(np.frombuffer(report.answered, np.uint8), self._asked(report.start, report.count)):
+            raise ProtocolViolation("All positions must answer that are not public, and no public one may.")
+
+    def _asked(self, start: int, count: int) -> Octets:
+        if Visibility.PUBLIC not in self.view.present:
+            asked = np.full((count + 7) // 8, 0xFF, np.uint8)
+            asked[-1:] >>= np.uint8(-count % 8)
+            return asked
+        return np.packbits(self.view.classes.range(start, count) != Visibility.PUBLIC, bitorder="little")
+
+    def _with_public_edges(self, start: int, count: int, ones: Octets) -> Octets:
+        """A public position's bit is known to everybody."""
+        first, last = np.searchsorted(self._edges, [start, start + count])
+        if first == last:
+            return ones
+        bits = unpack(ones.tobytes(), count).copy()
+        bits[self._edges[first:last] - start] = True
+        return np.packbits(bits, bitorder="little")
+
+    def _append(self, start: int, count: int, ones: Octets) -> None:
+        """Behind what waits, whose last byte the first bits may share."""
+        first, offset = divmod(start - self._base, 8)
+        end = first + ones.size + 1
+        if end > self._waiting.size:
+            self._waiting = np.concatenate([self._waiting, np.zeros(max(end, self._waiting.size), np.uint8)])
+        self._waiting[first : end - 1] |= ones << np.uint8(offset)
+        if offset:
+            self._waiting[first + 1 : end] |= ones >> np.uint8(8 - offset)
+        self._next = start + count
+
+    def _put_whole_sides(self) -> None:
+        while not self._writer.whole:
+            begin, end = (positions_of(self.view.n, 0, node) for node in self._writer.nodes())
+            if end > self._next:
+                return
+            self._writer.put(self._waiting, begin - self._base)
+            self._drop((end - self._base) // 8)
+
+    def _drop(self, gone: int) -> None:
+        """Forget the first bytes, which are in the file."""
+        filled = (self._next - self._base + 7) // 8
+        self._digest.update(self._waiting[:gone].tobytes())
+        self._waiting[: filled - gone] = self._waiting[gone:filled].copy()
+        self._waiting[filled - gone : filled] = 0
+        self._base += gone * 8
+
+    @property
+    def tiles(self) -> TileFile:
+        """The file, once it is whole."""
+        return open_tiles(self.path, self.survey.identity)
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What was paid for, named by what arrived."""
+        return tuple(replace(release, transcript=self._digest.hexdigest()) for release in self.survey.releases)

@@ -1,0 +1,56 @@
+"""How many of some listed rows hold a one in each column: the part that several compiled kernels share.
+
+Needs numba, the extra ``fast``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import uint64
+
+from visibility_aware_edge_ldp.kernels.adders import GROUP, LEVELS, SLICES, WORDS, add_rows, settle, spread_slices
+from visibility_aware_edge_ldp.kernels.cached import njit
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def count_columns(panel: Any, listed: Any, begin: Any, end: Any, work: Any, counts: Any) -> None:
+    """How many of the listed rows hold a one in each column of a panel."""
+    slices, waiting = work
+    levels = LEVELS + 1
+    while (end - begin) >> levels:
+        levels += 1
+    slices[:levels] = uint64(0)
+    add_rows(panel, listed, begin, end, slices, waiting)
+    settle((end - begin) // GROUP, levels, slices, waiting)
+    spread_slices(slices, levels, counts)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def workspace() -> Any:
+    return np.zeros((SLICES, WORDS), np.uint64), np.zeros((SLICES, WORDS), np.uint64)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def bits_of(row: Any, work: Any, bits: Any) -> None:
+    """The bits of a panel's row, one number each."""
+    work[0][0] = row
+    spread_slices(work[0], 1, bits)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def whole_groups(offsets: Any, members: Any, empty: Any) -> Any:
+    """The same lists, each filled up to whole groups with the empty row."""
+    ends = np.empty(offsets.size, np.int64)
+    listed = np.empty(members.size + offsets.size * GROUP, np.uint32)
+    end = ends[0] = 0
+    for i in range(offsets.size - 1):
+        for member in members[offsets[i] : offsets[i + 1]]:
+            listed[end] = member
+            end += 1
+        while end & (GROUP - 1):
+            listed[end] = empty
+            end += 1
+        ends[i + 1] = end
+    return ends, listed

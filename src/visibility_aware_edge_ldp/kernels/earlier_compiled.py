@@ -1,0 +1,156 @@
+"""The compiled twin of ``rows.earlier_sums``: whole numbers, 512 columns at a time. Needs numba, the extra ``fast``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types, uint64
+from numba.extending import intrinsic
+
+from visibility_aware_edge_ldp.kernels.adders import GROUP, PANEL, WORD, WORDS, array_data, lowest_one, number
+from visibility_aware_edge_ldp.kernels.cached import njit
+from visibility_aware_edge_ldp.kernels.column_counts import bits_of, count_columns, whole_groups, workspace
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _before(panels: Any, wanted: Any, start: Any, stop: Any) -> Any:
+    """For each user from ``start`` to ``stop`` the earlier ones that it has ones with: whole groups, and how many."""
+    sizes, ends = np.zeros(stop - start, np.int64), np.zeros(stop - start + 1, np.int64)
+    listed = np.empty((stop - start) * (stop + GROUP), np.uint32)
+    end = 0
+    for j in range(start, stop):
+        first = end
+        for w in range((j + 63) // 64 if wanted[j] else 0):
+            word = panels[w // WORDS, j, w % WORDS]
+            if j - w * 64 < 64:
+                word &= (uint64(1) << uint64(j - w * 64)) - uint64(1)
+            while word:
+                listed[end] = w * 64 + lowest_one(word)
+                end += 1
+                word &= word - uint64(1)
+        sizes[j - start] = end - first
+        while end & (GROUP - 1):
+            listed[end] = panels.shape[1] - 1
+            end += 1
+        ends[j - start + 1] = end
+    return sizes, ends, listed
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_products(typing: Any, shared: Any, early: Any, chosen: Any, sums: Any) -> Any:
+    """Add to ``sums`` those of N, t, N², Nt and t² over a panel's chosen columns; N and t are below 2^15.
+
+    Pairs of products make a 31-bit number, whose halves are added up separately: 32 of them cannot overflow.
+    """
+    signature = types.void(shared, early, chosen, sums)
+    lanes = 16
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        arrays = [array_data(context, builder, signature, args, i) for i in range(4)]
+        half, whole = ir.IntType(16), ir.IntType(32)
+        shorts, longs, words = (ir.VectorType(*each) for each in ((half, lanes), (whole, lanes), (whole, lanes // 2)))
+        before = builder.block
+        loop, done = builder.append_basic_block("columns"), builder.append_basic_block("added")
+
+        def every_second(row: Any, first: int) -> Any:
+            places = ir.Constant(ir.VectorType(whole, lanes // 2), list(range(first, lanes, 2)))
+            return builder.shuffle_vector(row, ir.Constant(longs, ir.Undefined), places)
+
+        def paired(x: Any, y: Any) -> Any:
+            """x · y, added up two by two."""
+            products = builder.mul(builder.sext(x, longs), builder.sext(y, longs))
+            return builder.add(every_second(products, 0), every_second(products, 1))
+
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        place = builder.phi(WORD)
+        place.add_incoming(number(0), before)
+        kept = [builder.phi(words) for _ in range(8)]
+        for phi in kept:
+            phi.add_incoming(ir.Constant(words, [0] * (lanes // 2)), before)
+        rows = []
+        for array in arrays[:3]:
+            row = builder.load(builder.bitcast(builder.gep(array, [place]), shorts.as_pointer()))
+            row.align = 2
+            rows.append(row)
+        mask = builder.sext(builder.icmp_unsigned("!=", rows[2], ir.Constant(shorts, [0] * lanes)), shorts)
+        x, y = builder.and_(rows[0], mask), builder.and_(rows[1], mask)
+        ones = ir.Constant(shorts, [1] * lanes)
+        found = [builder.add(kept[0], paired(x, ones)), builder.add(kept[1], paired(y, ones))]
+        for index, (one, other) in enumerate(((x, x), (x, y), (y, y))):
+            both = paired(one, other)
+            low = builder.and_(both, ir.Constant(words, [0xFFFF] * (lanes // 2)))
+            high = builder.lshr(both, ir.Constant(words, [16] * (lanes // 2)))
+            found += [builder.add(kept[2 + 2 * index], low), builder.add(kept[3 + 2 * index], high)]
+        following = builder.add(place, number(lanes))
+        place.add_incoming(following, loop)
+        for phi, row in zip(kept, found, strict=True):
+            phi.add_incoming(row, loop)
+        builder.cbranch(builder.icmp_signed("<", following, number(PANEL)), loop, done)
+
+        builder.position_at_end(done)
+
+        def total(row: Any) -> Any:
+            result = number(0)
+            for lane in range(lanes // 2):
+                one = builder.extract_element(row, ir.Constant(whole, lane))
+                result = builder.add(result, builder.zext(one, WORD))
+            return result
+
+        totals = [total(row) for row in found]
+        totals[2:] = [builder.add(totals[i], builder.shl(totals[i + 1], number(16))) for i in (2, 4, 6)]
+        for index, more in enumerate(totals):
+            target = builder.gep(arrays[3], [number(index)])
+            builder.store(builder.add(builder.load(target), more), target)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_long_products(shared: Any, early: Any, chosen: Any, sums: Any) -> None:
+    """The same for larger N and t."""
+    for x in range(PANEL):
+        if chosen[x]:
+            one, other = np.int64(shared[x]), np.int64(early[x])
+            sums[0] += one
+            sums[1] += other
+            sums[2] += one * one
+            sums[3] += one * other
+            sums[4] += other * other
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _earlier_sums(panels: Any, wanted: Any, start: Any, stop: Any, counts: Any, before: Any, bits: Any) -> Any:
+    number, rows, _ = panels.shape
+    sums = np.zeros((stop - start, 2, 5), np.int64)
+    sizes, ends, listed = _before(panels, wanted, start, stop)
+    everybody = whole_groups(np.array([0, start]), np.arange(start), rows - 1)[1]
+    work, later = workspace(), np.ones(PANEL, np.uint16)
+    for panel in range(start // PANEL, number):
+        first = panel * PANEL
+        later[:] = 1
+        count_columns(panels[panel], everybody, 0, (start + GROUP - 1) // GROUP * GROUP, work, before)
+        for j in range(start, min(stop, first + PANEL)):
+            bits_of(panels[panel, j], work, bits)
+            later[: max(j + 1 - first, 0)] = 0
+            bits[: max(j + 1 - first, 0)] = 0
+            if wanted[j]:
+                count_columns(panels[panel], listed, ends[j - start], ends[j - start + 1], work, counts)
+                for side in range(2):
+                    chosen = bits if side else later
+                    if stop < 1 << 15:
+                        _add_products(counts, before, chosen, sums[j - start, side])
+                    else:
+                        _add_long_products(counts, before, chosen, sums[j - start, side])
+            for x in range(PANEL):
+                before[x] += bits[x]
+    return sums, sizes
+
+
+def earlier_sums(panels: Any, wanted: Any, start: int, stop: int) -> Any:
+    """As ``rows.earlier_sums``."""
+    counts, before = np.empty((2, PANEL), np.uint16 if stop < 1 << 16 else np.uint32)
+    return _earlier_sums(panels, wanted, start, stop, counts, before, np.empty(PANEL, np.uint16))

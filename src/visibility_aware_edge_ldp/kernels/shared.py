@@ -1,0 +1,32 @@
+"""What rows of a plane in strips have in common, and a plane times numbers; has twins in ``shared_compiled``."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.kernels.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.kernels.tiles import SIDE, Ints
+
+Counts = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.float32]
+
+
+def add_shared(plane: Words, slots: Ints, first_column: int, through: tuple[int, int], counts: Counts) -> None:
+    """Add, for each of these slots and each of some columns: through how many slots of some sides both have a one.
+
+    ``through`` is a range of sides; columns are as many whole sides as there are counts, from side ``first_column`` on.
+    """
+    first, last = first_column * SIDE, first_column * SIDE + counts.shape[1]
+    for strip in plane[through[0] : through[1]]:
+        for row, total in zip(strip[slots], counts, strict=True):
+            total += np.bitwise_count(row & strip[first:last]).sum(axis=1, dtype=np.int32)
+
+
+def times(plane: Words, numbers: Numbers, first: int, last: int) -> Numbers:
+    """For the slots from ``first`` to ``last``: the sum of the rows of ``numbers`` that each has ones with."""
+    total = np.zeros((last - first, numbers.shape[1]), np.float32)
+    for side, strip in enumerate(plane):
+        bits = unpack_rows(strip[first:last], SIDE).astype(np.float32)
+        total += bits @ numbers[side * SIDE : (side + 1) * SIDE]
+    return total

@@ -1,0 +1,135 @@
+"""The compiled twins of ``shared``: rows are added up, column by column. Need numba, the extra ``fast``.
+
+A row of a plane names other rows, by its ones. Added as bits they tell how many ones each column holds; added as
+numbers they are a product of matrices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types, uint16, uint64
+from numba.extending import intrinsic
+
+from visibility_aware_edge_ldp.kernels.adders import GROUP, WORD, WORDS, lowest_one
+from visibility_aware_edge_ldp.kernels.adders import PANEL as SIDE
+from visibility_aware_edge_ldp.kernels.cached import njit
+from visibility_aware_edge_ldp.kernels.column_counts import count_columns, workspace
+
+# A panel of so many sides stays in the second cache.
+NEAR_SIDES = 8
+# Numbers added at a time.
+LANES = 64
+_NUMBERS = ir.VectorType(ir.FloatType(), LANES)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _list_ones(plane: Any, slots: Any, first: Any, last: Any, ends: Any, listed: Any) -> None:
+    """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
+    end = ends[0] = 0
+    for i in range(slots.size):
+        for side in range(first, last):
+            for w in range(WORDS):
+                word = plane[side, slots[i], w]
+                while word:
+                    listed[end] = (side - first) * SIDE + w * 64 + lowest_one(word)
+                    end += 1
+                    word &= word - uint64(1)
+        while end & (GROUP - 1):
+            listed[end] = (last - first) * SIDE
+            end += 1
+        ends[i + 1] = end
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _share(plane: Any, slots: Any, first_column: Any, first: Any, last: Any, counts: Any) -> None:
+    """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
+    size = (last - first) * SIDE
+    ends, listed = np.empty(slots.size + 1, np.int64), np.empty(slots.size * (size + GROUP), np.uint16)
+    _list_ones(plane, slots, first, last, ends, listed)
+    panel, work, found = np.zeros((size + 1, WORDS), np.uint64), workspace(), np.empty(SIDE, np.uint16)
+    for column in range(counts.shape[1] // SIDE):
+        panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
+        for i in range(slots.size):
+            if ends[i] < ends[i + 1]:
+                count_columns(panel, listed, ends[i], ends[i + 1], work, found)
+                total = counts[i, column * SIDE : (column + 1) * SIDE]
+                for x in range(SIDE):
+                    total[x] += found[x]
+
+
+def add_shared(plane: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
+    """As ``shared.add_shared``: the rows that a row names are added up, all columns of a panel at once.
+
+    A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
+    """
+    for first in range(through[0], through[1], NEAR_SIDES):
+        _share(plane, slots, first_column, first, min(first + NEAR_SIDES, through[1]), counts)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_numbers(typing: Any, panel: Any, places: Any, begin: Any, end: Any, sums: Any, at: Any) -> Any:
+    """Add the listed rows of ``panel``, of LANES numbers each, to the LANES sums that start at ``at``."""
+    signature = types.void(panel, places, types.int64, types.int64, sums, types.int64)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        rows, listed, kept = (context.make_array(signature.args[i])(context, builder, args[i]).data for i in (0, 1, 4))
+        begin, end, at = args[2], args[3], args[5]
+        pointer = _NUMBERS.as_pointer()
+        target = builder.bitcast(builder.gep(kept, [at]), pointer)
+        first = builder.load(target)
+        first.align = 4
+        before = builder.block
+        loop, after = builder.append_basic_block("row"), builder.append_basic_block("added")
+        builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
+        builder.position_at_end(loop)
+        place, total = builder.phi(WORD), builder.phi(_NUMBERS)
+        place.add_incoming(begin, before)
+        total.add_incoming(first, before)
+        number_of_row = builder.zext(builder.load(builder.gep(listed, [place])), WORD)
+        start = builder.mul(number_of_row, ir.Constant(WORD, LANES))
+        row = builder.load(builder.bitcast(builder.gep(rows, [start]), pointer))
+        row.align = 4
+        following, more = builder.add(place, ir.Constant(WORD, 1)), builder.fadd(total, row)
+        place.add_incoming(following, loop)
+        total.add_incoming(more, loop)
+        builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+        builder.position_at_end(after)
+        result = builder.phi(_NUMBERS)
+        result.add_incoming(first, before)
+        result.add_incoming(more, loop)
+        builder.store(result, target).align = 4
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _times(plane: Any, panels: Any, first: Any, last: Any, sums: Any) -> None:
+    """Add, for the slots from ``first`` to ``last``, the numbers of all slots that they have ones with."""
+    places = np.empty(SIDE, np.uint16)
+    for side in range(plane.shape[0]):
+        for slot in range(first, last):
+            end = 0
+            for w in range(WORDS):
+                word = plane[side, slot, w]
+                while word:
+                    places[end] = uint16(w * 64 + lowest_one(word))
+                    end += 1
+                    word &= word - uint64(1)
+            for lanes in range(panels.shape[0]):
+                _add_numbers(panels[lanes, side], places, 0, end, sums, (lanes * sums.shape[1] + slot) * LANES)
+
+
+def times(plane: Any, numbers: Any, first: int, last: int) -> Any:
+    """As ``shared.times``."""
+    lanes = -(-numbers.shape[1] // LANES)
+    panels = np.zeros((lanes, numbers.shape[0], LANES), np.float32)
+    for lane in range(lanes):
+        part = numbers[:, lane * LANES : (lane + 1) * LANES]
+        panels[lane, :, : part.shape[1]] = part
+    sums = np.zeros((lanes, last, LANES), np.float32)
+    _times(plane, panels.reshape(lanes, -1, SIDE, LANES), first, last, sums)
+    return sums[:, first:].transpose(1, 0, 2).reshape(last - first, lanes * LANES)[:, : numbers.shape[1]]

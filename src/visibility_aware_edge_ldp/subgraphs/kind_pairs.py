@@ -1,0 +1,200 @@
+"""Sums over pairs of nodes behind triangles and 4-cycles, for scores by kind; all rows, or a sample.  [KINDS.2-3]"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+from visibility_aware_edge_ldp.subgraphs import cycles, triangles
+from visibility_aware_edge_ldp.subgraphs.kinds import Ints, KindScores
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, score, spread, square
+
+# Rows at a time.
+BLOCK = 256
+# Rows that are always in a sample: the longest ones, which matter most.
+CERTAIN = 128
+NAMES = (*(f"triangles/{name}" for name in triangles.NAMES), *(f"four_cycles/{name}" for name in cycles.NAMES))
+# Triangles want the first three forms; 4-cycles all eight, and the difference of the fourth's two orders.
+TRIANGLE_FORMS = 3
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Which nodes' rows are worked through: ``certain`` ones, and ``drawn`` ones that stand for ``population``."""
+
+    certain: Ints
+    drawn: Ints
+    population: int
+
+    @property
+    def weights(self) -> Floats:
+        """How many rows each stands for, the certain ones first."""
+        each = self.population / len(self.drawn) if len(self.drawn) else 1.0
+        return np.concatenate([np.ones(len(self.certain)), np.full(len(self.drawn), each)])
+
+
+def drawn_rows(scores: KindScores, size: int, coin: str) -> RowSample | None:
+    """``size`` rows: the longest, and of the others a simple random sample by a public coin; None if that is all.
+
+    The coin is text that was public before anybody answered, so that who is drawn does not hang on the answers.
+    """
+    if size >= scores.n:
+        return None
+    order = np.argsort(-scores.node_sums(score), kind="stable")
+    certain, others = order[: min(CERTAIN, size // 2)], np.sort(order[min(CERTAIN, size // 2) :])
+    key = hashlib.sha256(f"rows of a sample\x1f{coin}".encode()).digest()
+    tickets = np.frombuffer(keyed_coins(key)(8 * len(others)), dtype="<u8")
+    drawn = np.sort(others[np.argsort(tickets, kind="stable")[: size - len(certain)]])
+    return RowSample(certain, drawn, len(others))
+
+
+class PairSums(NamedTuple):
+    """All sums of ``NAMES`` over pairs, and what is known of the rows that were worked through.
+
+    With a sample, the sums have "four_cycles/sampling" too: the variance that it adds to the sum of 4-cycles.
+    """
+
+    sums: dict[str, float]
+    rows: cycles.Rows
+
+
+def sum_pairs(scores: KindScores, with_cycles: bool, sample: RowSample | None = None) -> PairSums:
+    """Of all pairs, or of those of a sample of rows."""
+    work = _PairWork(scores, with_cycles)
+    if sample is None:
+        totals, squares = work.above()
+        everybody = cycles.Rows(np.arange(scores.n), np.ones(scores.n), squares[scores.places.slots])
+        return PairSums(dict(zip(NAMES, totals.tolist(), strict=True)), everybody)
+    nodes = np.concatenate([sample.certain, sample.drawn])
+    found = work.whole(nodes)
+    rows = cycles.Rows(nodes, sample.weights, found[:, -1])
+    found = found[:, :-1] / 2
+    sums = dict(zip(NAMES, (sample.weights @ found).tolist(), strict=True))
+    column = found[len(sample.certain) :, NAMES.index("four_cycles/count")]
+    left_out = 1 - len(column) / sample.population
+    sums["four_cycles/sampling"] = left_out * sample.population**2 * float(column.var(ddof=1)) / len(column)
+    return PairSums(sums, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairWork:
+    scores: KindScores
+    with_cycles: bool
+
+    def above(self) -> tuple[Floats, Floats]:
+        """The sums, each pair once; and for each slot the squared two-paths to all others."""
+        bounds, sizes = self._bounds, self.scores.places.sizes
+        blocks = [
+            np.arange(first, min(first + BLOCK, bounds[kind] + sizes[kind]))
+            for kind in range(len(sizes))
+            for first in range(bounds[kind], bounds[kind] + int(sizes[kind]), BLOCK)
+        ]
+        totals, across = np.zeros(len(NAMES)), np.zeros(self.scores.plane.shape[1])
+        for slots, (sums, squares) in zip(blocks, self._on_all_cores(blocks, True), strict=True):
+            totals += sums[:, :-1].sum(axis=0)
+            across[slots] += sums[:, -1]
+            across[slots[0] :] += squares[slots[0] :]
+        return totals, across
+
+    def whole(self, nodes: Ints) -> Floats:
+        """Eleven sums for each of these nodes with all others."""
+        slots = self.scores.places.slots[nodes]
+        order = np.argsort(slots)
+        kinds = np.searchsorted(self._bounds, slots[order], side="right") - 1
+        runs = np.split(slots[order], np.flatnonzero(np.diff(kinds)) + 1)
+        blocks = [run[first : first + BLOCK] for run in runs for first in range(0, len(run), BLOCK)]
+        sums = np.empty((len(nodes), len(NAMES) + 1))
+        sums[order] = np.concatenate([found for found, _ in self._on_all_cores(blocks, False)])
+        return sums
+
+    def _on_all_cores(self, blocks: list[Ints], above: bool) -> list[tuple[Floats, Floats]]:
+        self._prepare()
+        with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(blocks))) as pool:
+            return list(pool.map(lambda slots: self._block(slots, above), blocks))
+
+    def _prepare(self) -> None:
+        """What all threads share is made before they start."""
+        for made in (choice.shared_kernels, choice.pair_kernels, lambda: (self._columns, self._ends)):
+            made()
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        bounds: list[int] = (self.scores.places.first_sides * SIDE).tolist()
+        return bounds
+
+    @cached_property
+    def _ends(self) -> Floats:
+        return self._slotted(self.scores.node_sums(score)[:, None])[:, 0]
+
+    @cached_property
+    def _degrees(self) -> Floats:
+        return self._slotted(self.scores.degrees)
+
+    def _slotted(self, by_node: Floats | Ints) -> Floats:
+        by_slot = np.zeros((self.scores.plane.shape[1], by_node.shape[1]))
+        by_slot[self.scores.places.slots] = by_node
+        return by_slot
+
+    @cached_property
+    def _columns(self) -> dict[tuple[int, int], tuple[Floats, Floats, Floats, Floats, Floats]]:
+        """For each two kinds, all that does not hang on the rows."""
+        pairs = [(a, b) for a in range(len(self._bounds) - 1) for b in range(len(self._bounds) - 1)]
+        return {(a, b): self._terms(a, b) for a, b in pairs}
+
+    def _block(self, slots: Ints, above: bool) -> tuple[Floats, Floats]:
+        """Eleven sums for each of these slots, which are all of one kind; and the eleventh for each other slot."""
+        scores, bounds, sizes = self.scores, self._bounds, self.scores.places.sizes
+        kind = int(np.searchsorted(bounds, slots[0], side="right")) - 1
+        slot_count = scores.plane.shape[1]
+        sums, squares = np.zeros((len(slots), len(NAMES) + 1)), np.zeros(slot_count)
+        words, own = rows_of(scores.plane, slots), np.stack([scores.affine(score), scores.affine(spread)])
+        add_shared, kind_sums = choice.shared_kernels().add_shared, choice.pair_kernels().kind_sums
+        for other in range(kind if above else 0, len(sizes)):
+            sides = scores.sides_of[other]
+            if above and other == kind:
+                sides = (int(slots[0]) // SIDE, sides[1])
+            first, last = sides[0] * SIDE, bounds[other] + int(sizes[other])
+            counts = np.zeros((len(sizes), len(slots), (sides[1] - sides[0]) * SIDE), np.int32)
+            for through, count in zip(scores.sides_of, counts, strict=True):
+                add_shared(scores.plane, slots, sides[0], through, count)
+            begins = slots - first + 1 if above and other == kind else np.zeros_like(slots)
+            weights, columns, bit, shared, constant = self._columns[kind, other]
+            sums += kind_sums(
+                counts[:, :, : last - first], words, slots, first,
+                weights @ self._degrees[slots].T + constant[:, None],
+                np.ascontiguousarray(columns[:, first - bounds[other] :]),
+                bit, shared, np.ascontiguousarray(own[:, :, kind, other]),
+                self._ends[slots], self._ends[first:last], begins, squares[first:last],
+            )  # fmt: skip
+        return sums, squares
+
+    def _terms(self, a: int, b: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """For all forms: weights of a row's degrees, terms of columns, of the bit, of shared ones, and constants."""
+        forms = cycles.FORMS if self.with_cycles else cycles.FORMS[:TRIANGLE_FORMS]
+        both = [(self._one(f, g, a, b), self._one(g, f, a, b)) for f, g in forms]
+        halves = [tuple((x + y) / 2 for x, y in zip(*pair, strict=True)) for pair in both]
+        if self.with_cycles:
+            mixed = both[cycles.FORMS.index((square, spread))]
+            halves.append(tuple((x - y) / 2 for x, y in zip(*mixed, strict=True)))
+        weights, columns, bit, shared, constant = (np.array(each) for each in zip(*halves, strict=True))
+        start = self._bounds[b]
+        degrees = self._degrees[start : start + int(self.scores.places.sizes[b])]
+        return weights, columns @ degrees.T, bit, shared, constant
+
+    def _one(self, f: ScoreFunction, g: ScoreFunction, a: int, b: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The terms of F[f, g](u, v) for u of kind a and v of kind b.  [KINDS.2]"""
+        (f0, f1), (g0, g1) = self.scores.affine(f), self.scores.affine(g)
+        others = self.scores.places.sizes.astype(np.float64)
+        others[a] -= 1
+        others[b] -= 1
+        itself = f1[a, b] * g0[b, b] + f0[a, a] * g1[b, a]
+        return f1[a] * g0[b], f0[a] * g1[b], -itself, f1[a] * g1[b], f0[a] * g0[b] @ others

@@ -1,0 +1,141 @@
+"""Plans that leave something out: what is added, what is saved, and what a person reads.  [PLAN.13-14]"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from visibility_aware_edge_ldp.aggregator.effort import Effort
+from visibility_aware_edge_ldp.aggregator.position import estimate
+from visibility_aware_edge_ldp.cli import app
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+from visibility_aware_edge_ldp.evaluation.plan import words
+from visibility_aware_edge_ldp.evaluation.plan.cost import cost_of
+from visibility_aware_edge_ldp.evaluation.plan.left_out import LeftOut, left_out
+from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
+from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
+from visibility_aware_edge_ldp.evaluation.plan.predicted import predictions
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.codec import encode_sampled
+from visibility_aware_edge_ldp.public.report import SampledReport
+from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.simulation.by_sample import by_sample
+from visibility_aware_edge_ldp.simulation.population import collect
+from visibility_aware_edge_ldp.truth.synthetic import powerlaw
+
+WORLD = VisibilityAwareGraph(powerlaw(2600, 20000, 4), VisibilityPolicy.nothing())
+
+
+@cache
+def sums() -> Moments:
+    return moments_of(WORLD, cycles=True)
+
+
+def predicted(statistic: str, without: LeftOut) -> float:
+    (row,) = predictions(sums(), "position", Fraction(2), [statistic], bounds=False, without=without)
+    return row.standard_error
+
+
+@pytest.mark.parametrize("statistic", ["triangles", "four_cycles"])
+def test_a_part_of_the_counting_costs_what_runs_say(statistic: str) -> None:
+    survey, share = position_survey(WORLD.public, 2), 0.3
+    found = [estimate(collect(WORLD, survey, seed), [statistic], Effort(share))[statistic] for seed in range(3)]
+    claimed = np.mean([each.variance for each in found]) ** 0.5
+    assert predicted(statistic, LeftOut(work=share)) == pytest.approx(claimed, rel=0.2)
+    assert predicted(statistic, LeftOut(work=share)) > 1.15 * predicted(statistic, LeftOut())
+
+
+@pytest.mark.parametrize("statistic", ["edges", "stars:2", "triangles"])
+def test_a_sample_costs_what_runs_say(statistic: str) -> None:
+    found = by_sample(WORLD, 2, [statistic], "0.1", seed=1)[statistic]
+    assert predicted(statistic, left_out("0.1")) == pytest.approx(found.standard_error, rel=0.1)
+
+
+def test_all_of_it_changes_nothing() -> None:
+    for statistic in ("edges", "triangles", "four_cycles"):
+        assert predicted(statistic, left_out(1, 1)) == predicted(statistic, LeftOut())
+
+
+def test_few_nodes_are_counted_whole() -> None:
+    small = VisibilityAwareGraph(powerlaw(300, 2000, 4), VisibilityPolicy.nothing())
+    rows = [
+        predictions(moments_of(small), "position", Fraction(1), ["triangles"], bounds=False, without=LeftOut(work=work))
+        for work in (None, 0.1)
+    ]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        (("0.5", "0.5"), BadInput, "not both"),
+        ((1, 0), BadInput, "above 0"),
+        ((1, "2"), BadPrivacyParameter, "between 0 and 1"),
+        (("0",), BadPrivacyParameter, "1e-6 to 1"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(options: tuple[object, ...], error: type, match: str) -> None:
+    with pytest.raises(error, match=match):
+        left_out(*options)
+
+
+def test_bytes_and_work_fall() -> None:
+    whole, few = (cost_of(WORLD, "position", ["triangles"], left_out(share)) for share in (1, "0.1"))
+    n, drawn = WORLD.graph.n, 130
+    report = SampledReport("ab" * 32, 1, 0, n // 2, drawn, bytes(17), bytes(17))
+    assert few.bytes_up == pytest.approx(len(encode_sampled(report)), rel=0.05)
+    assert few.words < whole.words / 5
+    assert cost_of(WORLD, "position", ["triangles"], LeftOut(work=0.1)).words == pytest.approx(whole.words / 10)
+
+
+def made(nodes: int = 300, **options: object) -> Plan:
+    return plan(nodes, 10 * nodes, statistics="triangles", trust=["position"], epsilons=[1], **options)  # type: ignore[arg-type]
+
+
+def test_a_plan_says_what_it_leaves_out() -> None:
+    whole, few = made(), made(sample_positions="0.1")
+    assert (
+        few.row("position", "triangles", 1).standard_error > 10 * whole.row("position", "triangles", 1).standard_error
+    )
+    assert "a public coin draws 10% of the positions" in str(few)
+    assert "a public coin" not in str(whole)
+    assert "50% of the triples and rows are counted" in made(work="0.5").assumed
+    assert few.as_dict()["sample_positions"] == pytest.approx(0.1)
+
+
+def test_large_plans_say_what_would_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a small graph on a machine that is small in proportion: making a large one takes too long for a test."""
+    assert words.too_much(made()) == []
+    monkeypatch.setattr(words, "MANY_NODES", 200)
+    assert words.too_much(made()) == []
+    monkeypatch.setattr(words, "FEW_WORDS", 1000)
+    monkeypatch.setattr(words, "MUCH_MEMORY", 1000)
+    work, sample = words.too_much(made())
+    assert "--work 0.002 would do" in work
+    assert "--sample-positions 0.001 would do" in sample
+    assert words.too_much(made(work="0.5")) == []
+
+
+def test_the_command_takes_both_options() -> None:
+    asked = [
+        "plan",
+        "--nodes",
+        "200",
+        "--edges",
+        "1500",
+        "--statistic",
+        "edges",
+        "--epsilons",
+        "1",
+        "--trust",
+        "position",
+    ]
+    found = CliRunner().invoke(app, [*asked, "--sample-positions", "0.2"])
+    assert found.exit_code == 0, found.output
+    assert "draws 20% of the positions" in found.output
+    assert CliRunner().invoke(app, [*asked, "--work", "0.5"]).exit_code == 0

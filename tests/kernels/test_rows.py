@@ -1,0 +1,174 @@
+"""Rows of packed bits added up: the compiled kernels against the plain ones, and both against plain matrices."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.kernels import rows
+from visibility_aware_edge_ldp.kernels.bitset import pack_rows
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+SIZES = [1, 2, 3, 63, 64, 65, 130, 512, 513, 1100]
+EVERY_SIZE = pytest.mark.parametrize("n", SIZES)
+BOTH = pytest.mark.parametrize("name", ["plain", "compiled"])
+WEIGHTS = np.array([-0.7, 1.9])
+
+
+def kernels(name: str) -> ModuleType:
+    if name == "plain":
+        return rows
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.kernels import rows_compiled
+
+    return rows_compiled
+
+
+def symmetric(n: int, share: float, seed: int) -> np.ndarray:
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+    return upper | upper.T
+
+
+def later_lists(n: int, start: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of up to twenty users from ``start`` on: of nobody, of everybody after, and of some."""
+    random = np.random.default_rng(seed)
+    shares = [0.0, 1.0, *random.random(18)]
+    lists = [
+        user + 1 + np.flatnonzero(random.random(n - user - 1) < share)
+        for user, share in zip(range(start, n), shares, strict=False)
+    ]
+    return np.cumsum([0, *map(len, lists)]), np.concatenate(lists).astype(np.int32)
+
+
+def masks_for(n: int, lists: int, seed: int, shared: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Two masks with a row for each list, or one for all; as bits and in panels."""
+    bits = np.random.default_rng(seed).random((2, 1 if shared else lists, n)) < 0.5
+    return bits, np.stack([rows.panels_of(pack_rows(each, n))[:, :-1] for each in bits])
+
+
+def in_panels(*planes: np.ndarray) -> np.ndarray:
+    return np.stack([rows.panels_of(pack_rows(plane, len(plane))) for plane in planes])
+
+
+@EVERY_SIZE
+def test_panels_hold_the_rows_and_an_empty_one(n: int) -> None:
+    plane = pack_rows(symmetric(n, 0.5, n), n)
+    panels = rows.panels_of(plane)
+    assert panels.shape == rows.panels_shape(*plane.shape)
+    assert (rows.rows_of(panels)[:, : plane.shape[1]] == plane).all()
+    assert not rows.rows_of(panels)[:, plane.shape[1] :].any()
+    assert not panels[:, -1].any()
+
+
+@BOTH
+@EVERY_SIZE
+@pytest.mark.parametrize("shared", [False, True], ids=["a mask each", "one mask"])
+def test_pulls_of_lists_are_those_of_the_matrix(n: int, shared: bool, name: str) -> None:
+    """Counts inside the lists, and the largest weighted count among the columns after the user that a mask holds."""
+    planes = symmetric(n, 0.9, n), symmetric(n, 0.4, n + 1)
+    for start in {0, n // 2, n - 1}:
+        offsets, members = later_lists(n, start, n + 2)
+        bits, masks = masks_for(n, offsets.size - 1, n + 3, shared)
+        none = np.zeros(2, bool)
+        inside, largest = kernels(name).list_pulls(in_panels(*planes), none, WEIGHTS, masks, start, offsets, members)
+        for i, (a, b) in enumerate(pairwise(offsets)):
+            counts = [plane[members[a:b]].sum(axis=0) for plane in planes]
+            assert inside[i].tolist() == [count[members[a:b]].sum() for count in counts]
+            pulls = np.abs(WEIGHTS[0] * counts[0] + WEIGHTS[1] * counts[1])[start + i + 1 :]
+            for mask, found in zip(bits, largest, strict=True):
+                assert found[i] == pulls[mask[min(i, len(mask) - 1), start + i + 1 :]].max(initial=0.0)
+
+
+@BOTH
+@EVERY_SIZE
+def test_complete_planes_are_not_read(n: int, name: str) -> None:
+    """They join everybody to everybody: with empty panels the same numbers."""
+    everybody = ~np.eye(n, dtype=bool)
+    whole = in_panels(everybody, symmetric(n, 0.4, n))
+    offsets, members = later_lists(n, 0, n)
+    _, masks = masks_for(n, offsets.size - 1, n, shared=False)
+    counted = rows.list_pulls(whole, np.zeros(2, bool), WEIGHTS, masks, 0, offsets, members)
+    unread = np.stack([np.zeros_like(whole[0]), whole[1]])
+    known = kernels(name).list_pulls(unread, np.array([True, False]), WEIGHTS, masks, 0, offsets, members)
+    for a, b in zip(counted, known, strict=True):
+        assert (a == b).all()
+
+
+def test_more_rows_than_16_bits_count() -> None:
+    """The compiled kernel counts in wider numbers then: a list that names few users very often."""
+    n, often = 70, 70_000
+    plane = symmetric(n, 0.5, 1)
+    members = np.random.default_rng(2).integers(1, n, often).astype(np.int32)
+    masks = rows.panels_of(pack_rows(np.ones((1, n), bool), n))[None, :, :-1].copy()
+    given = in_panels(plane), np.zeros(1, bool), np.array([1.0]), masks, 0, np.array([0, often]), members
+    inside, largest = kernels("compiled").list_pulls(*given)
+    counts = plane[members].sum(axis=0)
+    assert largest.tolist() == [[counts[1:].max()]]
+    assert inside.tolist() == [[counts[members].sum()]]
+    assert counts.max() < 1 << 16 < often, "numbers of rows, not counts, say how wide"
+
+
+@BOTH
+@pytest.mark.parametrize("stranger", [70, 1 << 20])
+def test_lists_of_strangers_are_refused(stranger: int, name: str) -> None:
+    plane, masks = in_panels(symmetric(70, 0.5, 1)), np.zeros((1, 1, 1, 8), np.uint64)
+    lists = np.array([0, 2]), np.array([3, stranger], np.int32)
+    with pytest.raises(IndexError):
+        kernels(name).list_pulls(plane, np.zeros(1, bool), np.array([1.0]), masks, 0, *lists)
+
+
+def plain_sums(plane: np.ndarray, wanted: np.ndarray, j: int) -> list[list[int]]:
+    """[ROWS.2]'s sums for one user, by their definition."""
+    before = plane[:j].astype(int)
+    shared, early = (before * before[:, [j]]).sum(axis=0)[j + 1 :], before.sum(axis=0)[j + 1 :]
+    products = shared, early, shared**2, shared * early, early**2
+    sides = np.ones(len(plane) - j - 1, bool), plane[j, j + 1 :]
+    return [[int(each[side].sum()) * bool(wanted[j]) for each in products] for side in sides]
+
+
+@BOTH
+@EVERY_SIZE
+def test_sums_over_earlier_users(n: int, name: str) -> None:
+    plane, wanted = symmetric(n, 0.4, n), np.random.default_rng(n).random(n) < 0.8
+    expected = [plain_sums(plane, wanted, j) for j in range(n)]
+    sizes = [int(plane[j, :j].sum()) * bool(wanted[j]) for j in range(n)]
+    for start, stop in {(0, n), (n // 3, n // 2 + 1), (n - 1, n)}:
+        sums, found = kernels(name).earlier_sums(in_panels(plane)[0], wanted, start, stop)
+        assert sums.tolist() == expected[start:stop]
+        assert found.tolist() == sizes[start:stop]
+
+
+def test_long_products_are_the_same() -> None:
+    """Beyond 2^15 users the products are added up one by one."""
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.kernels.earlier_compiled", reason="numba is not installed"
+    )
+    from numba import njit
+
+    @njit  # type: ignore[untyped-decorator]
+    def short(shared: np.ndarray, early: np.ndarray, chosen: np.ndarray, sums: np.ndarray) -> None:
+        compiled._add_products(shared, early, chosen, sums)
+
+    random = np.random.default_rng(1)
+    for most in (4, 1 << 15):
+        shared, early = random.integers(0, most, (2, 512)).astype(np.uint16)
+        shared[:40] = early[:40] = most - 1
+        chosen = (random.random(512) < 0.7).astype(np.uint16)
+        one, other = np.zeros((2, 5), np.int64)
+        short(shared, early, chosen, one)
+        compiled._add_long_products(shared, early, chosen, other)
+        s, t = (each[chosen > 0].astype(np.int64) for each in (shared, early))
+        assert one.tolist() == other.tolist() == [s.sum(), t.sum(), (s * s).sum(), (s * t).sum(), (t * t).sum()]
+
+
+@BOTH
+@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
+def test_lists_of_friends_rise(n: int, edges: int, name: str) -> None:
+    graph = erdos_renyi(n, edges, seed=n)
+    starts, friends = kernels(name).lists_of(graph.edges, graph.degrees)
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
+    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
+    assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected

@@ -1,0 +1,181 @@
+"""Tiles against plain matrices, and the compiled kernels against their twins: identical integers."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from visibility_aware_edge_ldp.kernels import bitset, pair_sums, shared, tiles
+from visibility_aware_edge_ldp.subgraphs.triples import Task, TilesInMemory, TilesOfPlane, count, on_threads
+
+compiled = pytest.importorskip("visibility_aware_edge_ldp.kernels.tiles_compiled", reason="numba is not installed")
+pair_compiled = pytest.importorskip("visibility_aware_edge_ldp.kernels.pair_sums_compiled")
+fast_shared = pytest.importorskip("visibility_aware_edge_ldp.kernels.shared_compiled")
+SHARED = pytest.mark.parametrize("kernels", [shared, fast_shared], ids=["plain", "compiled"])
+BOTH = pytest.mark.parametrize("kernels", [tiles, compiled], ids=["plain", "compiled"])
+Matrix = npt.NDArray[np.bool_]
+
+
+def random_matrix(n: int, density: float, seed: int) -> Matrix:
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
+    return upper | upper.T
+
+
+def in_strips(matrix: Matrix, slots: npt.NDArray[np.int64], sides: int) -> npt.NDArray[np.uint64]:
+    return tiles.arranged(bitset.pack_rows(matrix, len(matrix)), slots, sides)
+
+
+def shuffled_slots(n: int, sides: int, seed: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(sides * tiles.SIDE)[:n].astype(np.int64)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [1, 63, 512, 700])
+def test_nodes_go_to_their_slots(kernels: ModuleType, n: int) -> None:
+    matrix, sides = random_matrix(n, 0.3, n), 2
+    for slots in (np.arange(n), shuffled_slots(n, sides, n)):
+        plane = kernels.arranged(bitset.pack_rows(matrix, n), slots, sides)
+        rows = bitset.unpack_rows(tiles.rows_of(plane, slots), sides * tiles.SIDE)
+        assert (rows[:, slots] == matrix).all()
+        assert rows.sum() == matrix.sum() == np.bitwise_count(plane).sum()
+
+
+@BOTH
+@settings(deadline=None, max_examples=15)
+@given(st.integers(1, 1500), st.sampled_from([0.0, 0.02, 0.27, 0.9, 1.0]), st.integers(0, 99))
+def test_triangles_of_all_tile_triples_add_up(kernels: ModuleType, n: int, density: float, seed: int) -> None:
+    matrix, sides = random_matrix(n, density, seed), -(-n // tiles.SIDE)
+    whole = matrix.astype(np.float64)
+    expected = round(float(((whole @ whole) * whole).sum()) / 6)
+    source = TilesOfPlane(in_strips(matrix, np.arange(n), sides))
+    total = 0
+    for j in range(sides):
+        lists = kernels.listed(source.column(0, j + 1, j))
+        for k in range(j, sides):
+            total += int(
+                kernels.triangle_counts(lists, source.column(0, j + 1, k), source.column(j, j + 1, k)[0]).sum()
+            )
+    assert total == expected
+
+
+def test_tile_triples_one_by_one_agree_with_their_twin() -> None:
+    source = TilesOfPlane(in_strips(random_matrix(1300, 0.3, 5), np.arange(1300), 3))
+    for j in range(3):
+        for k in range(j, 3):
+            columns = source.column(0, j + 1, k), source.column(j, j + 1, k)[0]
+            plain, fast = (
+                each.triangle_counts(each.listed(source.column(0, j + 1, j)), *columns) for each in (tiles, compiled)
+            )
+            assert plain.tolist() == fast.tolist()
+
+
+def test_tiles_cut_out_are_tiles_kept() -> None:
+    plane = in_strips(random_matrix(1300, 0.3, 6), np.arange(1300), 3)
+    kept, cut = TilesInMemory(tiles.tiles_of(plane), 3), TilesOfPlane(plane)
+    before = plane.copy()
+    for k in range(3):
+        for first in range(k + 1):
+            for last in range(first + 1, k + 2):
+                assert (kept.column(first, last, k) == cut.column(first, last, k)).all()
+    assert (plane == before).all()
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+def test_any_cut_into_tasks_gives_the_same_triangles(block: int) -> None:
+    matrix, sides = random_matrix(2300, 0.27, 7), 5
+    source = TilesOfPlane(in_strips(matrix, np.arange(2300), sides))
+    ranges = [(first, min(first + block, sides)) for first in range(0, sides, block)]
+    tasks = [
+        Task(*firsts, middle, end)
+        for i, firsts in enumerate(ranges)
+        for j, middle in enumerate(ranges[i:], i)
+        for end in ranges[j:]
+    ]
+    whole = matrix.astype(np.float32)
+    assert sum(int(found.sum()) for _, found in on_threads(source, tasks)) == round(
+        float(((whole @ whole) * whole).sum(dtype=np.float64)) / 6
+    )
+    assert [task for task, _ in on_threads(source, tasks)] == tasks
+    assert count(source, Task(3, 4, (0, 2), (0, 5))).tolist() == [0]  # nothing comes before the first slot
+
+
+@SHARED
+@pytest.mark.parametrize(("n", "density"), [(40, 0.5), (1100, 0.27), (1100, 1.0)])
+def test_shared_ones_are_a_matrix_product(kernels: ModuleType, n: int, density: float) -> None:
+    sides = -(-n // tiles.SIDE)
+    matrix, slots = random_matrix(n, density, n), shuffled_slots(n, sides, 1)
+    plane = in_strips(matrix, slots, sides)
+    wide = np.zeros((sides * tiles.SIDE,) * 2, np.int64)
+    wide[np.ix_(slots, slots)] = matrix
+    chosen = slots[:: max(1, n // 20)]
+    for columns in {(0, sides), (sides - 1, sides)}:
+        for through in {(0, sides), (0, 1), (sides - 1, sides)}:
+            inside = slice(through[0] * tiles.SIDE, through[1] * tiles.SIDE)
+            expected = wide[chosen][:, inside] @ wide[inside]
+            found = np.ones((len(chosen), (columns[1] - columns[0]) * tiles.SIDE), np.int32)
+            kernels.add_shared(plane, chosen, columns[0], through, found)
+            assert (found == 1 + expected[:, columns[0] * tiles.SIDE : columns[1] * tiles.SIDE]).all()
+
+
+def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
+    """Nine sides: the ninth is added from a second panel."""
+    n, sides = 9 * 512, 9
+    matrix = random_matrix(n, 0.3, 2)
+    plane, chosen = in_strips(matrix, np.arange(n), sides), np.array([0, 7, 4607])
+    found = np.zeros((2, 3, tiles.SIDE), np.int32)
+    for each, counts in zip((shared, fast_shared), found, strict=True):
+        each.add_shared(plane, chosen, 8, (0, 9), counts)
+    assert (found[0] == found[1]).all()
+    assert found.min() > 0
+
+
+@SHARED
+@pytest.mark.parametrize("columns", [1, 64, 70])
+def test_a_plane_times_numbers_is_a_matrix_product(kernels: ModuleType, columns: int) -> None:
+    n, sides = 900, 2
+    matrix, slots = random_matrix(n, 0.3, 3), shuffled_slots(n, sides, 2)
+    numbers = np.zeros((sides * tiles.SIDE, columns), np.float32)
+    numbers[slots] = np.random.default_rng(4).normal(size=(n, columns))
+    wide = np.zeros((sides * tiles.SIDE,) * 2, np.float32)
+    wide[np.ix_(slots, slots)] = matrix
+    for first, last in ((0, 1024), (100, 101), (500, 600)):
+        found = kernels.times(in_strips(matrix, slots, sides), numbers, first, last)
+        np.testing.assert_allclose(found, wide[first:last] @ numbers, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernels", [pair_sums, pair_compiled], ids=["plain", "compiled"])
+def test_a_form_over_later_pairs_is_a_double_sum(kernels: ModuleType) -> None:
+    n, sides = 900, 2
+    matrix = random_matrix(n, 0.3, 4)
+    plane, vector = in_strips(matrix, np.arange(n), sides), np.zeros(sides * tiles.SIDE)
+    vector[:n] = np.random.default_rng(5).normal(size=n)
+    for rows, columns in (((0, 1024), (0, 2)), ((0, 512), (1, 2)), ((512, 1024), (1, 2)), ((512, 1024), (0, 1))):
+        wide = np.zeros((1024, 1024))
+        wide[:n, :n] = np.triu(matrix)
+        part = wide[rows[0] : rows[1], columns[0] * 512 : columns[1] * 512]
+        expected = vector[rows[0] : rows[1]] @ part @ vector[columns[0] * 512 : columns[1] * 512]
+        assert kernels.pair_form(plane, rows, columns, vector) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("forms", [3, 9])
+def test_sums_by_kind_agree_with_their_twin(forms: int) -> None:
+    draws = np.random.default_rng(forms)
+    n, sides, rows = 600, 2, np.array([3, 5, 70, 599])
+    words = tiles.rows_of(in_strips(random_matrix(n, 0.3, 1), np.arange(n), sides), rows)
+    counts = draws.integers(0, 90, (2, 4, 88)).astype(np.int32)
+    terms = (draws.normal(size=(forms, 4)), draws.normal(size=(forms, 88)), draws.normal(size=forms))
+    shared, own, ends, others = (draws.normal(size=shape) for shape in ((forms, 2), (2, 2), 4, 88))
+    for begins in (np.zeros(4, np.int64), np.array([0, 2, 80, 88])):
+        for first_slot in (0, 512):
+            across = np.zeros((2, 88))
+            plain, fast = (
+                each.kind_sums(counts, words, rows, first_slot, *terms, shared, own, ends, others, begins, total)
+                for each, total in zip((pair_sums, pair_compiled), across, strict=True)
+            )
+            np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-6)
+            np.testing.assert_allclose(across[1], across[0], rtol=1e-9, atol=1e-6)
