@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class PositionCollection:
         self._answered = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
         self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
         self._seen: set[str] = set()
+        self._rates: dict[Visibility, float] | None = None  # until the next report
 
     def absorb(self, report: PositionReport | SampledReport) -> None:
         """Take a report in. The same report again changes nothing; a second answer is refused."""
@@ -44,6 +45,7 @@ class PositionCollection:
         self._answered[index][place] |= answered
         self._ones[index][place] |= ones
         self._seen.add(report.digest)
+        self._rates = None
 
     def _spread(self, report: SampledReport) -> PositionReport:
         """The same answers with a place for every position of the run; those that were not drawn did not answer."""
@@ -90,8 +92,7 @@ class PositionCollection:
     @property
     def complete(self) -> Octets:
         """The positions that took part in every round; only they are used.  [CHANNEL.5]"""
-        complete: Octets = np.bitwise_and.reduce(self._answered)
-        return complete
+        return reduce(np.bitwise_and, self._answered)
 
     @cached_property
     def asked_sizes(self) -> dict[Visibility, int]:
@@ -111,9 +112,13 @@ class PositionCollection:
 
     def response_rates(self) -> dict[Visibility, float]:
         """The share of what is asked of each non-public class that took part in every round; 1 for an empty class."""
-        complete, sizes = self.complete, self.asked_sizes
-        answers = {kind: ones_in(complete & self.view.class_bits[kind]) for kind in NON_PUBLIC}
-        return {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+        if self._rates is None:
+            complete, sizes = self.complete, self.asked_sizes
+            answers = {
+                kind: ones_in(complete & self.view.class_bits[kind]) if sizes[kind] else 0 for kind in NON_PUBLIC
+            }
+            self._rates = {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+        return dict(self._rates)
 
     def rate_variance(self) -> float:
         """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.

@@ -130,7 +130,8 @@ def _one_noisy_side(scores: Scores | KindScores, known: Rows | None) -> float:
         return float(weights[first : first + at_once] @ paths.sum(axis=1, dtype=np.float64))
 
     # Planes leave it to their matrix products to use all cores.
-    at_once, cores = (TILE, 1) if isinstance(scores, Scores) else (ROWS_AT_ONCE, os.cpu_count() or 1)
+    cores = 1 if isinstance(scores, Scores) else os.cpu_count() or 1
+    at_once = TILE if cores == 1 else min(ROWS_AT_ONCE, -(-len(rows) // cores))
     choice.shared_kernels()  # chosen once, before the threads start
     with ThreadPoolExecutor(max_workers=cores) as pool:
         return sum(pool.map(part, range(0, len(rows), at_once))) / 2
