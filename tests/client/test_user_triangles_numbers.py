@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolde
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey, triangle_survey
+from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey, row_surveys, triangle_survey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
 from visibility_aware_edge_ldp.simulation.row_holders import collect_triangles
@@ -145,3 +145,20 @@ def test_runs_of_any_size_measure_the_same(users_at_once: int) -> None:
     reaches, sums = (np.concatenate(numbers) for numbers in zip(*parts, strict=True))
     assert (reaches == own_numbers(whole, first)[0]).all()
     assert (sums == own_numbers(whole, first)[1]).all()
+
+
+@pytest.mark.parametrize("statistic", ["triangles", "four_cycles"])
+def test_a_user_measures_the_same_alone_and_among_many(statistic: str) -> None:
+    """More users than a block of rows has, with classes that differ from user to user."""
+    world = VisibilityAwareGraph(erdos_renyi(200, 2000, seed=5), VisibilityPolicy("0.2", "0.3", "0.5"))
+    survey = row_surveys(world.public, Fraction(2), (statistic,))[statistic]
+    (view,) = cut_lists(world.graph, 200)
+    users, collection = RowHolders(view, world.public, purse(survey)), TriangleCollection(survey, world.public)
+    collection.absorb_answers(users.answer(survey, keyed_coins(seeded_key(1))))
+    first = FirstRound(survey, world.public, collection.close_first_round())
+    together = users._measure(survey, first)
+    each = [
+        RowHolders(held, world.public, purse(survey))._measure(survey, first) for held in cut_lists(world.graph, 37)
+    ]
+    for whole, parts in zip(together, zip(*each, strict=True), strict=True):
+        assert (whole == np.concatenate(parts)).all()

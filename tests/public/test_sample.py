@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.public.codec import decode, decode_sampled, encod
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints, position_count
 from visibility_aware_edge_ldp.public.report import PositionReport, SampledReport, pack
-from visibility_aware_edge_ldp.public.sample import DrawnPositions, _steps, ends_of, position_sample
+from visibility_aware_edge_ldp.public.sample import DrawnPositions, _finder, _steps, ends_of, position_sample
 from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -144,3 +144,12 @@ def test_bytes_too_many_or_too_few_are_refused(cut: object) -> None:
 def test_runs_beyond_the_last_position_are_refused() -> None:
     with pytest.raises(ProtocolViolation, match="There are positions"):
         drawn("0.5", 10).between(5, 6)
+
+
+@pytest.mark.parametrize("rate", ["0.5", "0.125", "0.01", "0.001"])
+def test_words_beside_a_step_are_told_apart(rate: str) -> None:
+    """Steps are 64-bit numbers: as floats, words within hundreds of a step would be taken for it."""
+    drawn = position_sample(rate).rate
+    steps = _steps(drawn)
+    words = np.concatenate([steps - np.uint64(300), steps - np.uint64(1), steps, steps + np.uint64(1)])
+    assert (_finder(drawn)(words) == np.searchsorted(steps, words, side="right")).all()

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.simulation.by_sample import by_lists, by_sample
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
-GRAPH = powerlaw(70, 700, 3)
+GRAPH = powerlaw(120, 1500, 3)
 STATISTICS = ("edges", "stars:2", "triangles")
 TRIALS = 500
 

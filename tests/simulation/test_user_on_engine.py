@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
 from visibility_aware_edge_ldp.simulation import row_holders, user_on_engine
@@ -96,3 +98,27 @@ def test_a_worker_that_draws_fresh_noise_is_caught(monkeypatch: pytest.MonkeyPat
 
 def test_blocks_are_those_of_the_local_run() -> None:
     assert clients("one").lists[1].start == row_holders.USERS_AT_ONCE
+
+
+def test_surveys_with_two_first_rounds_are_refused_before_anybody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bits with the same coins at two thresholds: where the answers differ, the bit would be certain."""
+    world = VisibilityAwareGraph(GRAPH, POLICIES["private"])
+    first, second = (row_surveys(world.public, Fraction(epsilon), ("triangles",))["triangles"] for epsilon in (1, 2))
+    monkeypatch.setattr(_Clients, "answer", lambda *_: pytest.fail("somebody answered"))
+    with pytest.raises(ProtocolViolation, match="first round"), Threads(1) as engine:
+        collect_rows_on(engine, world, {"triangles": first, "again": second})
+
+
+def test_what_workers_read_is_for_their_eyes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = VisibilityAwareGraph(GRAPH, POLICIES["private"])
+    seen: list[int] = []
+
+    def look(path: Path, item: tuple[str, int]) -> bytes:
+        seen.append(path.stat().st_mode & 0o777)
+        return user_on_engine._clients_in(path).total(*item)
+
+    monkeypatch.setattr(user_on_engine, "_second_report", look)
+    with Threads(1) as engine:
+        collect_rows_on(engine, world, row_surveys(world.public, Fraction(1), ("triangles",)), seed=1)
+    assert set(seen) == {0o600}
+    assert "secret key" not in repr(_Clients(world, {}, "secret key", 0.0))

@@ -297,3 +297,15 @@ def test_four_users_every_transcript(name: str, edges: int) -> None:
     assert estimated == pytest.approx(expected, abs=1e-9)
     if edges == 63:
         assert expected > 1
+
+
+def test_reaches_of_many_users_who_have_a_mask_each() -> None:
+    """More users than are worked on at once, and more than two panels of columns."""
+    bits = matrix_of(powerlaw(1100, 9000, seed=5))
+    scores, _ = mixed_scores(len(bits), 9, everybody=True)
+    held = np.random.default_rng(6).random((1, len(bits), len(bits))) < 0.01
+    masks = np.stack([pack_rows(each, len(bits)) for each in held])
+    blocks = over_rows(scores, 0, *later_lists(bits), lambda block: block)
+    largest, _ = triangle_reaches(scores, scores_in_panels(scores), masks, 0, *later_lists(bits))
+    kept = np.triu(np.ones_like(bits), 1) & held
+    assert (largest == np.where(kept, np.abs(joined(blocks, "pulls")), 0).max(axis=2)).all()

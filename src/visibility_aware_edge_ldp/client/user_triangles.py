@@ -246,9 +246,11 @@ def _weights(public: PublicView, start: int, count: int, friend_visible: float) 
     A class that all positions have needs one row for all users.
     """
     worth = {Visibility.PRIVATE: 1.0, Visibility.FRIEND_VISIBLE: friend_visible}
-    kinds = [kind for kind in NON_PUBLIC if kind in public.present]
-    everywhere = len(public.present) == 1
-    classes = np.full((1, public.n), min(public.present)) if everywhere else public.classes.rows(start, start + count)
+    if public.classes.is_constant and public.n > 1:
+        classes = np.full((1, public.n), public.classes.of([0], [1])[0])
+        kinds = [kind for kind in NON_PUBLIC if kind == classes[0, 0]]
+    else:
+        classes, kinds = public.classes.rows(start, start + count), list(NON_PUBLIC)
     masks = np.zeros((len(kinds), len(classes), word_count(public.n)), np.uint64)
     for mask, kind in zip(masks, kinds, strict=True):
         mask[:] = pack_rows(classes == kind, public.n)

@@ -147,7 +147,7 @@ def _finder(rate: Fraction) -> Callable[[Words], Ints]:
     if np.diff(passed, append=steps.size).max() > 1:
         return lambda words: np.searchsorted(steps, words, side="right")
     # Above the last step there is none: no word passes it.
-    following, beyond = np.append(steps, 0)[passed], passed == steps.size
+    following, beyond = np.append(steps, np.uint64(0))[passed], passed == steps.size
 
     def look_up(words: Words) -> Ints:
         head = words >> np.uint64(48)

@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.sampled import MOST_POSITIONS, SampledCollection, bytes_needed
 from visibility_aware_edge_ldp.client.sampled import PositionEdges, SampledRespondent
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.composition import Bill
 from visibility_aware_edge_ldp.privacy.parameters import Number
@@ -48,7 +49,7 @@ def by_sample(
 
     The coin is new for each run, and follows from the seed where there is one. ``progress`` hears of answers.
     """
-    coin = os.urandom(16).hex() if seed is None else f"seed {seed}"
+    coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of a sample").hex()
     survey = position_survey(world.public, epsilon, rounds, sample=sample_positions, coin=coin)
     if survey.sample is None:
         raise BadInput("With a share of 1 every position is asked; leave the sample out.")

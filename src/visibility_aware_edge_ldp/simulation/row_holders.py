@@ -50,7 +50,7 @@ def _first_round(
     present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
     runs = []
     for view in cut_lists(world.graph, USERS_AT_ONCE):
-        users = RowHolders(view, world.public, _purse(surveys))
+        users = RowHolders(view, world.public, exact_purse(surveys))
         here = None if present is None else present[view.start : view.start + view.count]
         for name, survey in surveys.items():
             sent = encode(users.answer(survey, coins("row answers", view.start), here))
@@ -66,7 +66,7 @@ def collect_triangles(
     return collect_rows(world, {survey.statistic: survey}, seed, dropout)[survey.statistic]
 
 
-def _purse(surveys: Mapping[str, TriangleSurvey]) -> Purse:
+def exact_purse(surveys: Mapping[str, TriangleSurvey]) -> Purse:
     """Enough for these surveys and nothing more."""
     one = next(iter(surveys.values()))
     whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))

@@ -7,28 +7,27 @@ the block, so that a task that is run again after a worker's death repeats its a
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
-from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
 from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.codec import decode, encode
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.row_report import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
 from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for, who_is_present
-from visibility_aware_edge_ldp.simulation.row_holders import USERS_AT_ONCE
+from visibility_aware_edge_ldp.simulation.row_holders import USERS_AT_ONCE, exact_purse
 from visibility_aware_edge_ldp.subgraphs.engines import Workers
 
 
@@ -44,6 +43,8 @@ def collect_rows_on(
     Without a seed the run's key comes from the operating system, once, and leaves this process only in the file that
     the workers read.
     """
+    if len({survey.first.identity for survey in surveys.values()}) != 1:
+        raise ProtocolViolation("Surveys that are asked together share their first round; ask these one by one.")
     key = secrets.token_hex(32) if seed is None else seed
     clients = _Clients(world, dict(surveys), key, dropout)
     collections = {name: TriangleCollection(survey, world.public) for name, survey in surveys.items()}
@@ -52,13 +53,15 @@ def collect_rows_on(
             collection.absorb_answers(decode(encode(clients.answer(name, block)[1])))
     clients.transcripts.update({name: each.close_first_round() for name, each in collections.items()})
     path = engine.folder() / f"{secrets.token_hex(8)}.clients"
-    path.write_bytes(pickle.dumps(clients))
     blocks = [(name, block) for name in surveys for block in range(len(clients.lists))]
     try:
+        # The lists and the key of the coins: for nobody else's eyes.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            pickle.dump(clients, file)
         for (name, _), sent in engine.each(partial(_second_report, path), blocks):
             collections[name].absorb(decode_rows(sent))
     finally:
-        path.unlink()
+        path.unlink(missing_ok=True)
         _clients_in.cache_clear()
     return collections
 
@@ -67,9 +70,9 @@ def collect_rows_on(
 class _Clients:
     """All users, as every worker has them: what they hold, what they heard, and the key of their coins."""
 
-    world: VisibilityAwareGraph
+    world: VisibilityAwareGraph = field(repr=False)
     surveys: dict[str, TriangleSurvey]
-    key: int | str
+    key: int | str = field(repr=False)
     dropout: float
     transcripts: dict[str, Transcript] = field(default_factory=dict)
 
@@ -97,7 +100,7 @@ class _Clients:
         view, public = self.lists[block], self.world.public
         present = who_is_present(public.n, self.dropout, self.coins("dropout", 0))
         here = None if present is None else present[view.start : view.start + view.count]
-        users = RowHolders(view, public, self._purse())
+        users = RowHolders(view, public, exact_purse(self.surveys))
         return users, users.answer(self.surveys[name], self.coins("row answers", view.start), here)
 
     def total(self, name: str, block: int) -> bytes:
@@ -105,12 +108,6 @@ class _Clients:
         users, _ = self.answer(name, block)
         coins = self.coins(f"{name} sums", self.lists[block].start)
         return encode_rows(users.total(self.surveys[name], self.first_rounds[name], coins))
-
-    def _purse(self) -> Purse:
-        """Enough for these surveys and nothing more."""
-        one = next(iter(self.surveys.values()))
-        each = sum((survey.reach + survey.total for survey in self.surveys.values()), Fraction(0))
-        return Purse({kind: one.multipliers.of(kind) * (one.first.epsilon + each) for kind in NON_PUBLIC})
 
 
 def _received(graph: object, policy: object, *rest: object) -> _Clients:
