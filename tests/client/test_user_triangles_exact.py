@@ -110,10 +110,13 @@ def test_the_twin_whose_reach_forgets_friend_visible_positions_is_caught() -> No
     assert caught(Stage(OPEN, 4, SPENDING._replace(reach="1/20", total="4")), forgetful, FRIEND_VISIBLE) > 0.1
 
 
-def test_the_twin_in_which_both_ends_answer_at_full_price_is_caught() -> None:
+def test_the_twin_in_which_both_ends_answer_at_full_price_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every user answers for, and sums over, its whole list: each edge is in two reports of each round."""
     stage = Stage(THREE, 3, SPENDING)
     check(stage)
+    # All positions are private, and a user before the first has no row whose classes could be asked.
+    everywhere = np.array([1.0]), pack_rows(np.ones((1, stage.n), np.bool_), stage.n)[None]
+    monkeypatch.setattr(user_triangles, "_weights", lambda *_: everywhere)
 
     def whole_list(user: int, friends: Friends, first: FirstRound) -> Numbers:
         users = client(stage, user, (), RowHolders)
