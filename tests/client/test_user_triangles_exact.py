@@ -31,6 +31,7 @@ from visibility_aware_edge_ldp.evaluation.audit.row_walk import (
     largest_losses,
 )
 from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Guard, Pattern, patterns
+from visibility_aware_edge_ldp.kernels.bitset import pack_rows
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
