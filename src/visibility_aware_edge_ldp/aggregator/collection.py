@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, reduce
 
@@ -70,19 +71,15 @@ class PositionCollection:
         index = report.round - 1
         if (answered & self.view.class_bits[Visibility.PUBLIC][place]).any():
             raise ProtocolViolation("A report answers for public positions, which are not asked.")
-        if (answered & self._answered[index][place]).any():
-            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
-        if index and (ones & ~self._ones[0][place]).any():
-            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        refuse_second(answered, self._answered[index][place])
+        if index:
+            refuse_unasked(ones, self._ones[0][place])
         return place, answered, ones
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for: the survey's rounds, named by what arrived."""
-        digest = hashlib.sha256()
-        for octets in (*self._answered, *self._ones):
-            digest.update(octets.tobytes())
-        return tuple(replace(release, transcript=digest.hexdigest()) for release in self.survey.releases)
+        return releases_of(self.survey, (*self._answered, *self._ones))
 
     @property
     def transcript(self) -> Transcript:
@@ -182,6 +179,26 @@ class PositionCollection:
 def _refuse_beyond(report: PositionReport | SampledReport, view: PublicView) -> None:
     if report.start + report.count > view.positions:
         raise ProtocolViolation(f"A report names positions beyond the last, {view.positions - 1}.")
+
+
+def releases_of(survey: PositionSurvey, kept: Iterable[Octets]) -> tuple[Release, ...]:
+    """A survey's rounds, named by what was kept of them."""
+    digest = hashlib.sha256()
+    for octets in kept:
+        digest.update(octets.data)
+    return tuple(replace(release, transcript=digest.hexdigest()) for release in survey.releases)
+
+
+def refuse_second(answered: Octets, before: Octets) -> None:
+    """A position answers once in a round."""
+    if (answered & before).any():
+        raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
+
+
+def refuse_unasked(ones: Octets, first: Octets) -> None:
+    """Round 2 asks those who said 1 in round 1."""
+    if (ones & ~first).any():
+        raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
 
 
 def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, cast
@@ -12,7 +11,13 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection, aligned
+from visibility_aware_edge_ldp.aggregator.collection import (
+    PositionCollection,
+    aligned,
+    refuse_second,
+    refuse_unasked,
+    releases_of,
+)
 from visibility_aware_edge_ldp.aggregator.effort import Effort
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.position import Estimator
@@ -90,19 +95,15 @@ class SampledCollection:
         place, answered = aligned(rank, report.drawn, report.answered)
         _, ones = aligned(rank, report.drawn, report.ones)
         index = report.round - 1
-        if (answered & self._answered[index][place]).any():
-            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
-        if index and (ones & ~self._ones[0][place]).any():
-            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        refuse_second(answered, self._answered[index][place])
+        if index:
+            refuse_unasked(ones, self._ones[0][place])
         return place, answered, ones
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for: the survey's rounds, named by what arrived."""
-        digest = hashlib.sha256()
-        for octets in (*self._answered, *self._ones):
-            digest.update(octets.data)
-        return tuple(replace(release, transcript=digest.hexdigest()) for release in self.survey.releases)
+        return releases_of(self.survey, (*self._answered, *self._ones))
 
     @property
     def asked_sizes(self) -> dict[Visibility, int]:

@@ -107,14 +107,7 @@ def estimate(
     asked = "degree_histogram" if statistics is None and hide == "degree" else statistics
     wanted = statistics_for(world, trust, asked)
     exact_delta(delta)
-    if exact_share(dropout, "dropout") == 1:
-        raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
-    if hide not in ("edge", "degree") or (hide == "degree" and trust != "user"):
-        raise BadInput(f"hide is 'edge', or in the user model 'degree'; got {hide!r} in the {trust} model.")
-    if reporters != "auto" and trust != "neighbourhood":
-        raise BadInput(f"Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.")
-    if work is not None and trust != "position":
-        raise BadInput(f"A share of the work is chosen in the position model, not in {trust}; leave it out.")
+    _refuse_misplaced(trust, dropout, hide, reporters, work)
     phases = progress if isinstance(progress, Phases) else Phases(progress)
     if position_sample(sample_positions) is not None:
         if trust != "position" or estimator != "unbiased" or work is not None or engine is not None:
@@ -155,6 +148,18 @@ def estimate(
     if dropout:
         raise BadInput("A curator holds everything and cannot drop out; leave dropout out.")
     return by_curator.by_curator(world, epsilon, delta, wanted, seed)
+
+
+def _refuse_misplaced(trust: str, dropout: float, hide: str, reporters: str, work: float | None) -> None:
+    """Choices that belong to another trust model than this."""
+    if exact_share(dropout, "dropout") == 1:
+        raise BadInput("With a dropout of 1 nobody answers; choose a smaller share.")
+    if hide not in ("edge", "degree") or (hide == "degree" and trust != "user"):
+        raise BadInput(f"hide is 'edge', or in the user model 'degree'; got {hide!r} in the {trust} model.")
+    if reporters != "auto" and trust != "neighbourhood":
+        raise BadInput(f"Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.")
+    if work is not None and trust != "position":
+        raise BadInput(f"A share of the work is chosen in the position model, not in {trust}; leave it out.")
 
 
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
