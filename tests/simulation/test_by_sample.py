@@ -37,6 +37,8 @@ def test_intervals_cover(
         inside = np.mean([each.interval()[0] <= truth <= each.interval()[1] for each in found])
         assert abs(errors.mean()) < 4 * errors.std() / TRIALS**0.5
         assert 0.93 <= inside <= 0.97
+        # The twin that claims two thirds of its standard error is told apart.
+        assert np.mean([abs(each.value - truth) <= 1.96 * each.standard_error * 2 / 3 for each in found]) < 0.93
         assert np.mean([each.variance for each in found]) == pytest.approx(errors.var(), rel=0.2)
 
 

@@ -130,6 +130,15 @@ def test_a_sample_of_triples_is_right_on_average_and_says_its_variance() -> None
     assert len({round(value, 3) for value in values}) > 100
 
 
+def test_the_twin_that_forgets_what_was_not_drawn_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drawn triples' own sum: far from the whole by the same measure that the real one keeps."""
+    _, kinds = both_kinds(1300, POLICIES["both"])
+    whole = tile_triangles.triangle_total(kinds).value
+    monkeypatch.setattr(tile_triangles, "_expanded", lambda size, drawn: tile_triangles.Total(float(drawn.sum()), 0.0))
+    values = np.array([tile_triangles.sampled_total(kinds, 0.4, f"coin {i}").value for i in range(120)])
+    assert abs(values.mean() - whole) > 3.5 * values.std(ddof=1) / np.sqrt(len(values))
+
+
 def test_a_sample_of_rows_is_right_on_average_and_says_its_variance() -> None:
     """Of 4-cycles, by [KINDS.3]; the twin that forgets the rows left out is told apart."""
     _, kinds = both_kinds(400, POLICIES["any"])
