@@ -72,11 +72,12 @@ def noisy_scores(graph: Graph, epsilon: float, random: np.random.Generator) -> n
     return upper + upper.T
 
 
-def two_rounds(graph: Graph, epsilon: float, random: np.random.Generator) -> float:
+def two_rounds(graph: Graph, epsilon: float, random: np.random.Generator, with_error: bool) -> tuple[float, float]:
     """USER triangles in two rounds: half of ε for the answers, half for each user's sum over its later friends.
 
     A user's sum is ½ Σ S[j, k] over ordered pairs of later friends; one friend more or less moves it by a row sum, and
-    that by at most M. Floats, Cauchy-like noise on a smooth bound: the plain way to write it, not a safe one.
+    that by at most M. Floats, Student noise on a smooth bound: the plain way to write it, not a safe one. The standard
+    error, where it is asked for, takes what first answers add: Σ spread(jk) · (earlier users tied to both)², [ROWS.2].
     """
     scores = noisy_scores(graph, epsilon / 2, random)
     later = adjacency(graph, np.float32, upper=True)
@@ -85,8 +86,15 @@ def two_rounds(graph: Graph, epsilon: float, random: np.random.Generator) -> flo
     later_users = np.triu(np.ones((graph.n, graph.n), np.bool_), 1)
     reach = np.where(later_users, np.abs(pulls), 0).max(axis=1)
     pace = float(np.abs(scores).max()) / (epsilon / 2 / 6)
-    bound = np.where(reach >= pace, reach, pace * np.exp(np.minimum(reach / pace, 1) - 1))
-    return float((sums + bound * 6 / (epsilon / 2) * random.standard_t(3, graph.n)).sum())
+    scale = np.where(reach >= pace, reach, pace * np.exp(np.minimum(reach / pace, 1) - 1)) * 6 / (epsilon / 2)
+    value = float((sums + scale * random.standard_t(3, graph.n)).sum())
+    if not with_error:
+        return value, float("nan")
+    rows = np.triu(scores, 1)
+    squares = rows * rows
+    ties, own = rows.T @ rows, squares.T @ squares
+    first = np.sum((squares - rows) * (ties * ties + ties - own), dtype=np.float64)
+    return value, float(np.sqrt(max(first, 0) + 3 * np.square(scale).sum()))
 
 
 def numpy_response(count: int, flip: float) -> Work:

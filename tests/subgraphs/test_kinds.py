@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.population import collect
 from visibility_aware_edge_ldp.subgraphs import cycles, kind_pairs, pairs, stars, tile_triangles, triangles
 from visibility_aware_edge_ldp.subgraphs.dense import PlaneMatrix
+from visibility_aware_edge_ldp.subgraphs.kind_matrix import KindMatrix
 from visibility_aware_edge_ldp.subgraphs.kinds import KindScores, Places
 from visibility_aware_edge_ldp.subgraphs.scores import Scores, score, spread, square
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
@@ -79,11 +80,15 @@ def test_sums_over_pairs_are_those_of_planes(two_ways: tuple[Scores, KindScores]
 
 def test_rows_and_products_of_the_matrix_are_those_of_planes(two_ways: tuple[Scores, KindScores]) -> None:
     planes, kinds = two_ways
-    chosen, matrix = np.arange(0, 700, 13), PlaneMatrix(planes)
-    np.testing.assert_allclose(kinds.rows(chosen), matrix.rows(chosen), rtol=1e-5, atol=1e-5)
-    paths = matrix.two_paths(chosen)
-    np.testing.assert_allclose(kinds.two_paths(chosen), paths, rtol=1e-3, atol=1e-2)
-    np.testing.assert_allclose(kinds.times(paths), matrix.times(paths), rtol=1e-3, atol=0.2)
+    chosen, matrix, in_slots = np.arange(0, 700, 13), PlaneMatrix(planes), KindMatrix(kinds)
+    slots, rows = in_slots.places(np.arange(700)), in_slots.rows(chosen)
+    np.testing.assert_allclose(rows[:, slots], matrix.rows(chosen), rtol=1e-5, atol=1e-5)
+    paths, found = matrix.two_paths(chosen, matrix.rows(chosen)), in_slots.two_paths(chosen, rows)
+    np.testing.assert_allclose(found[:, slots], paths, rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(in_slots.times(found)[:, slots], matrix.times(paths), rtol=1e-3, atol=0.2)
+    nobody = np.setdiff1d(np.arange(rows.shape[1]), slots)
+    assert not rows[:, nobody].any()
+    assert not found[:, nobody].any()
 
 
 def test_triangles_from_integers_are_those_of_the_scores(two_ways: tuple[Scores, KindScores]) -> None:

@@ -158,7 +158,10 @@ class PositionCollection:
         low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in bound.table]) for i in (0, 1))
         places, kernels = Places(bound.kinds), choice.tile_kernels()
         flat = self._ones[0] | self.view.edge_bits if len(self.view.edges) else self._ones[0]
-        plane = kernels.arranged(choice.plane_of()(flat, self.view.n), places.slots, places.sides)
+        if len(places.sizes) == 1:
+            plane = kernels.strips_of(flat, self.view.n, places.sides)
+        else:
+            plane = kernels.arranged(choice.plane_of()(flat, self.view.n), places.slots, places.sides)
         return KindScores(places, low, high, plane)
 
     def scores(self) -> Scores:
@@ -189,6 +192,11 @@ def releases_of(survey: PositionSurvey, kept: Iterable[Octets]) -> tuple[Release
     return tuple(replace(release, transcript=digest.hexdigest()) for release in survey.releases)
 
 
+def ones_in(octets: Octets) -> int:
+    """How many bits are one."""
+    return int(choice.response_kernels().ones_in(octets))
+
+
 def refuse_second(answered: Octets, before: Octets) -> None:
     """A position answers once in a round."""
     if (answered & before).any():
@@ -210,8 +218,3 @@ def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
     shifted = octets << np.uint8(offset)
     shifted[1:] |= octets[:-1] >> np.uint8(8 - offset)
     return place, shifted[: place.stop - place.start]
-
-
-def ones_in(octets: Octets) -> int:
-    """How many bits are one."""
-    return int(np.bitwise_count(octets).sum(dtype=np.int64))

@@ -12,12 +12,13 @@ from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, unpack_rows, word_count
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.row_report import RowReport
-from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, response_rate
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, ones_between, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -53,6 +54,13 @@ class FirstRound:
     def __post_init__(self) -> None:
         if self.transcript.survey != self.survey.first.identity:
             raise ProtocolViolation("The transcript is of another survey's first round.")
+
+    def prepared(self) -> FirstRound:
+        """The same, with all that users share worked out, so that several may begin at once."""
+        choice.row_kernels()
+        for shared in ("asked", "heard", "largest", "panels" if self.survey.statistic == "triangles" else "pulls"):
+            getattr(self, shared)
+        return self
 
     @cached_property
     def heard(self) -> Bits:
@@ -140,6 +148,15 @@ class RowHolders:
             self._took_part[survey.identity] = here
             return report
         return self._row_bits.answer(survey.first, 1, coins)
+
+    def recall(self, survey: TriangleSurvey, report: PositionReport) -> None:
+        """Round 1 was answered with this report before this program was started, by the same users."""
+        self._check(survey)
+        starts = np.concatenate([[0], np.cumsum(self._row_lengths)])
+        own = survey.first.identity, 1, row_start(self._public.n, self._view.start), int(starts[-1])
+        if (report.survey, report.round, report.start, report.count) != own:
+            raise ProtocolViolation("The first report is of another survey or of other users.")
+        self._took_part[survey.identity] = ones_between(np.frombuffer(report.answered, np.uint8), starts) > 0
 
     def total(self, survey: TriangleSurvey, first: FirstRound, coins: Coins, present: Bits | None = None) -> RowReport:
         """Round 2: the row's noisy reach and noisy sum; asked again, the same report again."""

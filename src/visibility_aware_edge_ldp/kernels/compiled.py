@@ -10,6 +10,7 @@ from numba import types, uint64
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.kernels.cached import njit
+from visibility_aware_edge_ldp.kernels.planes_compiled import plane_of as plane_of
 
 # Sums may be added in any order, which is what lets several be added at once.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
@@ -24,64 +25,6 @@ def _popcount(typing: Any, word: Any) -> Any:
         return builder.call(count, [args[0]])
 
     return types.uint64(types.uint64), generate
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _transpose(square: Any) -> None:
-    """Mirror 64 × 64 bits at their diagonal: halves change places, then quarters, down to single bits."""
-    width, mask = 32, uint64(0x00000000FFFFFFFF)
-    while width:
-        row = 0
-        while row < 64:
-            moved = ((square[row] >> uint64(width)) ^ square[row + width]) & mask
-            square[row] ^= moved << uint64(width)
-            square[row + width] ^= moved
-            row = (row + width + 1) & ~width
-        width >>= 1
-        mask ^= mask << uint64(width)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _mirrored(plane: Any, n: Any) -> None:
-    """Add the mirror image of an upper triangle, in place."""
-    square = np.empty(64, dtype=np.uint64)
-    for top in range(0, n, 64):
-        for left in range(top, n, 64):
-            square[:] = uint64(0)
-            for i in range(min(64, n - top)):
-                square[i] = plane[top + i, left >> 6]
-            _transpose(square)
-            for j in range(min(64, n - left)):
-                plane[left + j, top >> 6] |= square[j]
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _plane_of_words(flat: Any, n: Any) -> Any:
-    words = (n + 63) // 64
-    plane = np.zeros((n, words), dtype=np.uint64)
-    for u in range(n - 1):
-        start = u * (2 * n - u - 1) // 2
-        for w in range((u + 1) >> 6, words):
-            place = start + w * 64 - u - 1
-            skipped = max(-(w * 64 - u - 1), 0)  # columns of the first word that are not after u
-            place += skipped
-            offset = uint64(place & 63)
-            word = flat[place >> 6] >> offset
-            if offset:
-                word |= flat[(place >> 6) + 1] << (uint64(64) - offset)
-            word <<= uint64(skipped)
-            if w == words - 1 and n & 63:
-                word &= (uint64(1) << uint64(n & 63)) - uint64(1)
-            plane[u, w] = word
-    _mirrored(plane, n)
-    return plane
-
-
-def plane_of(flat: Any, n: int) -> Any:
-    """As ``bitset.plane_of``: whole words are shifted into place, and squares of 64 × 64 bits are mirrored."""
-    padded = np.zeros((flat.size + 15) // 8 * 8, dtype=np.uint8)
-    padded[: flat.size] = flat
-    return _plane_of_words(padded.view("<u8"), n)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -6,33 +6,36 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types, uint64
+from numba import types
 from numba.extending import intrinsic
 
-from visibility_aware_edge_ldp.kernels.adders import GROUP, PANEL, WORD, WORDS, array_data, lowest_one, number
+from visibility_aware_edge_ldp.kernels.adders import GROUP, PANEL, WORD, array_data, number
 from visibility_aware_edge_ldp.kernels.cached import njit
 from visibility_aware_edge_ldp.kernels.column_counts import bits_of, count_columns, whole_groups, workspace
+from visibility_aware_edge_ldp.kernels.listing import ONES, ROOM, list_ones, places_of_ones
+
+_PLACES = places_of_ones(dtype=np.uint32)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _before(panels: Any, wanted: Any, start: Any, stop: Any) -> Any:
+def _before(octets: Any, wanted: Any, start: Any, stop: Any, table: Any, ones: Any) -> Any:
     """For each user from ``start`` to ``stop`` the earlier ones that it has ones with: whole groups, and how many."""
     sizes, ends = np.zeros(stop - start, np.int64), np.zeros(stop - start + 1, np.int64)
-    listed = np.empty((stop - start) * (stop + GROUP), np.uint32)
-    end = 0
+    listed = np.empty((stop - start) * (stop + GROUP) + ROOM, np.uint32)
+    end, rest = 0, np.empty(1, np.uint8)
     for j in range(start, stop):
         first = end
-        for w in range((j + 63) // 64 if wanted[j] else 0):
-            word = panels[w // WORDS, j, w % WORDS]
-            if j - w * 64 < 64:
-                word &= (uint64(1) << uint64(j - w * 64)) - uint64(1)
-            while word:
-                listed[end] = w * 64 + lowest_one(word)
-                end += 1
-                word &= word - uint64(1)
+        if wanted[j]:
+            own = j // PANEL
+            for panel in range(own):
+                end = list_ones(octets[panel, j], table, ones, 8, panel * PANEL, listed, end)
+            whole = j % PANEL // 8
+            end = list_ones(octets[own, j, :whole], table, ones, 8, own * PANEL, listed, end)
+            rest[0] = octets[own, j, whole] & ((1 << (j % 8)) - 1)
+            end = list_ones(rest, table, ones, 8, j // 8 * 8, listed, end)
         sizes[j - start] = end - first
         while end & (GROUP - 1):
-            listed[end] = panels.shape[1] - 1
+            listed[end] = octets.shape[1] - 1
             end += 1
         ends[j - start + 1] = end
     return sizes, ends, listed
@@ -123,10 +126,11 @@ def _add_long_products(shared: Any, early: Any, chosen: Any, sums: Any) -> None:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _earlier_sums(panels: Any, wanted: Any, start: Any, stop: Any, counts: Any, before: Any, bits: Any) -> Any:
+def _earlier_sums(
+    panels: Any, wanted: Any, start: Any, stop: Any, ends: Any, listed: Any, counts: Any, before: Any, bits: Any
+) -> Any:
     number, rows, _ = panels.shape
     sums = np.zeros((stop - start, 2, 5), np.int64)
-    sizes, ends, listed = _before(panels, wanted, start, stop)
     everybody = whole_groups(np.array([0, start]), np.arange(start), rows - 1)[1]
     work, later = workspace(), np.ones(PANEL, np.uint16)
     for panel in range(start // PANEL, number):
@@ -147,10 +151,12 @@ def _earlier_sums(panels: Any, wanted: Any, start: Any, stop: Any, counts: Any, 
                         _add_long_products(counts, before, chosen, sums[j - start, side])
             for x in range(PANEL):
                 before[x] += bits[x]
-    return sums, sizes
+    return sums
 
 
 def earlier_sums(panels: Any, wanted: Any, start: int, stop: int) -> Any:
     """As ``rows.earlier_sums``."""
+    sizes, ends, listed = _before(panels.view(np.uint8), wanted, start, stop, _PLACES, ONES)
     counts, before = np.empty((2, PANEL), np.uint16 if stop < 1 << 16 else np.uint32)
-    return _earlier_sums(panels, wanted, start, stop, counts, before, np.empty(PANEL, np.uint16))
+    bits = np.empty(PANEL, np.uint16)
+    return _earlier_sums(panels, wanted, start, stop, ends, listed, counts, before, bits), sizes

@@ -64,3 +64,14 @@ def ones_in(octets: Octets) -> int:
     whole = octets.size // 8 * 8
     words = np.bitwise_count(octets[:whole].view(np.uint64)).sum(dtype=np.int64)
     return int(words + np.bitwise_count(octets[whole:]).sum(dtype=np.int64))
+
+
+def ones_between(octets: Octets, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many ones there are in packed bits from each place to the next; places rise."""
+    words = np.zeros(octets.size // 8 + 1, "<u8")
+    words.view(np.uint8)[: octets.size] = octets
+    before = np.concatenate([[0], np.cumsum(np.bitwise_count(words), dtype=np.int64)])
+    word, bit = places >> 6, (places & 63).astype(np.uint64)
+    inside = words[word] & ((np.uint64(1) << bit) - np.uint64(1))
+    between: npt.NDArray[np.int64] = np.diff(before[word] + np.bitwise_count(inside))
+    return between

@@ -222,3 +222,27 @@ def _ones_in(octets: Any) -> Any:
 def ones_in(octets: Any) -> int:
     """As ``response.ones_in``."""
     return int(_ones_in(octets))
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _ones_between(octets: Any, places: Any, found: Any) -> None:
+    source = octets.ctypes.data
+    for i in range(found.size):
+        start, stop, total = places[i], places[i + 1], uint64(0)
+        while start < stop and (start & 7 or stop - start < 64):  # up to a whole octet, or to the end
+            total += uint64(octets[start >> 3] >> (start & 7)) & uint64(1)
+            start += 1
+        while stop - start >= 64:
+            total += _popcount(_load(source + (start >> 3)))
+            start += 64
+        while start < stop:
+            total += uint64(octets[start >> 3] >> (start & 7)) & uint64(1)
+            start += 1
+        found[i] = total
+
+
+def ones_between(octets: Any, places: Any) -> Any:
+    """As ``response.ones_between``."""
+    found = np.empty(max(places.size - 1, 0), np.int64)
+    _ones_between(octets, places, found)
+    return found

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types, uint16, uint64
+from numba import types
 from numba.extending import intrinsic
 
-from visibility_aware_edge_ldp.kernels.adders import GROUP, WORD, WORDS, lowest_one
+from visibility_aware_edge_ldp.kernels.adders import GROUP, WORD, WORDS
 from visibility_aware_edge_ldp.kernels.adders import PANEL as SIDE
 from visibility_aware_edge_ldp.kernels.cached import njit
 from visibility_aware_edge_ldp.kernels.column_counts import count_columns, workspace
+from visibility_aware_edge_ldp.kernels.listing import ONES, ROOM, list_ones, places_of_ones
 
 # A panel of so many sides stays in the second cache.
 NEAR_SIDES = 8
@@ -25,18 +26,16 @@ LANES = 64
 _NUMBERS = ir.VectorType(ir.FloatType(), LANES)
 
 
+_PLACES = places_of_ones()
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _list_ones(plane: Any, slots: Any, first: Any, last: Any, ends: Any, listed: Any) -> None:
+def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
     """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
     end = ends[0] = 0
     for i in range(slots.size):
         for side in range(first, last):
-            for w in range(WORDS):
-                word = plane[side, slots[i], w]
-                while word:
-                    listed[end] = (side - first) * SIDE + w * 64 + lowest_one(word)
-                    end += 1
-                    word &= word - uint64(1)
+            end = list_ones(octets[side, slots[i]], table, ones, 8, (side - first) * SIDE, listed, end)
         while end & (GROUP - 1):
             listed[end] = (last - first) * SIDE
             end += 1
@@ -44,15 +43,13 @@ def _list_ones(plane: Any, slots: Any, first: Any, last: Any, ends: Any, listed:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _share(plane: Any, slots: Any, first_column: Any, first: Any, last: Any, counts: Any) -> None:
+def _share(plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, counts: Any) -> None:
     """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
     size = (last - first) * SIDE
-    ends, listed = np.empty(slots.size + 1, np.int64), np.empty(slots.size * (size + GROUP), np.uint16)
-    _list_ones(plane, slots, first, last, ends, listed)
     panel, work, found = np.zeros((size + 1, WORDS), np.uint64), workspace(), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
         panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
-        for i in range(slots.size):
+        for i in range(ends.size - 1):
             if ends[i] < ends[i + 1]:
                 count_columns(panel, listed, ends[i], ends[i + 1], work, found)
                 total = counts[i, column * SIDE : (column + 1) * SIDE]
@@ -65,8 +62,12 @@ def add_shared(plane: Any, slots: Any, first_column: int, through: tuple[int, in
 
     A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
     """
+    octets, ends = plane.view(np.uint8), np.empty(slots.size + 1, np.int64)
+    listed = np.empty(slots.size * (NEAR_SIDES * SIDE + GROUP) + ROOM, np.uint16)
     for first in range(through[0], through[1], NEAR_SIDES):
-        _share(plane, slots, first_column, first, min(first + NEAR_SIDES, through[1]), counts)
+        last = min(first + NEAR_SIDES, through[1])
+        _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
+        _share(plane, ends, listed, first_column, first, last, counts)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -107,20 +108,15 @@ def _add_numbers(typing: Any, panel: Any, places: Any, begin: Any, end: Any, sum
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _times(plane: Any, panels: Any, first: Any, last: Any, sums: Any) -> None:
+def _times(octets: Any, table: Any, ones: Any, panels: Any, first: Any, last: Any, sums: Any) -> None:
     """Add, for the slots from ``first`` to ``last``, the numbers of all slots that they have ones with."""
-    places = np.empty(SIDE, np.uint16)
-    for side in range(plane.shape[0]):
+    places = np.empty(SIDE + ROOM, np.uint16)
+    for side in range(octets.shape[0]):
         for slot in range(first, last):
-            end = 0
-            for w in range(WORDS):
-                word = plane[side, slot, w]
-                while word:
-                    places[end] = uint16(w * 64 + lowest_one(word))
-                    end += 1
-                    word &= word - uint64(1)
+            end = list_ones(octets[side, slot], table, ones, 8, 0, places, 0)
             for lanes in range(panels.shape[0]):
-                _add_numbers(panels[lanes, side], places, 0, end, sums, (lanes * sums.shape[1] + slot) * LANES)
+                start = (lanes * sums.shape[1] + slot - first) * LANES
+                _add_numbers(panels[lanes, side], places, 0, end, sums, start)
 
 
 def times(plane: Any, numbers: Any, first: int, last: int) -> Any:
@@ -130,6 +126,6 @@ def times(plane: Any, numbers: Any, first: int, last: int) -> Any:
     for lane in range(lanes):
         part = numbers[:, lane * LANES : (lane + 1) * LANES]
         panels[lane, :, : part.shape[1]] = part
-    sums = np.zeros((lanes, last, LANES), np.float32)
-    _times(plane, panels.reshape(lanes, -1, SIDE, LANES), first, last, sums)
-    return sums[:, first:].transpose(1, 0, 2).reshape(last - first, lanes * LANES)[:, : numbers.shape[1]]
+    sums = np.zeros((lanes, last - first, LANES), np.float32)
+    _times(plane.view(np.uint8), _PLACES, ONES, panels.reshape(lanes, -1, SIDE, LANES), first, last, sums)
+    return sums.transpose(1, 0, 2).reshape(last - first, lanes * LANES)[:, : numbers.shape[1]]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, unpack_rows
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, plane_of, unpack_rows
 
 SIDE = 512
 WORDS = SIDE // 64
@@ -44,6 +44,11 @@ def arranged(plane: Words, slots: Ints, sides: int) -> Words:
     It comes in strips: (sides, slots, 8), the bits of every slot with those of each side.
     """
     return moved(plane, slots, slots, sides)
+
+
+def strips_of(flat: npt.NDArray[np.uint8], n: int, sides: int) -> Words:
+    """The plane in strips of one packed bit a pair {u, v}, u < v, row by row; nodes stand in the first n slots."""
+    return arranged(plane_of(flat, n), np.arange(n), sides)
 
 
 def moved(rows: Words, slots: Ints, columns: Ints, sides: int) -> Words:

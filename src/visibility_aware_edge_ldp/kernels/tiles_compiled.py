@@ -30,6 +30,8 @@ from visibility_aware_edge_ldp.kernels.adders import (
 )
 from visibility_aware_edge_ldp.kernels.adders import PANEL as SIDE
 from visibility_aware_edge_ldp.kernels.cached import njit
+from visibility_aware_edge_ldp.kernels.listing import ONES, ROOM, list_ones, places_of_ones
+from visibility_aware_edge_ldp.kernels.planes_compiled import strips_of as strips_of
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -102,18 +104,16 @@ def _add_masked(typing: Any, panel: Any, places: Any, begin: Any, end: Any, mask
     return signature, generate
 
 
+_DISTANCES = places_of_ones(WORDS * 8)
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _list_rows(first: Any, starts: Any, places: Any) -> None:
+def _list_rows(first: Any, distances: Any, ones: Any, starts: Any, places: Any) -> None:
     """For each row, where the rows it names lie in a panel; filled up to whole groups with the panel's empty row."""
     end = 0
     for row in range(starts.size - 1):
         starts[row] = end
-        for w in range(WORDS):
-            word = first[row, w]
-            while word:
-                places[end] = uint16((w * 64 + lowest_one(word)) * WORDS * 8)
-                end += 1
-                word &= word - uint64(1)
+        end = list_ones(first[row], distances, ones, 8 * WORDS * 8, 0, places, end)
         while end & (GROUP - 1):
             places[end] = uint16(SIDE * WORDS * 8)
             end += 1
@@ -122,10 +122,10 @@ def _list_rows(first: Any, starts: Any, places: Any) -> None:
 
 def listed(first: Any) -> Any:
     """As ``tiles.listed``: for each row of the tiles, distances in a panel of 513 rows, the last one empty."""
-    rows = first.reshape(-1, WORDS)
+    rows = np.ascontiguousarray(first).reshape(-1, WORDS)
     starts = np.empty(len(rows) + 1, np.int64)
-    places = np.empty(len(rows) * GROUP + int(np.bitwise_count(rows).sum(dtype=np.int64)), np.uint16)
-    _list_rows(rows, starts, places)
+    places = np.empty(len(rows) * GROUP + int(np.bitwise_count(rows).sum(dtype=np.int64)) + ROOM, np.uint16)
+    _list_rows(rows.view(np.uint8), _DISTANCES, ONES, starts, places)
     return starts, places[: starts[-1]]
 
 
@@ -164,11 +164,5 @@ def moved(rows: Any, slots: Any, columns: Any, sides: int) -> Any:
 
 
 def arranged(plane: Any, slots: Any, sides: int) -> Any:
-    """As ``tiles.arranged``: where nobody moves, whole words are copied."""
-    if not np.array_equal(slots, np.arange(slots.size)):
-        return moved(plane, slots, slots, sides)
-    result = np.zeros((sides, sides * SIDE, WORDS), np.uint64)
-    for side in range(sides):
-        words = plane[:, side * WORDS : (side + 1) * WORDS]
-        result[side, : len(plane), : words.shape[1]] = words
-    return result
+    """As ``tiles.arranged``."""
+    return moved(plane, slots, slots, sides)

@@ -85,33 +85,36 @@ class SmoothPower(SmoothNoise):
         Draws beyond ±2^62 are given as the last integer before it: cut off what they are added to well before that.
         """
         words = np.frombuffer(coins(8 * bounds.size), dtype=">u8").astype(np.uint64)
-        uniform, scale = words.astype(np.float64) / 2.0**64, bounds / float(self.shift)
-        doubt = _DOUBT * (float(self.alpha) + 100)
+        right = words >> np.uint64(63) == 1
+        # How far the uniform number lies from its own end of [0, 1), in units of 2^-64: it is in [units, units + 1).
+        units, scale = np.where(right, ~words, words).astype(np.float64), bounds / float(self.shift)
+        tail, doubt = (units + 0.5) / 2.0**64, _DOUBT * (float(self.alpha) + 100) + 1 / (units + 0.5)
         with np.errstate(all="ignore"):
-            values = np.rint(self._quantile(uniform) * scale)
-            low, high = (self._distribution((values + half) / scale) for half in (-0.5, 0.5))
-            certain = (low + doubt < uniform) & (uniform < high - doubt)
-        drawn = np.where(certain, values, 0).astype(np.int64)
+            sizes = np.rint(self._size_beyond(tail) * scale)
+            above, below = (self._tail((sizes + half) / scale) for half in (0.5, -0.5))
+            certain = (above < tail * (1 - doubt)) & ((sizes == 0) | (below > tail * (1 + doubt))) & (sizes < _FARTHEST)
+        drawn = np.where(certain, np.where(right, sizes, -sizes), 0).astype(np.int64)
         for index in np.flatnonzero(~certain):
             exact = self.law(Decimal(float(bounds[index]))).place(int(words[index]), coins)
             drawn[index] = max(-_FARTHEST, min(exact, _FARTHEST))
         return drawn
 
-    def _distribution(self, z: Floats) -> Floats:
-        a = float(self.alpha)
-        mass, joint, size = _mass(a), (1 - 1 / a) ** (a - 1), np.abs(z)
-        core = mass - 1 + np.maximum(1 - size / a, 0) ** a
-        tail = joint * (1 + 1 / a) * ((1 + size / a) / (1 + 1 / a)) ** -a
-        beyond = np.where(size <= 1, core, tail) / (2 * mass)
-        return np.where(z < 0, beyond, 1 - beyond)
-
-    def _quantile(self, uniform: Floats) -> Floats:
+    def _tail(self, size: Floats) -> Floats:
+        """The chance of more than ``size`` on one side."""
         a = float(self.alpha)
         mass, joint = _mass(a), (1 - 1 / a) ** (a - 1)
-        beyond = np.minimum(uniform, 1 - uniform) * 2 * mass
+        core = mass - 1 + np.maximum(1 - size / a, 0) ** a
+        tail = joint * (1 + 1 / a) * ((1 + size / a) / (1 + 1 / a)) ** -a
+        return np.where(size <= 1, core, tail) / (2 * mass)
+
+    def _size_beyond(self, tail: Floats) -> Floats:
+        """The size that is exceeded on one side with this chance, at most one half."""
+        a = float(self.alpha)
+        mass, joint = _mass(a), (1 - 1 / a) ** (a - 1)
+        beyond = tail * 2 * mass
         core = a * (1 - (beyond - mass + 1) ** (1 / a))
-        tail = a * ((1 + 1 / a) * (beyond / (joint * (1 + 1 / a))) ** (-1 / a) - 1)
-        return np.sign(uniform - 0.5) * np.where(beyond > joint * (1 + 1 / a), core, tail)
+        far = a * ((1 + 1 / a) * (beyond / (joint * (1 + 1 / a))) ** (-1 / a) - 1)
+        return np.where(beyond > joint * (1 + 1 / a), core, far)
 
 
 def _mass(a: float) -> float:

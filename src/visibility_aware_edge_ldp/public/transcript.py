@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.public.positions import row_of
 from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
@@ -88,14 +89,9 @@ def pair_rate(asked: int, heard: int) -> float:
 
 
 def ones_between(octets: Octets, places: Ints) -> Ints:
-    """How many ones there are in packed bits from each place to the next."""
-    words = np.zeros(octets.size // 8 + 1, "<u8")
-    words.view(np.uint8)[: octets.size] = octets
-    before = np.concatenate([[0], np.cumsum(np.bitwise_count(words), dtype=np.int64)])
-    word, bit = places >> 6, (places & 63).astype(np.uint64)
-    inside = words[word] & ((np.uint64(1) << bit) - np.uint64(1))
-    between: Ints = np.diff(before[word] + np.bitwise_count(inside))
-    return between
+    """How many ones there are in packed bits from each place to the next; places rise."""
+    found: Ints = choice.response_kernels().ones_between(octets, places)
+    return found
 
 
 def _row_starts(n: int, first: int, last: int) -> Ints:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.rules import Names
@@ -79,7 +80,7 @@ class PublicView:
     @cached_property
     def class_sizes(self) -> dict[Visibility, int]:
         """How many positions each class has."""
-        return {kind: int(np.bitwise_count(bits).sum(dtype=np.int64)) for kind, bits in self.class_bits.items()}
+        return {kind: int(choice.response_kernels().ones_in(bits)) for kind, bits in self.class_bits.items()}
 
     @cached_property
     def secrets(self) -> Secrets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.codec import decode, encode
@@ -22,6 +24,8 @@ from visibility_aware_edge_ldp.simulation.progress import Progress, Steps
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 CoinsFor = Callable[[str, int], Coins]
+# Runs of positions that may be answered before they are needed: a few megabytes.
+RUNS_AT_ONCE = 32
 
 
 def cut(graph: Graph) -> Iterator[PositionBits]:
@@ -74,13 +78,20 @@ def reports(
 ) -> Iterator[PositionReport]:
     """What every position sends in every round, in order, through the wire format; ``progress`` hears of positions."""
     coins, steps = coins_for(seed), Steps(progress, position_count(world.graph.n))
-    for view in cut(world.graph):
+
+    def answers(view: PositionBits) -> list[PositionReport]:
         respondent = Respondent(view, world.public, exact_purse(survey))
-        present = who_is_present(view.count, dropout, coins("dropout", view.start)) if dropout else None
-        for number in range(1, survey.rounds + 1):
-            report = respondent.answer(survey, number, coins(f"round {number}", view.start), present)
-            yield decode(encode(report))
-        steps(view.count)
+        present = who_is_present(view.count, dropout, coins("dropout", view.start))
+        return [
+            decode(encode(respondent.answer(survey, number, coins(f"round {number}", view.start), present)))
+            for number in range(1, survey.rounds + 1)
+        ]
+
+    views = cut(world.graph)
+    while batch := list(islice(views, RUNS_AT_ONCE)):
+        for sent in on_cores(answers, batch):
+            yield from sent
+            steps(sent[0].count)
 
 
 def exact_purse(survey: PositionSurvey) -> Purse:

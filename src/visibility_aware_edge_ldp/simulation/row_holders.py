@@ -8,6 +8,8 @@ from fractions import Fraction
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.codec import decode, encode
 from visibility_aware_edge_ldp.public.row_report import decode_rows, encode_rows
@@ -17,6 +19,7 @@ from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
 from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for, who_is_present
 
 USERS_AT_ONCE = 1024
+Run = tuple[int, RowHolders]
 
 
 def collect_rows(
@@ -33,10 +36,14 @@ def collect_rows(
     collections = {name: TriangleCollection(survey, world.public) for name, survey in surveys.items()}
     runs = _first_round(world, surveys, collections, coins, dropout)
     for name, survey in surveys.items():
-        first = FirstRound(survey, world.public, collections[name].close_first_round())
-        for start, users in runs:
-            report = users.total(survey, first, coins(f"{name} sums", start))
-            collections[name].absorb(decode_rows(encode_rows(report)))
+        first = FirstRound(survey, world.public, collections[name].close_first_round()).prepared()
+
+        def sent(run: Run, name: str = name, survey: TriangleSurvey = survey, first: FirstRound = first) -> bytes:
+            start, users = run
+            return encode_rows(users.total(survey, first, coins(f"{name} sums", start)))
+
+        for octets in on_cores(sent, runs):
+            collections[name].absorb(decode_rows(octets))
     return collections
 
 
@@ -46,15 +53,19 @@ def _first_round(
     collections: Mapping[str, TriangleCollection],
     coins: CoinsFor,
     dropout: float,
-) -> list[tuple[int, RowHolders]]:
+) -> list[Run]:
     present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
-    runs = []
-    for view in cut_lists(world.graph, USERS_AT_ONCE):
+
+    def answer(view: FriendLists) -> tuple[RowHolders, list[bytes]]:
         users = RowHolders(view, world.public, exact_purse(surveys))
         here = None if present is None else present[view.start : view.start + view.count]
-        for name, survey in surveys.items():
-            sent = encode(users.answer(survey, coins("row answers", view.start), here))
-            collections[name].absorb_answers(decode(sent))
+        each = (users.answer(survey, coins("row answers", view.start), here) for survey in surveys.values())
+        return users, list(map(encode, each))
+
+    runs, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
+    for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
+        for name, octets in zip(surveys, sent, strict=True):
+            collections[name].absorb_answers(decode(octets))
         runs.append((view.start, users))
     return runs
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from typing import NamedTuple
 
@@ -12,14 +10,16 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import TILE
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.subgraphs.dense import PlaneMatrix, ScoreMatrix
+from visibility_aware_edge_ldp.subgraphs.kind_matrix import KindMatrix
 from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
 from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 CERTAIN_ROWS = 96
 SAMPLED_ROWS = 160
-# With known sizes so many do, of which this part evenly; beyond so many nodes fewer, so that work grows with n².
+# With known sizes so many do, of which this part evenly; beyond so many nodes half of them: work grows with n².
 ROWS_BY_SIZE, EVENLY, MANY_NODES = 128, 0.2, 16384
 ROWS_AT_ONCE = 64
 # V₁ was found to be off by this part of V₄/n: by 35 on Caltech and Facebook, by 20 to 26 on a power-law graph.
@@ -111,30 +111,31 @@ def _one_noisy_side(scores: Scores | KindScores, known: Rows | None) -> float:
     their squared two-paths where these are known. The sample is a function of the scores: a repeated estimate is the
     same number.
     """
-    matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else scores
+    matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else KindMatrix(scores)
     noisy = scores.node_sums(_is_noisy) > 0
     if known is None:
         rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))
     else:
         rows, weights = _rows_by_size(known, noisy)
-    own = scores.node_sums(square).astype(np.float32)
+    sums = scores.node_sums(square)
+    own = matrix.by_column(sums)
 
     def part(first: int) -> float:
         chosen = rows[first : first + at_once]
         here = matrix.rows(chosen)
-        paths = matrix.times(matrix.two_paths(chosen))
-        paths -= here * (own[chosen][:, None] + own[None, :] - here * here)
-        paths[np.arange(len(chosen)), chosen] = 0
+        paths = matrix.times(matrix.two_paths(chosen, here))
+        paths -= here * (sums[chosen].astype(np.float32)[:, None] + own - here * here)
+        paths[np.arange(len(chosen)), matrix.places(chosen)] = 0
         paths *= paths
         paths *= here * here - here  # their spread
         return float(weights[first : first + at_once] @ paths.sum(axis=1, dtype=np.float64))
 
-    # Planes leave it to their matrix products to use all cores.
-    cores = 1 if isinstance(scores, Scores) else os.cpu_count() or 1
-    at_once = TILE if cores == 1 else min(ROWS_AT_ONCE, -(-len(rows) // cores))
+    if isinstance(scores, Scores):  # its matrix products use all cores by themselves
+        at_once = TILE
+        return sum(map(part, range(0, len(rows), at_once))) / 2
+    at_once = ROWS_AT_ONCE
     choice.shared_kernels()  # chosen once, before the threads start
-    with ThreadPoolExecutor(max_workers=cores) as pool:
-        return sum(pool.map(part, range(0, len(rows), at_once))) / 2
+    return sum(on_cores(part, range(0, len(rows), at_once))) / 2
 
 
 def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Floats]:
@@ -156,7 +157,7 @@ def _rows_by_size(known: Rows, noisy: npt.NDArray[np.bool_]) -> tuple[npt.NDArra
     """
     kept = noisy[known.nodes]
     nodes, weights, sizes = known.nodes[kept], known.weights[kept], known.squares[kept] * known.weights[kept]
-    rows = ceil(ROWS_BY_SIZE * min(1.0, MANY_NODES / len(noisy)))
+    rows = ROWS_BY_SIZE if len(noisy) <= MANY_NODES else ROWS_BY_SIZE // 2
     if len(nodes) <= rows:
         return nodes, weights
     chance = (1 - EVENLY) * sizes / sizes.sum() + EVENLY * weights / weights.sum()

@@ -12,19 +12,26 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import TILE, Bits, Words, unpack_rows
 from visibility_aware_edge_ldp.subgraphs.pairs import joined
-from visibility_aware_edge_ldp.subgraphs.scores import Scores, score
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score
 
 Matrix = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
 
 
 class ScoreMatrix(Protocol):
     """E, the matrix of all scores, a few rows at a time."""
 
-    def rows(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+    def places(self, chosen: Ints) -> Ints:
+        """The columns of these nodes."""
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        """A number for each node as one for each column."""
+
+    def rows(self, chosen: Ints) -> Matrix:
         """Rows of E."""
 
-    def two_paths(self, chosen: npt.NDArray[np.int64]) -> Matrix:
-        """Rows of E²."""
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
+        """Rows of E², from the same rows of E."""
 
     def times(self, left: Matrix) -> Matrix:
         """left @ E."""
@@ -36,10 +43,16 @@ class PlaneMatrix:
 
     scores: Scores
 
-    def rows(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+    def places(self, chosen: Ints) -> Ints:
+        return chosen
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        return by_node.astype(np.float32)
+
+    def rows(self, chosen: Ints) -> Matrix:
         return self.scores.rows(chosen)
 
-    def two_paths(self, chosen: npt.NDArray[np.int64]) -> Matrix:
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
         weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
         for a, b in product(range(len(weights)), repeat=2):
             total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -12,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
 from visibility_aware_edge_ldp.subgraphs import cycles, triangles
@@ -118,8 +117,7 @@ class _PairWork:
 
     def _on_all_cores(self, blocks: list[Ints], above: bool) -> list[tuple[Floats, Floats]]:
         self._prepare()
-        with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(blocks))) as pool:
-            return list(pool.map(lambda slots: self._block(slots, above), blocks))
+        return list(on_cores(lambda slots: self._block(slots, above), blocks))
 
     def _prepare(self) -> None:
         """What all threads share is made before they start."""
@@ -158,18 +156,17 @@ class _PairWork:
         sums, squares = np.zeros((len(slots), len(NAMES) + 1)), np.zeros(slot_count)
         words, own = rows_of(scores.plane, slots), np.stack([scores.affine(score), scores.affine(spread)])
         add_shared, kind_sums = choice.shared_kernels().add_shared, choice.pair_kernels().kind_sums
+        first_side = int(slots[0]) // SIDE if above else 0
+        shared_with = np.zeros((len(sizes), len(slots), slot_count - first_side * SIDE), np.int32)
+        for through, count in zip(scores.sides_of, shared_with, strict=True):
+            add_shared(scores.plane, slots, first_side, through, count)
         for other in range(kind if above else 0, len(sizes)):
-            sides = scores.sides_of[other]
-            if above and other == kind:
-                sides = (int(slots[0]) // SIDE, sides[1])
-            first, last = sides[0] * SIDE, bounds[other] + int(sizes[other])
-            counts = np.zeros((len(sizes), len(slots), (sides[1] - sides[0]) * SIDE), np.int32)
-            for through, count in zip(scores.sides_of, counts, strict=True):
-                add_shared(scores.plane, slots, sides[0], through, count)
+            first, last = max(bounds[other], first_side * SIDE), bounds[other] + int(sizes[other])
+            counts = shared_with[:, :, first - first_side * SIDE : last - first_side * SIDE]
             begins = slots - first + 1 if above and other == kind else np.zeros_like(slots)
             weights, columns, bit, shared, constant = self._columns[kind, other]
             sums += kind_sums(
-                counts[:, :, : last - first], words, slots, first,
+                counts, words, slots, first,
                 weights @ self._degrees[slots].T + constant[:, None],
                 np.ascontiguousarray(columns[:, first - bounds[other] :]),
                 bit, shared, np.ascontiguousarray(own[:, :, kind, other]),

@@ -11,20 +11,20 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.kernels.bitset import Words
+from visibility_aware_edge_ldp.kernels.cores import on_cores, pieces_of
 from visibility_aware_edge_ldp.kernels.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, score, square
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction
 from visibility_aware_edge_ldp.subgraphs.triples import TilesOfPlane
 
 Ints = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,67 +162,21 @@ class KindScores:
 
     def symbol_form(self, symbol: int, vector: Floats) -> float:
         """Σ over positions {u, v} with this score of vector_u · vector_v."""
-        value, ones, total = self.values[symbol], self._forms(vector), 0.0
-        whole = np.array([vector[self.places.kinds == kind].sum() for kind in range(len(ones))])
-        squares = np.array([(vector[self.places.kinds == kind] ** 2).sum() for kind in range(len(ones))])
-        for a in range(len(ones)):
-            for b in range(a, len(ones)):
+        value, total, kinds = self.values[symbol], 0.0, range(len(self.low))
+        slotted = np.zeros(self.plane.shape[1])
+        slotted[self.places.slots] = vector
+        whole = np.array([vector[self.places.kinds == kind].sum() for kind in kinds])
+        squares = np.array([(vector[self.places.kinds == kind] ** 2).sum() for kind in kinds])
+        for a, b in combinations_with_replacement(kinds, 2):
+            by_one, by_zero = self.high[a, b] == value, self.low[a, b] == value
+            if by_one or by_zero:
                 every = whole[a] * whole[b] if a != b else (whole[a] ** 2 - squares[a]) / 2
-                total += ones[a, b] * (self.high[a, b] == value) + (every - ones[a, b]) * (self.low[a, b] == value)
+                ones = self._form(slotted, a, b)
+                total += ones * by_one + (every - ones) * by_zero
         return float(total)
 
-    def _forms(self, vector: Floats) -> Floats:
-        """For kinds a ≤ b: Σ over the ones between them of vector_u · vector_v, each position once."""
-        slotted, kernel = np.zeros(self.plane.shape[1]), choice.pair_kernels().pair_form
-        slotted[self.places.slots] = vector
-        forms = np.zeros((len(self.sides_of),) * 2)
-        for a, (first, last) in enumerate(self.sides_of):
-            for b in range(a, len(forms)):
-                forms[a, b] = kernel(self.plane, (first * SIDE, last * SIDE), self.sides_of[b], slotted)
-        return forms
-
-    def rows(self, chosen: Ints) -> Matrix:
-        """The scores in these nodes' rows."""
-        own = self.places.kinds[chosen]
-        bits = unpack_rows(rows_of(self.plane, self.places.slots[chosen]), self.plane.shape[1])[:, self._columns]
-        low, more = (part.astype(np.float32)[own] for part in self.affine(score))
-        found: Matrix = bits * self._by_node(more)
-        found += self._by_node(low)
-        found[np.arange(len(chosen)), chosen] = 0
-        return found
-
-    def two_paths(self, chosen: Ints) -> Matrix:
-        """These rows of E², E being the matrix of all scores."""
-        low, more = (part.astype(np.float32) for part in self.affine(score))
-        kinds, own, degrees = self.places.kinds, self.places.kinds[chosen], self.degrees.astype(np.float32)
-        slots, kernel = self.places.slots[chosen], choice.shared_kernels().add_shared
-        total = low[own] @ (more[kinds] * degrees).T
-        total += self._by_node((low[own] * self.places.sizes + more[own] * degrees[chosen]).astype(np.float32) @ low)
-        for kind, through in enumerate(self.sides_of):
-            shared = np.zeros((len(chosen), self.plane.shape[1]), np.int32)
-            kernel(self.plane, slots, 0, through, shared)
-            total += shared[:, self._columns] * self._by_node(np.outer(more[own, kind], more[kind]))
-        # A path may not go from u to u or from v to v.
-        total -= self.rows(chosen) * self._by_node(low[own, own][:, None] + np.diagonal(low))
-        total[np.arange(len(chosen)), chosen] = self.node_sums(square)[chosen]
-        return total
-
-    def times(self, left: Matrix) -> Matrix:
-        """left @ E, E being the matrix of all scores."""
-        (low, more), kinds = (part.astype(np.float32) for part in self.affine(score)), self.places.kinds
-        sums = np.stack([left[:, kinds == kind].sum(axis=1) for kind in range(len(low))], axis=1)
-        result: Matrix = self._by_node(sums @ low) - left * low[kinds, kinds]
-        for kind, (first, _) in enumerate(self.sides_of):
-            slotted = np.zeros((self.plane.shape[1], len(left)), np.float32)
-            slotted[self.places.slots] = (left * more[kind, kinds]).T
-            last = first * SIDE + int(self.places.sizes[kind])
-            result[:, kinds == kind] += choice.shared_kernels().times(self.plane, slotted, first * SIDE, last).T
-        return result
-
-    def _by_node(self, by_kind: Matrix) -> Matrix:
-        """(rows, kinds) as (rows, n), or as something that stands for it where there is one kind."""
-        return by_kind if by_kind.shape[1] == 1 else np.take(by_kind, self.places.kinds, axis=1)
-
-    @property
-    def _columns(self) -> Ints | slice:
-        return slice(0, self.n) if self.places.sizes.size == 1 else self.places.slots
+    def _form(self, slotted: Floats, a: int, b: int) -> float:
+        """For kinds a ≤ b: Σ over the ones between them of slotted_u · slotted_v, each position once."""
+        (first, last), kernel = self.sides_of[a], choice.pair_kernels().pair_form
+        parts = pieces_of(first * SIDE, last * SIDE, SIDE)
+        return float(sum(on_cores(lambda rows: kernel(self.plane, rows, self.sides_of[b], slotted), parts)))

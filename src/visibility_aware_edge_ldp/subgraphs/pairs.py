@@ -7,15 +7,14 @@ counted once per block of rows; every form is then a few multiplications, with w
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import unpack_rows
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.pair_sums import upper
 from visibility_aware_edge_ldp.subgraphs.scores import Scores
 
@@ -103,6 +102,5 @@ def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
     choice.shared_counts()  # chosen once, before the threads start
     starts = range(0, scores.n, BLOCK)
-    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(starts))) as pool:
-        parts = list(pool.map(lambda start: summand(PairBlock(scores, start)), starts))
+    parts = list(on_cores(lambda start: summand(PairBlock(scores, start)), starts))
     return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}

@@ -6,8 +6,6 @@ the same cycle, and each counts half.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.subgraphs.pairs import joined
 from visibility_aware_edge_ldp.subgraphs.rows import Bits, Earlier, Integers, Members, Pulls
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score
@@ -57,8 +56,7 @@ def path_scores(scores: Scores, rates: Rates = EVERYBODY) -> Matrix:
     earlier, paths = Earlier(scores, np.arange(scores.n)), np.zeros((scores.n, scores.n), np.float32)
     choice.kernels()
     starts = range(0, scores.n, BLOCK)
-    with ThreadPoolExecutor(max_workers=max(1, min(os.cpu_count() or 1, len(starts)))) as pool:
-        list(pool.map(partial(_fill, earlier, rates, paths), starts))
+    list(on_cores(partial(_fill, earlier, rates, paths), starts))
     np.fill_diagonal(paths, 0)
     return paths
 

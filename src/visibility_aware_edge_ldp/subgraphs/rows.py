@@ -7,9 +7,7 @@ of D_i(x), and an edge more or less at x changes them by D_i(x).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.rows import cut_into, panels_of, panels_shape
 from visibility_aware_edge_ldp.subgraphs.scores import (
     Floats,
@@ -90,8 +89,7 @@ def on_all_cores(work: Callable[[int], Result], starts: range) -> list[Result]:
     """One result a block; a single user, or a few, are done before a thread would have started."""
     if len(starts) <= 2:
         return [work(start) for start in starts]
-    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, len(starts))) as pool:
-        return list(pool.map(work, starts))
+    return list(on_cores(work, starts))
 
 
 def _as_bits(offsets: Integers, members: Members, n: int) -> Bits:
@@ -138,7 +136,7 @@ def scores_of_rows(groups: list[tuple[list[Octets], list[float]]], n: int) -> Sc
 
 
 def _all_ones(flat: Octets, n: int) -> bool:
-    return int(np.bitwise_count(flat).sum(dtype=np.int64)) == n * (n - 1) // 2
+    return int(choice.response_kernels().ones_in(flat)) == n * (n - 1) // 2
 
 
 def scores_in_panels(scores: Scores) -> Words:

@@ -43,8 +43,8 @@ def _shared_variance(scores: AllScores, symmetric: Floats, k: int) -> float:
     """Twice the covariance of the stars at the two ends of each position.  [COUNTS.3]"""
     total = 0.0
     for index, value in enumerate(scores.values):
-        without = _without(symmetric, value, k - 1)
-        total += 2 * float(spread(np.array(value))) * scores.symbol_form(index, without)
+        if varies := float(spread(np.array(value))):
+            total += 2 * varies * scores.symbol_form(index, _without(symmetric, value, k - 1))
     return total
 
 

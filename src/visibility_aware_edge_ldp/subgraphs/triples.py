@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import Words
+from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.tiles import ABOVE, SIDE, WORDS, strip_start
 
 Ints = npt.NDArray[np.int64]
@@ -91,9 +92,5 @@ Engine = Callable[[TileSource, Sequence[Task]], Iterable[tuple[Task, Ints]]]
 
 def on_threads(source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ints]]:
     """On all cores of this machine; the compiled kernels let go of the interpreter's lock."""
-    import os
-    from concurrent.futures import ThreadPoolExecutor
-
     choice.tile_kernels()  # chosen once, before the threads start
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        yield from zip(tasks, pool.map(lambda task: count(source, task), tasks), strict=True)
+    yield from zip(tasks, on_cores(lambda task: count(source, task), tasks), strict=True)

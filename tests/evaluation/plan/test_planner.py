@@ -140,7 +140,7 @@ def test_what_is_refused() -> None:
 def test_the_mean_size_of_power_noise() -> None:
     noise = SmoothPower(Fraction(1), Fraction(1, 6))
     z = np.linspace(0, 400, 400_001)
-    assert mean_size(noise) == pytest.approx(2 * float(np.trapezoid(1 - noise._distribution(z), z)), rel=1e-3)
+    assert mean_size(noise) == pytest.approx(2 * float(np.trapezoid(noise._tail(z), z)), rel=1e-3)
 
 
 def test_a_centre_gives_everything_to_one_question_and_shares_it_among_several() -> None:

@@ -1,0 +1,42 @@
+"""Work on all cores of this machine: threads, because compiled kernels and NumPy let go of the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+_HERE = threading.local()
+
+
+def number_of_cores() -> int:
+    """How many threads can work at a time."""
+    return os.cpu_count() or 1
+
+
+def on_cores(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterable[Result]:
+    """What each piece gives, in the order of the pieces, whichever is done first.
+
+    All cores are busy already with the pieces of larger work, so a piece's own pieces are done one after the other.
+    """
+    if len(pieces) < 2 or getattr(_HERE, "is_piece", False):
+        return map(work, pieces)
+    return _on_threads(work, pieces)
+
+
+def _on_threads(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    threads = min(number_of_cores(), len(pieces))
+    with ThreadPoolExecutor(threads, initializer=setattr, initargs=(_HERE, "is_piece", True)) as pool:
+        yield from pool.map(work, pieces)
+
+
+def pieces_of(first: int, last: int, unit: int = 1, each_core: int = 1) -> list[tuple[int, int]]:
+    """A run cut into about so many pieces for each core, each but the last a whole number of units."""
+    units = -(-(last - first) // unit)
+    each = max(1, -(-units // (number_of_cores() * each_core))) * unit
+    return [(start, min(start + each, last)) for start in range(first, last, each)]
