@@ -55,5 +55,5 @@ $(DEMO): pyproject.toml | $(BIN)/python
 
 $(DEV): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,fast,graph]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,fast,graph,serve,postgres]' --group dev
 	touch $@ $(DEMO)

@@ -12,11 +12,17 @@ from typing import Any
 import pytest
 
 from command import Run, run_main
-from visibility_aware_edge_ldp.evaluation.audit import runner
+from visibility_aware_edge_ldp.evaluation.audit import foretold, runner
 from visibility_aware_edge_ldp.evaluation.audit.catalogue import Choice
 from visibility_aware_edge_ldp.evaluation.audit.finding import Finding, Loss
 from visibility_aware_edge_ldp.evaluation.audit.runner import Audited, Outcome
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+
+@pytest.fixture(autouse=True)
+def an_ordinary_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How fast this one is takes a second to see."""
+    monkeypatch.setattr(foretold, "slowness", lambda: 1.0)
 
 
 @pytest.fixture
@@ -99,7 +105,7 @@ def test_a_failure_leaves_with_1_and_a_sentence(
     done = run(*(["--json"] if as_json else []))
     assert done.code == 1
     assert words in done.err
-    assert done.err.startswith("Error: The audit failed")
+    assert done.err.splitlines()[-1].startswith("Error: The audit failed")
     assert "Traceback" not in done.err
     assert (done.json["passed"] is False) if as_json else ("✗" in done.out)
 
@@ -192,3 +198,10 @@ def test_other_commands_do_not_pay_for_the_audit() -> None:
     code = f"import sys, visibility_aware_edge_ldp.cli; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_time_is_said_before_a_long_audit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.foretold.LONG", 0.0)
+    done = run("--mechanism", "Hadamard", "--way", "exact", "--no-twins")
+    assert "of memory (" in done.err
+    assert "and about" in done.err

@@ -205,3 +205,15 @@ def test_large_stars_on_few_users() -> None:
     found = estimate(collect_degrees(WORLD, degree_survey(WORLD.public, 500), 1), ["stars:12", "stars:59"])
     assert found["stars:12"].value == pytest.approx(exact(WORLD.graph, "stars:12"))
     assert found["stars:59"].value == pytest.approx(0, abs=1e-6)
+
+
+def test_a_maximum_whose_doubt_is_all_used_up_by_one_absent_user_still_has_limits() -> None:
+    """1 of 40 is absent: 1 − 0.95 − 2/40 is no chance at all but what rounding leaves of it."""
+    world = VisibilityAwareGraph(erdos_renyi(40, 160, 2), VisibilityPolicy.nothing())
+    survey = degree_survey(world.public, 1)
+    collection = DegreeCollection(survey, world.public)
+    for view in list(cut_lists(world.graph, 1))[1:]:
+        coins = keyed_coins(seeded_key("absent", view.start))
+        collection.absorb(ListHolders(view, world.public, exact_purse(survey)).degrees(survey, coins))
+    low, high = estimate(collection, ["max_degree"])["max_degree"].interval(0.95)
+    assert low <= world.graph.degrees.max() <= high == 39

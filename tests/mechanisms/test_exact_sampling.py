@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, smallest
+from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
+from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothStudentT
 
 LAWS = [
@@ -112,3 +114,29 @@ def test_interval_is_the_smallest_that_holds_the_level() -> None:
     assert inside[0] < Decimal("0.9") <= inside[1]
     with pytest.raises(BadPrivacyParameter, match="level"):
         law.symmetric_interval(1.0)
+
+
+@pytest.mark.parametrize("given", [0, 1, 8, 16], ids=lambda given: f"{given} bytes")
+@pytest.mark.parametrize("count", [3, 600], ids=["without a table", "with a table"])
+def test_missing_coins_are_refused(count: int, given: int) -> None:
+    """A short answer would be fewer noises than numbers, and the last numbers would go out as they are."""
+    law = DiscreteLaplace(Fraction(1)).law
+    with pytest.raises(ProtocolViolation, match=f"{8 * count} bytes of coins were asked for and {given} came"):
+        law.sample_many(count, lambda _: bytes(given))
+
+
+def test_missing_coins_of_one_draw_are_refused() -> None:
+    law = DiscreteLaplace(Fraction(1)).law
+    with pytest.raises(ProtocolViolation, match="8 bytes of coins were asked for and 7 came"):
+        law.sample(lambda count: bytes(count - 1))
+    # A word that ties asks for more, which must be there too.
+    first, _ = words_of(law.cdf(0, 60))
+    with pytest.raises(ProtocolViolation, match="nothing was drawn"):
+        law.place(first, lambda count: b"")
+
+
+def test_missing_coins_of_many_scales_and_of_columns_are_refused() -> None:
+    with pytest.raises(ProtocolViolation, match="24 bytes of coins were asked for and 8 came"):
+        sample_each(Fraction(1), np.array([1, 2, 3]), lambda _: bytes(8))
+    with pytest.raises(ProtocolViolation, match="12 bytes of coins were asked for and 4 came"):
+        HadamardResponse(Fraction(1), 5).randomize(np.arange(3), lambda _: bytes(4))

@@ -7,7 +7,7 @@ import pytest
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import population
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, Phases, Steps, watched
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, PATHS, ROWS, Phases, Steps, watched
 from visibility_aware_edge_ldp.subgraphs.task_plan import work_of
 from visibility_aware_edge_ldp.subgraphs.triples import Task
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -50,3 +50,17 @@ def test_an_estimate_tells_of_its_answers(statistics: str, monkeypatch: pytest.M
     estimate(WORLD, "position", 1, statistics, seed=1, progress=lambda done, total: heard.append((done, total)))
     assert {total for _, total in heard} == {2.0}
     assert [done for done, _ in heard[:3]] == pytest.approx([800 / 1770, 1600 / 1770, 1])
+
+
+def test_rows_and_paths_are_heard_of_too() -> None:
+    """No long work goes by in silence: of twelve hundred nodes, none is more than a few steps."""
+    world = VisibilityAwareGraph(erdos_renyi(1200, 5000, 1), VisibilityPolicy.nothing())
+    heard: list[tuple[float, float]] = []
+    sizes = {ANSWERS: 1.0, ROWS: 1.0, COUNTING: 1.0, PATHS: 1.0}
+    phases = Phases(lambda done, total: heard.append((done, total)), sizes)
+    estimate(world, "position", 1, "triangles,four_cycles", work=0.5, seed=1, progress=phases)
+    parts = [[done - phase for done, _ in heard if phase < done <= phase + 1] for phase in range(4)]
+    assert all(max(part) == pytest.approx(1) for part in parts)
+    assert len(parts[1]) >= 4
+    assert len(parts[3]) >= 2
+    assert sorted(heard) == heard

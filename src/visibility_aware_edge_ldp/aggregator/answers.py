@@ -18,13 +18,17 @@ CENTRAL_WORDS = (
     "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
 )
 
+SIMULATED = "Simulated: every client ran on this machine, which held the whole graph."
+COLLECTED = "Collected by campaign {}: everybody answered from a device of their own."
+
 
 @dataclass(frozen=True)
 class Certificate:
     """What is promised, to whom, against whom, and under which assumptions.  [POSITION.0], [COMPOSITION.1-4]
 
     ``bill`` is the total; ``paid`` are the releases in it that the policy was made from. ``also`` are promises under
-    other relations, and ``per_list`` repeats the loss as much of the literature states it.
+    other relations, and ``per_list`` repeats the loss as much of the literature states it. ``campaign`` is the identity
+    of the campaign that people answered; without one, everything was simulated.
     """
 
     trust: str
@@ -43,6 +47,7 @@ class Certificate:
     spent: Mapping[str, float] = field(default_factory=dict)
     also: tuple[Guarantee[Any], ...] = ()
     notes: tuple[str, ...] = ()
+    campaign: str = ""
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
@@ -66,7 +71,7 @@ class Certificate:
         sentences += [f"Assumes that {text}." for text in self.assumptions]
         sentences += [f"Note: {text}." for text in self.notes]
         sentences += self._kept_back()
-        sentences.append("Simulated: every client ran on this machine, which held the whole graph.")
+        sentences.append(COLLECTED.format(self.campaign) if self.campaign else SIMULATED)
         if self.simulated:
             sentences.append("Simulation, not private: the coins came from a seed that can be typed again.")
         return sentences
@@ -119,6 +124,7 @@ class Certificate:
             "response": dict(self.response),
             "assumptions": list(self.assumptions),
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({"campaign": self.campaign} if self.campaign else {}),
             "simulation_not_private": self.simulated,
             "errors_not_for_release": list(self.not_for_release),
         }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.kernels.bitset import word_count
@@ -12,6 +13,7 @@ from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
 from visibility_aware_edge_ldp.subgraphs.tile_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.subgraphs.triples import Engine, on_threads
 
+Progress = Callable[[float, float], None]
 # Words that may be compared for sums over pairs: some seconds. All pairs of nearly 14,000 nodes are within it.
 PAIR_WORDS = 2 * 10**10
 # Rows that are enough for the variance of triangles, and the nodes below which all are taken.
@@ -28,6 +30,8 @@ class Effort:
 
     share: float | None = None
     engine: Engine = on_threads
+    progress: Mapping[str, Progress] = field(default_factory=dict)
+    """Who hears of "rows" and of "paths", the two long works beside triangles."""
 
     def __post_init__(self) -> None:
         if self.share is not None and not 0 < self.share <= 1:
@@ -47,7 +51,7 @@ class Effort:
         """The sums behind triangles and 4-cycles, by "statistic/name"; samples are drawn by this public coin."""
         with_cycles = "four_cycles" in names
         sample = drawn_rows(scores, self.rows(scores.n, with_cycles), coin)
-        sums, rows = sum_pairs(scores, with_cycles, sample)
+        sums, rows = sum_pairs(scores, with_cycles, sample, self.steps("rows", self.rows(scores.n, with_cycles)))
         if sample is not None and "triangles" in names:
             share = 1.0 if self.share is None else self.share
             total = (
@@ -55,6 +59,20 @@ class Effort:
             )
             sums |= {"triangles/count": 3 * total.value, "triangles/sampling": 9 * total.sampling}
         return PairSums(sums, rows)
+
+    def steps(self, work: str, total: float) -> Callable[[float], None] | None:
+        """For one of the long works: hears how much more of it is done; threads may call it at once."""
+        if work not in self.progress:
+            return None
+        done, lock, progress = 0.0, Lock(), self.progress[work]
+
+        def step(more: float) -> None:
+            nonlocal done
+            with lock:
+                done += more
+                progress(done, total)
+
+        return step
 
     def refuse_sampling(self) -> None:
         """Where scores do not go by kinds of nodes, everything is counted."""

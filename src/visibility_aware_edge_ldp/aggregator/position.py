@@ -12,9 +12,11 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.tiled import TiledCollection
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import row_sums
 from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
 from visibility_aware_edge_ldp.subgraphs.degree_histogram import histogram
@@ -27,14 +29,17 @@ _NEEDS_PAIRS = {"triangles": triangles.triangle_sums, "four_cycles": cycles.cycl
 
 
 def estimate(
-    collection: PositionCollection, statistics: Sequence[str], effort: Effort = AUTOMATIC
+    collection: PositionCollection | TiledCollection,
+    statistics: Sequence[str],
+    effort: Effort = AUTOMATIC,
+    made: KindScores | None = None,
 ) -> dict[str, Estimate]:
     """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]
 
-    ``effort`` says how much of the counting is done, and where.
+    ``effort`` says how much of the counting is done, and where; ``made`` are the scores, where they are there already.
     """
     wanted = check_statistics(statistics, collection.view.n)
-    estimator = Estimator(collection, wanted, effort)
+    estimator = Estimator(collection, wanted, effort, made)
     return {statistic: estimator.one(statistic) for statistic in wanted}
 
 
@@ -42,9 +47,10 @@ def estimate(
 class Estimator:
     """Shares the scores and the sums over pairs between statistics."""
 
-    collection: PositionCollection
+    collection: PositionCollection | TiledCollection
     wanted: tuple[str, ...]
     effort: Effort
+    made: KindScores | None = None
 
     def one(self, statistic: str) -> Estimate:
         k = star_size(statistic)
@@ -61,10 +67,14 @@ class Estimator:
         plain: dict[str, tuple[int, Callable[[], tuple[float, float]]]] = {
             "edges": (1, lambda: edges.edges(self.scores)),
             "triangles": (3, lambda: triangles.triangles(self.pair_sums["triangles"])),
-            "four_cycles": (4, lambda: cycles.four_cycles(self.scores, self.pair_sums["four_cycles"], self._pairs[1])),
+            "four_cycles": (4, self._cycles),
         }
         sides, compute = plain[statistic]
         return self._normal(statistic, sides, *compute())
+
+    def _cycles(self) -> tuple[float, float]:
+        sums, rows = self.pair_sums["four_cycles"], self._pairs[1]
+        return cycles.four_cycles(self.scores, sums, rows, self.effort.steps("paths", 1.0))
 
     @cached_property
     def releases(self) -> tuple[Release, ...]:
@@ -76,6 +86,10 @@ class Estimator:
 
     @cached_property
     def scores(self) -> Scores | KindScores:
+        if self.made is not None:
+            return self.made
+        if isinstance(self.collection, TiledCollection):
+            return self.collection.kind_scores()
         return self.collection.kind_scores() or self.collection.scores()
 
     @property
@@ -118,7 +132,7 @@ class Estimator:
         """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
         view = self.collection.view
         public_degree = np.bincount(view.edges.ravel(), minlength=view.n).astype(np.float64)
-        return public_degree, public_degree + (view.n - 1 - public_positions(self.collection))
+        return public_degree, public_degree + (view.n - 1 - public_positions(view))
 
     def _max_degree(self) -> Estimate:
         noisy, variance = edges.degrees(self.scores)
@@ -155,9 +169,13 @@ class Estimator:
         return self._normal("transitivity", 1, 3 * ratio, variance, unbiased=False)
 
 
-def public_positions(collection: PositionCollection) -> npt.NDArray[np.int64]:
+def public_positions(view: PublicView) -> npt.NDArray[np.int64]:
     """How many public positions each node has, edges or not."""
-    view = collection.view
+    bound = view.classes.by_kinds
+    if bound is not None:
+        public, sizes = np.asarray(bound.table) == Visibility.PUBLIC, np.bincount(bound.kinds)
+        by_kind: npt.NDArray[np.int64] = public @ sizes - np.diagonal(public)
+        return by_kind[bound.kinds]
     if not view.class_sizes[Visibility.PUBLIC]:
         return np.zeros(view.n, dtype=np.int64)
     return row_sums(choice.plane_of()(view.class_bits[Visibility.PUBLIC], view.n))

@@ -1,8 +1,9 @@
 """A collection of POSITION reports that goes straight into a file of tiles, for more nodes than memory holds.
 
 It takes one round in which everybody answers, reports in the order of their positions, and a policy that goes by kinds
-of nodes, with the roster in the order of kinds. Whatever breaks this is refused. It checks what ``PositionCollection``
-checks; a second answer cannot come, because it would be out of order.  [AGGREGATE.1]
+of nodes. Whatever breaks this is refused. It checks what ``PositionCollection`` checks; a second answer cannot come,
+because it would be out of order. ``position.estimate`` takes it as it takes a collection in memory, with the same
+integers.  [AGGREGATE.1], [KINDS.1]
 """
 
 from __future__ import annotations
@@ -10,20 +11,23 @@ from __future__ import annotations
 import hashlib
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.kernels.tiles import SIDE
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.report import PositionReport, unpack
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.subgraphs.kinds import Places
-from visibility_aware_edge_ldp.subgraphs.tile_file import TileFile, TileWriter, open_tiles, positions_of
+from visibility_aware_edge_ldp.subgraphs.mapped import MappedScores, Step, mapped, reordered
+from visibility_aware_edge_ldp.subgraphs.tile_file import TileFile, TileWriter, in_order, open_tiles, positions_of
 
 
 class TiledCollection:
@@ -39,7 +43,10 @@ class TiledCollection:
                 "(everything private, or profiles). Change the survey, or ask fewer nodes."
             )
         self.survey, self.view, self.path = survey, view, Path(path)
-        self._writer = TileWriter(path, Places(kinds.kinds), survey.identity)
+        self.places, self._table = Places(kinds.kinds), kinds.table
+        # Where kinds are mixed in the roster, nodes are written as they come and put into order afterwards.
+        self._in_order = not (np.diff(kinds.kinds) < 0).any()
+        self._writer = TileWriter(path, self.places if self._in_order else in_order([view.n]), survey.identity)
         self._edges = np.sort(numbers(view.n, view.edges[:, 0], view.edges[:, 1]))
         # Answers that no row of tiles has taken yet, and room for more: the first bit is position ``base``.
         self._waiting, self._base, self._next = np.zeros(1 << 16, np.uint8), 0, 0
@@ -132,6 +139,44 @@ class TiledCollection:
     def tiles(self) -> TileFile:
         """The file, once it is whole."""
         return open_tiles(self.path, self.survey.identity)
+
+    def kind_scores(self, keep_tiles: bool = False, step: Step | None = None) -> MappedScores:
+        """The scores of all positions, from both halves of the plane in a second file.  [KINDS.1]
+
+        ``step`` hears of every strip that is written, as many as ``strips`` says. The file of tiles is removed, unless
+        workers elsewhere are to read it: then it is kept where it can be.
+        """
+        scores = {kind: self.survey.channel(kind).scores for kind in NON_PUBLIC} | {Visibility.PUBLIC: (0, 1)}
+        low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in self._table]) for i in (0, 1))
+        tiles, folder = self.tiles, self.path.parent
+        plane = mapped(tiles, folder, step)
+        kept = tiles if keep_tiles and self._in_order else None
+        if kept is None:
+            self.path.unlink()
+        if not self._in_order:
+            plane = reordered(plane, in_order([self.view.n]), self.places, folder, step)
+        return MappedScores(self.places, low, high, plane, folder, kept)
+
+    @property
+    def strips(self) -> int:
+        """How many strips are written for the scores."""
+        return self.places.sides if self._in_order else -(-self.view.n // SIDE) + self.places.sides
+
+    @cached_property
+    def class_sizes(self) -> dict[Visibility, int]:
+        """How many positions each class has, by how many nodes there are of each kind."""
+        sizes = self.places.sizes
+        pairs = (np.outer(sizes, sizes) - np.diag(sizes)) // (1 + np.eye(sizes.size, dtype=np.int64))
+        classes = np.asarray(self._table)
+        return {kind: int(np.triu(pairs * (classes == kind)).sum()) for kind in Visibility}
+
+    def response_rates(self) -> dict[Visibility, float]:
+        """Everybody has answered."""
+        return dict.fromkeys(NON_PUBLIC, 1.0)
+
+    def rate_variance(self) -> float:
+        """Nobody is divided by a rate that was observed.  [AGGREGATE.5]"""
+        return 0.0
 
     @property
     def releases(self) -> tuple[Release, ...]:

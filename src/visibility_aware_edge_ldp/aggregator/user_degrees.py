@@ -25,6 +25,9 @@ from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star
 
 PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
 
+# A chance that rounding alone may have left.
+_CRUMB = 1e-9
+
 
 class DegreeCollection:
     """All that has arrived for one survey of degrees: a bit a user, and a number a user and class."""
@@ -180,10 +183,10 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
 
     def limits(level: float) -> Interval:
         error = 1 - level - 2 * missing
-        below, above = found.interval(1 - error if error > 0 else level)
+        below, above = found.interval(1 - error if error > _CRUMB else level)
         # Rounded outwards, because noise and truth are whole numbers; the tolerance keeps what is exact exact.
         below, above = np.floor(below + 1e-9), np.ceil(above - 1e-9)
-        return max(float(below), floor), max(float(above), floor) if error > 0 else ceiling
+        return max(float(below), floor), max(float(above), floor) if error > _CRUMB else ceiling
 
     value = max(found.value, floor)
     return Estimate("max_degree", value, found.standard_error**2, unbiased=False, limits=limits)

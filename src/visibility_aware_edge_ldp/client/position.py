@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.kernels.response import Octets
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.report import PositionReport, part_of
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
-from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.view import PublicView, all_or_none
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Bits = npt.NDArray[np.bool_]
@@ -86,6 +86,8 @@ def class_places(public: PublicView, start: int, count: int) -> Places:
     if "class_bits" in vars(public):
         return {kind: part_of(public.class_bits[kind], start, count) for kind in NON_PUBLIC}
     # One reporter of a large roster does not make the table of all positions for its own.
+    if public.classes.is_constant and public.n > 1:
+        return {kind: all_or_none(count, public.present == {kind}) for kind in NON_PUBLIC}
     classes = public.classes.range(start, count)
     return {kind: np.packbits(classes == kind, bitorder="little") for kind in NON_PUBLIC}
 

@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.commands.common import (
     print_json,
     print_tour,
     progress_bar,
+    say_need,
     to_type,
     typed,
 )
@@ -26,6 +27,9 @@ STEPS = {
     "va-edge-ldp audit --output out": "as a page, and in reports",
     "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy tells",
 }
+LONG_WALKS = "Walks of everything that four users can do take minutes more, which nobody has counted."
+# An audit's memory is that of its processes: it is said beside the time, and not where it is all that there is to say.
+SOME_PROCESSES = 64
 TELLS = "nothing was seen in who is public that gives away who knows whom. That is a test, and no proof."
 
 
@@ -53,14 +57,19 @@ def audit(
 
     from visibility_aware_edge_ldp.errors import AuditFailed
     from visibility_aware_edge_ldp.evaluation.audit.catalogue import MANY_RUNS, Choice, chosen
+    from visibility_aware_edge_ldp.evaluation.audit.foretold import foretold
     from visibility_aware_edge_ldp.evaluation.audit.runner import run, wanted_repeats
     from visibility_aware_edge_ldp.evaluation.audit.tables import LIMITS, failures, tables, verdict
     from visibility_aware_edge_ldp.evaluation.report.audit_files import content, write_audit
     from visibility_aware_edge_ldp.simulation.progress import Steps
 
     choice = Choice(mechanism, way, MANY_RUNS if long else runs, twins)
+    repeats = wanted_repeats(choice, false_alarms)
+    if not as_json:
+        octets, seconds = foretold(choice, repeats)
+        say_need(octets, seconds, LONG_WALKS if long else "", processes=SOME_PROCESSES)
     with progress_bar("audits") as progress:
-        audited = run(choice, wanted_repeats(choice, false_alarms), Steps(progress, len(chosen(choice))))
+        audited = run(choice, repeats, Steps(progress, len(chosen(choice))))
     if as_json:
         print_json(content(audited, typed()))
     else:

@@ -63,15 +63,17 @@ def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
     return graph
 
 
-def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1) -> None:
+def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1, disk: float = 0) -> None:
     """Before a large run, one line: what it will need, what there is, and, where that is known, for how long."""
     from visibility_aware_edge_ldp.simulation.foretold import LARGE, LONG
-    from visibility_aware_edge_ldp.simulation.memory import available_bytes, size
+    from visibility_aware_edge_ldp.simulation.memory import available_bytes, disk_folder, free_disk, size
 
-    if octets > processes * LARGE or seconds > LONG:
-        needed = f"This needs up to {size(octets)} of memory ({size(available_bytes())} are free)"
+    if octets > processes * LARGE or seconds > LONG or disk:
+        needed = [f"up to {size(octets)} of memory ({size(available_bytes())} are free)"]
+        if disk:
+            needed.append(f"{size(disk)} of files in {disk_folder()} ({size(free_disk())} are free)")
         lasting = f" and about {duration(seconds)}" if seconds else ""
-        typer.echo(f"{needed}{lasting}.{f' {hint}' if hint else ''}", err=True)
+        typer.echo(f"This needs {', '.join(needed)}{lasting}.{f' {hint}' if hint else ''}", err=True)
 
 
 def duration(seconds: float) -> str:

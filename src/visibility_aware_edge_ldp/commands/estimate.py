@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -83,7 +84,7 @@ def estimate(
     trust = trust.lower()
     world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
     absent = float(exact_share(dropout, "dropout"))
-    told = _foretold(world, trust, statistics, rounds, absent, estimator, hide, work, as_json)
+    told = _foretold(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
             world, trust, epsilon, statistics, rounds=rounds, delta=delta, dropout=absent, estimator=estimator,
@@ -114,23 +115,40 @@ def estimate(
 @contextmanager
 def _foretold(
     world: Any, trust: str, statistics: str | None, rounds: int, dropout: float, estimator: str, hide: str,
-    work: float | None, quiet: bool,
+    work: float | None, engine: str | None, quiet: bool,
 ) -> Iterator[Any]:  # fmt: skip
     """Before a large run, what it needs; while it runs, how far it is."""
     from visibility_aware_edge_ldp.simulation.estimate import statistics_for
     from visibility_aware_edge_ldp.simulation.foretold import foretell, is_large
     from visibility_aware_edge_ldp.simulation.progress import Phases
-    from visibility_aware_edge_ldp.simulation.run import Run
+    from visibility_aware_edge_ldp.simulation.run import FILED, Run
 
-    run = Run(world, trust, statistics_for(world, trust, statistics), rounds, dropout, estimator, hide, work)
+    asked = statistics_for(world, trust, statistics)
+    run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine)
     run.refuse_too_large()
-    if quiet or not is_large(run):
-        yield None
-        return
-    found = foretell(run)
-    say_need(run.need.octets, found.seconds, LESS_WORK if found.counting > MINUTE and work is None else "")
-    with progress_bar("answers and counting", counted=False) as progress:
-        yield Phases(progress, found.phases)
+    with _ending_in_order() if run.way == FILED else nullcontext():
+        if quiet or not is_large(run):
+            yield None
+            return
+        found = foretell(run)
+        hint = LESS_WORK if found.counting > MINUTE and work is None else ""
+        say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.way == FILED else 0)
+        with progress_bar("answers and counting", counted=False) as progress:
+            yield Phases(progress, found.phases)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Being told to end (SIGTERM) is an interrupt like any other, after which no file is left."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _tour(answers: Any, trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +12,12 @@ from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, 
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
     from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity
     from visibility_aware_edge_ldp.evaluation.plan.words import Table
+    from visibility_aware_edge_ldp.truth.graph import Graph
 
 
 def plan(
@@ -49,28 +51,30 @@ def plan(
     as_json: JsonOption = False,
 ) -> None:
     """Predict the error of every trust model before anybody is asked, and which epsilon reaches a target."""
+    from visibility_aware_edge_ldp.dataset import open_graph
     from visibility_aware_edge_ldp.evaluation.plan.planner import plan as predict
     from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST
+    from visibility_aware_edge_ldp.evaluation.plan.shape import FAMILIES
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    if nodes is not None and edges is not None and not as_json:
-        _say_need(nodes, edges)
-    found = predict(
-        nodes,
-        edges,
-        max_degree=max_degree,
-        family=family,
+    predicted = partial(
+        predict,
         policy=open_policy(policy),
         epsilons=epsilons.split(","),
         statistics=statistic,
         target_error=_share(target_error),
-        clustering=clustering,
-        degrees=None if degrees is None else _degrees(degrees),
         delta=delta,
         trust=TRUST if trust == "all" else tuple(name.strip() for name in trust.split(",")),
         sample_positions=sample_positions,
         work=work,
     )
+    like = family if family in FAMILIES or degrees is not None else open_graph(family)
+    everybody = None if degrees is None else _degrees(degrees)
+    if not as_json:
+        _say_need(nodes, edges, like, everybody, clustering, predicted, bool(more_public or output))
+    found = predicted(
+        nodes, edges, max_degree=max_degree, family=like, clustering=clustering, degrees=everybody
+    )  # fmt: skip
     rows = _more_public(found) if more_public or output else []
     if as_json:
         print_json({**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
@@ -80,20 +84,49 @@ def plan(
         typer.echo(f"Wrote {path}", err=as_json)
 
 
-def _say_need(nodes: int, edges: int) -> None:
+def _say_need(
+    nodes: int | None,
+    edges: int | None,
+    like: str | Graph,
+    degrees: list[int] | None,
+    clustering: float | None,
+    predicted: Callable[..., Plan],
+    publicity: bool,
+) -> None:
+    """Before a large plan: the memory, and the time, by plans of smaller graphs with the same questions."""
+    from visibility_aware_edge_ldp.evaluation.plan.foretold import seconds_of_plan
     from visibility_aware_edge_ldp.simulation.memory import planned, refuse
+    from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
+    if degrees is not None:
+        nodes, edges = len(degrees), sum(degrees) // 2
+    elif not isinstance(like, str):
+        nodes, edges = like.n, like.m
+    if nodes is None or edges is None or nodes < 2 or not 0 <= edges <= nodes * (nodes - 1) // 2:
+        return  # the plan itself says what is wrong
     need = planned(nodes, edges)
     refuse(nodes, need, "Plan for a smaller graph of the same mean degree.")
-    say_need(need.octets)
+
+    def make(few: int, some: int) -> None:
+        found = (
+            predicted(few, some, family=like if degrees is None else "powerlaw", clustering=clustering)
+            if isinstance(like, str)
+            else predicted(family=powerlaw(few, some, 1))
+        )
+        if publicity:
+            _more_public(found, quiet=True)
+
+    say_need(need.octets, seconds_of_plan(nodes, edges, isinstance(like, str), make))
 
 
-def _more_public(found: Plan) -> list[Publicity]:
+def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
     from visibility_aware_edge_ldp.evaluation.plan.publicity import POLICIES
     from visibility_aware_edge_ldp.evaluation.plan.words import focus
     from visibility_aware_edge_ldp.simulation.progress import Steps
 
     (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
+    if quiet:
+        return found.more_public(statistic, str(epsilon), models)
     with progress_bar("policies") as progress:
         return found.more_public(statistic, str(epsilon), models, Steps(progress, POLICIES))
 

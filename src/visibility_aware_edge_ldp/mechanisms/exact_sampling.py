@@ -16,7 +16,7 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 
 Integers = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class IntegerLaw:
 
     def sample(self, coins: Coins) -> int:
         """One integer with exactly this distribution.  [DL.3]"""
-        return self.place(int.from_bytes(coins(8)), coins)
+        return self.place(int.from_bytes(all_coins(coins, 8)), coins)
 
     def sample_many(self, count: int, coins: Coins) -> Integers:
         """``count`` independent integers, from a table of 64-bit thresholds wherever it decides.
@@ -57,7 +57,7 @@ class IntegerLaw:
         Values outside 64 bits are drawn as the nearest 64-bit integer; who adds one to a number cuts the sum off well
         before that, because a noise that was cut off would show what it is added to.
         """
-        words = np.frombuffer(coins(8 * count), dtype=">u8").astype(np.uint64)
+        words = np.frombuffer(all_coins(coins, 8 * count), dtype=">u8").astype(np.uint64)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
         if count >= _TABLE_PAYS or "_table" in self.__dict__:
             values, doubtful = self._look_up(words)
@@ -101,6 +101,14 @@ class IntegerLaw:
         return first, np.maximum.accumulate(thresholds)
 
 
+def all_coins(coins: Coins, count: int) -> bytes:
+    """So many bytes of coins and no fewer: where coins are missing, numbers would go out with less noise, or none."""
+    found = coins(count)
+    if len(found) != count:
+        raise ProtocolViolation(f"{count} bytes of coins were asked for and {len(found)} came; nothing was drawn.")
+    return found
+
+
 class LazyUniform:
     """A uniform number in [0, 1), of which only as many bits are drawn as a question needs."""
 
@@ -116,7 +124,7 @@ class LazyUniform:
                 return True
             if self._numerator * unit >= (scaled + 2) << self._bits:
                 return False
-            self._numerator = self._numerator << 64 | int.from_bytes(self._coins(8))
+            self._numerator = self._numerator << 64 | int.from_bytes(all_coins(self._coins, 8))
             self._bits += 64
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import all_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
 Ints = npt.NDArray[np.int64]
@@ -57,7 +58,7 @@ class HadamardResponse:
         if bins.size and not 0 <= bins.min() <= bins.max() < self.size:
             raise BadPrivacyParameter(f"Bins are numbered 0 to {self.size - 1}; others have no row of their own.")
         rows = bins.astype(np.int64) + 1
-        answers = np.frombuffer(coins(4 * bins.size), dtype="<u4").astype(np.int64) & (self.columns - 1)
+        answers = np.frombuffer(all_coins(coins, 4 * bins.size), dtype="<u4").astype(np.int64) & (self.columns - 1)
         wanted = self.sign.flips(bins.size, coins)
         wrong = _is_minus(rows, answers) != wanted
         # Turning over one bit of the row's in the column turns the sign over, one column for one column.

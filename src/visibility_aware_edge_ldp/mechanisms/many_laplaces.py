@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, all_coins
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +25,7 @@ def sample_each(epsilon: Fraction, sensitivities: Integers, coins: Coins) -> Int
 
     Doubles invert the distribution function; what they cannot decide is placed with as many digits as it takes.
     """
-    words = np.frombuffer(coins(8 * sensitivities.size), dtype=">u8").astype(np.uint64)
+    words = np.frombuffer(all_coins(coins, 8 * sensitivities.size), dtype=">u8").astype(np.uint64)
     noisy = np.flatnonzero(sensitivities > 0)
     drawn = np.zeros(sensitivities.size, dtype=np.int64)
     values, certain = _propose(float(epsilon) / sensitivities[noisy], words[noisy])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, all_coins
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise, rounded_down
 
 Floats = npt.NDArray[np.float64]
@@ -84,7 +84,7 @@ class SmoothPower(SmoothNoise):
         distribution function confirm it; the few that are not confirmed are placed with as many digits as it takes.
         Draws beyond ±2^62 are given as the last integer before it: cut off what they are added to well before that.
         """
-        words = np.frombuffer(coins(8 * bounds.size), dtype=">u8").astype(np.uint64)
+        words = np.frombuffer(all_coins(coins, 8 * bounds.size), dtype=">u8").astype(np.uint64)
         right = words >> np.uint64(63) == 1
         # How far the uniform number lies from its own end of [0, 1), in units of 2^-64: it is in [units, units + 1).
         units, scale = np.where(right, ~words, words).astype(np.float64), bounds / float(self.shift)

@@ -69,7 +69,7 @@ class PublicView:
 
     def _class_parts(self) -> dict[Visibility, list[Octets]]:
         if self.classes.is_constant and self.n > 1:
-            return {kind: [_all_or_none(self.positions, {kind} == self.present)] for kind in Visibility}
+            return {kind: [all_or_none(self.positions, {kind} == self.present)] for kind in Visibility}
         parts: dict[Visibility, list[Octets]] = {kind: [np.empty(0, np.uint8)] for kind in Visibility}
         for start in range(0, self.positions, TILE):
             classes = self.classes.range(start, min(TILE, self.positions - start))
@@ -111,7 +111,7 @@ class PublicView:
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _all_or_none(count: int, every: bool) -> Octets:
+def all_or_none(count: int, every: bool) -> Octets:
     """So many packed bits, all the same."""
     octets = np.full((count + 7) // 8, 255, np.uint8) if every else np.zeros((count + 7) // 8, np.uint8)
     if every and count % 8:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.effort import Effort
@@ -12,10 +14,10 @@ from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, ex
 from visibility_aware_edge_ldp.public.curator_survey import QUERIES
 from visibility_aware_edge_ldp.public.sample import position_sample
 from visibility_aware_edge_ldp.simulation import by_curator, by_neighbourhood, by_position, by_sample, by_user
-from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, Phases, Progress, watched
-from visibility_aware_edge_ldp.simulation.run import PLANES, Run
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, PATHS, ROWS, Phases, Progress, watched
+from visibility_aware_edge_ldp.simulation.run import FILED, PLANES, Run
 from visibility_aware_edge_ldp.simulation.worlds import check_world
-from visibility_aware_edge_ldp.subgraphs.engines import open_engine
+from visibility_aware_edge_ldp.subgraphs.engines import Threads, open_engine
 from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, tail_start
 from visibility_aware_edge_ldp.subgraphs.triples import on_threads
 
@@ -53,6 +55,9 @@ def estimate(
     progress: Progress | Phases | None = None,
 ) -> Answers:
     """Let everybody answer once, and estimate all statistics from the answers.
+
+    In the position model, answers that do not fit into memory go into files in the folder for temporary ones (TMPDIR),
+    where classes go by kinds of nodes and everybody answers once; the numbers are the same.
 
     Parameters
     ----------
@@ -121,17 +126,20 @@ def estimate(
         )  # fmt: skip
     if engine is not None and trust not in ("position", "user"):
         raise BadInput(f"An engine works for the position and the user model, not for {trust}; leave it out.")
-    run = Run(world, trust, wanted, rounds, dropout, estimator, hide, work)
+    run = Run(world, trust, wanted, rounds, dropout, estimator, hide, work, engine)
     if trust == "position":
         effort = Effort(work)
         if run.way == PLANES and run.over_pairs:
             effort.refuse_sampling()
         run.refuse_too_large()
-        with open_engine(engine or "threads") as workers:
-            effort = Effort(work, watched(on_threads if engine is None else workers, phases.of(COUNTING)))
+        with open_engine(engine or "threads", folder=_folder()) as workers:
+            counting = watched(on_threads if engine is None else workers, phases.of(COUNTING))
+            effort = Effort(work, counting, {name: phases.of(name) for name in (ROWS, PATHS)})
+            # What does not fit into memory goes into the engine's folder, which is removed with it, whatever happens.
+            folder = workers.folder() if run.way == FILED else None
             return by_position.by_position(
                 world, epsilon, wanted, rounds=rounds, dropout=dropout, estimator=estimator, seed=seed,
-                effort=effort, progress=phases.of(ANSWERS),
+                effort=effort, progress=phases.of(ANSWERS), folder=folder, keep_tiles=not isinstance(workers, Threads),
             )  # fmt: skip
     if rounds != 1 or estimator != "unbiased":
         raise BadInput(f"Rounds and estimator belong to the position model, not to {trust}; leave them out.")
@@ -141,13 +149,19 @@ def estimate(
             return by_user.by_whole_degrees(world, epsilon, wanted, dropout, seed)
         if engine is None:
             return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share)
-        with open_engine(engine) as workers:
+        with open_engine(engine, folder=_folder()) as workers:
             return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share, workers)
     if trust == "neighbourhood":
         return by_neighbourhood.by_neighbourhood(world, epsilon, wanted, delta, reporters, dropout, seed)
     if dropout:
         raise BadInput("A curator holds everything and cannot drop out; leave dropout out.")
     return by_curator.by_curator(world, epsilon, delta, wanted, seed)
+
+
+def _folder() -> Path | None:
+    """Where files go that workers read: of workers elsewhere, nobody but the user knows which folders they see."""
+    named = os.environ.get("TMPDIR")
+    return Path(named) if named else None
 
 
 def _refuse_misplaced(trust: str, dropout: float, hide: str, reporters: str, work: float | None) -> None:

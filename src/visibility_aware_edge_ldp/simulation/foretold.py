@@ -1,9 +1,10 @@
 """How long a run will take, before it starts: counts of its work, times what this machine takes for each.
 
-T = C + D·(nodes) + A·(positions) + B·(words compared) + t·(tile triples), with counts that are known exactly. t is
-measured on tiles of random bits; the others come from the same questions to smaller worlds of the same policy and mean
-degree, about a second in all. So whichever kernels this machine has, and whatever else runs on it, is accounted for.
-Nothing is measured for a run that is small by figures of an ordinary machine.
+T = C + D·(nodes) + A·(positions) + B·(words compared) + t·(tile triples), with counts that are known exactly, for the
+answers (which compare no words) and for the counting that follows. t is measured on tiles of random bits; the others
+come from the same questions to smaller worlds of the same policy and mean degree, about a second in all. So whichever
+kernels this machine has, and whatever else runs on it, is accounted for. Nothing is measured for a run that is small by
+figures of an ordinary machine.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import ceil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.effort import Effort
 from visibility_aware_edge_ldp.kernels.bitset import word_count
 from visibility_aware_edge_ldp.kernels.tiles import SIDE, WORDS, strip_start
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING
-from visibility_aware_edge_ldp.simulation.run import DEGREES, KINDS, LISTS, PLANES, ROWS, Run
+from visibility_aware_edge_ldp.simulation.by_position import by_position
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, COUNTING, PATHS, ROWS, Phases
+from visibility_aware_edge_ldp.simulation.run import DEGREES, FILED, KINDS, LISTS, PLANES, Run
+from visibility_aware_edge_ldp.simulation.run import ROWS as BY_ROWS
 from visibility_aware_edge_ldp.subgraphs.scores import Floats
 from visibility_aware_edge_ldp.subgraphs.task_plan import LISTING, seconds_a_triple
 from visibility_aware_edge_ldp.subgraphs.triples import TilesInMemory
@@ -33,9 +39,12 @@ USUAL_POSITIONS, USUAL_WORDS, USUAL_TRIPLES, USUAL_LISTED = 1e8, 2e9, 5e4, 2e6
 ADDED = 16
 # Seconds, and octets: what is less is small, and nothing is said of it.
 LONG, LARGE = 10.0, 500_000_000
-# Sizes of smaller worlds: one for what does not grow, and the next, doubled until it takes so long; each so many times.
-TINY, FIRST, LONG_ENOUGH, REPEATS = 64, 512, 0.25, 3
+# Sizes of smaller worlds: one for what does not grow, and the next, doubled until it takes so long; each so many times,
+# or until so many seconds are over.
+TINY, FIRST, LONG_ENOUGH, REPEATS, ONCE_IS_ENOUGH = 64, 512, 0.25, 3, 1.0
 _TRIAL_SIDES = 4
+# Of the work over pairs, about what the paths of 4-cycles take, which come last.
+PATHS_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -55,10 +64,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Foretold:
-    """Seconds, by phases."""
+    """Seconds, by phases; where nobody tells of answers, all of it is counting."""
 
     answers: float
     counting: float
+    triples: float = 0.0
+    """Of the counting, what the triples of tiles take."""
+    with_cycles: bool = False
 
     @property
     def seconds(self) -> float:
@@ -68,7 +80,9 @@ class Foretold:
     @property
     def phases(self) -> dict[str, float]:
         """As progress wants them."""
-        return {ANSWERS: self.answers, COUNTING: self.counting}
+        rest = self.counting - self.triples
+        paths = PATHS_SHARE * rest * self.with_cycles
+        return {ANSWERS: self.answers, ROWS: rest - paths, COUNTING: self.triples, PATHS: paths}
 
 
 def work_of_run(run: Run) -> Work:
@@ -77,9 +91,9 @@ def work_of_run(run: Run) -> Work:
     if run.way in (DEGREES, LISTS):
         # Lists are not positions, and a friend takes as long as so many of them.
         return Work(0, (n + run.m) * USUAL_POSITIONS / USUAL_LISTED)
-    if run.way == KINDS:
+    if run.way in (KINDS, FILED):
         return replace(_by_kinds(run), positions=positions)
-    if run.way == ROWS:
+    if run.way == BY_ROWS:
         # Each two users in each two planes of the first answers, and each friend in each plane.
         pairs = n * n / 2 / ADDED if run.planes == 2 else run.planes**2 * n * n / 2
         return Work(n, positions, (pairs + run.planes * run.m) * word_count(n))
@@ -115,15 +129,19 @@ def seconds_of(run: Run, times: int = 1) -> float:
     return times * foretell(run).seconds if is_large(run) or usual > LONG / 4 else usual
 
 
-def foretell(run: Run) -> Foretold:
-    """How long it will take here."""
-    work, triple = work_of_run(run), seconds_of_a_triple() if run.way == KINDS and run.over_pairs else 0.0
-    points = [small_run(run, nodes) for nodes in _sizes(run)]
-    left = [max(seconds - each.triples * triple, 0.1 * seconds) for each, seconds in points]
-    terms = np.array([_terms(each) for each, _ in points])
-    rates = fitted(terms, np.array(left))
-    constant, nodes, positions, words = (rates * _terms(work)).tolist()
-    return Foretold(constant + nodes + positions, words + triple * work.triples)
+def foretell(run: Run, closely: bool = True) -> Foretold:
+    """How long it will take here; less closely where a second or two is all that it is worth."""
+    work, triple = work_of_run(run), 0.0
+    if run.way in (KINDS, FILED) and run.over_pairs:
+        triple = seconds_of_a_triple()
+    points = [small_run(run, nodes) for nodes in _sizes(run, closely)]
+    terms, wanted = np.array([_terms(each) for each, _ in points]), np.array(_terms(work))
+    answers = np.array([took.answers for _, took in points])
+    counting = [max(took.counting - each.triples * triple, 0.1 * took.counting) for each, took in points]
+    # Comparing words is counting.
+    answering = float(fitted(terms[:, :3], answers) @ wanted[:3]) if answers.all() else 0.0
+    rest, triples = float(fitted(terms, np.array(counting)) @ wanted), triple * work.triples
+    return Foretold(answering, rest + triples, triples, run.with_cycles)
 
 
 def _terms(work: Work) -> list[float]:
@@ -143,25 +161,34 @@ def fitted(terms: Floats, seconds: Floats) -> Floats:
     return best
 
 
-def _sizes(run: Run) -> list[int]:
+def _sizes(run: Run, closely: bool) -> list[int]:
     """Doubling sizes up to half of the run's own, until one takes long enough."""
-    sizes, enough = [TINY, min(FIRST, run.n)], max(LONG_ENOUGH, work_of_run(run).usual_seconds / 50)
-    while 4 * sizes[-1] <= run.n and (sizes[-1] == FIRST or small_run(run, sizes[-1])[1] < enough):
+    sizes, enough = [TINY, min(FIRST, run.n)], max(LONG_ENOUGH, work_of_run(run).usual_seconds / 50 * closely)
+    while 4 * sizes[-1] <= run.n and (sizes[-1] == FIRST or small_run(run, sizes[-1])[1].seconds < enough):
         sizes.append(2 * sizes[-1])
     return sizes
 
 
-def small_run(run: Run, nodes: int) -> tuple[Work, float]:
-    """The work of a smaller run, and the least seconds that it took of some; each is made once in a process."""
-    key = nodes, run.trust, run.statistics, run.rounds, run.dropout, run.estimator, run.hide, run.world.policy.digest
+def small_run(run: Run, nodes: int) -> tuple[Work, Foretold]:
+    """The work of a smaller run, and the least time that it took of some; each is made once in a process."""
+    asked = run.trust, run.statistics, run.rounds, run.dropout, run.estimator, run.hide, run.way == FILED
+    key = nodes, *asked, run.world.policy.digest
     if key not in _known:
         small = smaller(run, nodes)
-        # The first time loads kernels, and compiles them where that was not done yet.
-        _known[key] = work_of_run(small), min(_taken(small) for _ in range(REPEATS))
+        _known[key] = work_of_run(small), _least(small)
     return _known[key]
 
 
-_known: dict[tuple[object, ...], tuple[Work, float]] = {}
+def _least(run: Run) -> Foretold:
+    """The least time of some runs; of a long one, once is enough."""
+    # The first time loads kernels, and compiles them where that was not done yet: it is a tiny run.
+    took = [_taken(run)]
+    while len(took) < REPEATS and (run.n <= TINY or sum(each.seconds for each in took) < ONCE_IS_ENOUGH):
+        took.append(_taken(run))
+    return min(took, key=lambda each: each.seconds)
+
+
+_known: dict[tuple[object, ...], tuple[Work, Foretold]] = {}
 
 
 def smaller(run: Run, nodes: int) -> Run:
@@ -171,17 +198,38 @@ def smaller(run: Run, nodes: int) -> Run:
     graph = run.world.graph
     names = [graph.names[place] for place in np.linspace(0, graph.n - 1, nodes).astype(int).tolist()]
     edges = powerlaw(nodes, min(ceil(graph.m * nodes / graph.n), nodes * (nodes - 1) // 4), 1).edges
-    return replace(run, world=VisibilityAwareGraph(Graph(names, edges), run.world.policy))
+    return replace(run, world=VisibilityAwareGraph(Graph(names, edges), run.world.policy), filed=run.way == FILED)
 
 
-def _taken(run: Run) -> float:
+def _taken(run: Run) -> Foretold:
+    """How long it really takes here."""
+    begin, answered = time.perf_counter(), 0.0
+
+    def hear(done: float, total: float) -> None:
+        nonlocal answered
+        if done <= total / 2:  # counting is the second half
+            answered = time.perf_counter() - begin
+
+    phases = Phases(hear)
+    if run.way == FILED:
+        with TemporaryDirectory(prefix="va-edge-ldp-") as folder:
+            by_position(
+                run.world, 1, run.statistics, seed="foretold", effort=Effort(run.work), folder=Path(folder),
+                progress=phases.of(ANSWERS),
+            )  # fmt: skip
+    else:
+        _estimate(run, phases)
+    return Foretold(answered, time.perf_counter() - begin - answered)
+
+
+def _estimate(run: Run, phases: Phases) -> None:
     from visibility_aware_edge_ldp.simulation.estimate import estimate
 
     position = {"rounds": run.rounds, "estimator": run.estimator, "work": run.work} if run.trust == "position" else {}
     dropout = {} if run.trust == "curator" else {"dropout": run.dropout}
-    begin = time.perf_counter()
-    estimate(run.world, run.trust, 1, run.statistics, hide=run.hide, seed="foretold", **position, **dropout)  # type: ignore[arg-type]
-    return time.perf_counter() - begin
+    estimate(
+        run.world, run.trust, 1, run.statistics, hide=run.hide, seed="foretold", progress=phases, **position, **dropout  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 @cache

@@ -7,12 +7,18 @@ all live at once, so what is said is at most about twice what is taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from shutil import disk_usage
+from tempfile import gettempdir
 
 from visibility_aware_edge_ldp.errors import TooLarge
+from visibility_aware_edge_ldp.kernels.tiles import OCTETS, SIDE
+from visibility_aware_edge_ldp.subgraphs.kind_pairs import BLOCK as PAIRS_AT_ONCE
+from visibility_aware_edge_ldp.subgraphs.mapped import HELD, plane_octets
+from visibility_aware_edge_ldp.subgraphs.tile_file import file_octets
 
 # Python, NumPy and the kernels; where these have to be compiled first, the compiler too.
 BASE = 260_000_000
@@ -69,6 +75,44 @@ def by_kinds(n: int, m: int, kinds: int, public: bool, cycles: bool, triangles: 
     if all_rows:
         need = need.plus("squared paths of all rows", 2 * packed)
     return need.plus("rows of products", 36 * 128 * min(n, MANY_NODES) + 1000 * n) if cycles else need
+
+
+def by_file(n: int, m: int, kinds: int, cycles: bool, triangles: bool, moved: bool, all_rows: bool) -> Need:
+    """The same with the plane in a file; ``moved`` where nodes are put into another order on the way.
+
+    Pages of the file that the system keeps for a while are not counted: it gives them up when memory is wanted.
+    """
+    cores, sides = _cores(), ceil(n / SIDE) + kinds
+    need = graph_need(n, m).plus("rows that wait for the file, and strips of it", (16 * cores + 24) * 64 * n)
+    need = need.plus("terms of rows", (120 * kinds + 200) * n)
+    if moved:
+        need = need.plus("rows that change places", min(HELD, plane_octets(sides)))
+    if triangles:
+        need = need.plus("rows of counts", cores * PAIRS_AT_ONCE * 4 * kinds * n)
+        need = need.plus("ones of each node with each side", 4 * n * sides)
+        need = need.plus("lists of tiles", cores * sides * (SIDE * SIDE + 2 * OCTETS))
+    if all_rows:
+        need = need.plus("sums of all rows", 100 * n)
+    return need.plus("rows of products", 36 * 128 * min(n, MANY_NODES) + 1000 * n) if cycles else need
+
+
+def on_disk(sizes: Sequence[int], in_order: bool, shuffled: bool, tiles_kept: bool) -> int:
+    """The most that files hold at a time: the tiles, the plane, and the plane in another order."""
+    tiles, plane = file_octets(sizes), plane_octets(sum(-(-size // SIDE) for size in sizes))
+    if in_order and not shuffled:
+        return tiles + plane
+    # Workers read tiles of the new order too.
+    return 2 * plane + 2 * tiles * tiles_kept
+
+
+def disk_folder() -> Path:
+    """Where files go: the folder for temporary ones, which TMPDIR names."""
+    return Path(gettempdir())
+
+
+def free_disk() -> int:
+    """Octets that are free there."""
+    return disk_usage(disk_folder()).free
 
 
 def by_planes(n: int, m: int, planes: int, rounds: int, pairs: bool) -> Need:

@@ -9,7 +9,7 @@ from visibility_aware_edge_ldp.subgraphs.triples import Engine, Ints, Task, Tile
 
 Progress = Callable[[float, float], None]
 """Hears how much is done, and how much there is in all, in any unit."""
-ANSWERS, COUNTING = "answers", "counting"
+ANSWERS, ROWS, COUNTING, PATHS = "answers", "rows", "counting", "paths"
 
 
 class Steps:
@@ -26,14 +26,17 @@ class Steps:
 
 
 class Phases:
-    """Answers, and then counting, as one work; ``sizes`` say how long each is, in any unit."""
+    """Answers, sums over rows, triangles, and paths of 4-cycles as one work; ``sizes`` say how long each is."""
 
     def __init__(self, progress: Progress | None, sizes: Mapping[str, float] | None = None) -> None:
-        self._progress, self._sizes = progress, sizes or {ANSWERS: 1.0, COUNTING: 1.0}
+        self._progress = progress
+        self._sizes = sizes or {ANSWERS: 1.0, ROWS: 0.5, COUNTING: 0.25, PATHS: 0.25}
 
     def of(self, phase: str) -> Progress:
         """The callback for one of them."""
         names, total = list(self._sizes), sum(self._sizes.values())
+        if phase not in self._sizes:
+            return lambda done, of_all: None
         before = sum(self._sizes[name] for name in names[: names.index(phase)])
 
         def progress(done: float, of_all: float) -> None:

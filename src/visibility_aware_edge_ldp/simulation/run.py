@@ -1,9 +1,14 @@
-"""One run of ``estimate`` as it is about to be made: which way it goes, and what it needs."""
+"""One run of ``estimate`` as it is about to be made: which way it goes, and what it needs.
+
+A run that would go by kinds of nodes and does not fit into memory goes through files, where these fit on the disk.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from visibility_aware_edge_ldp.aggregator import streamed
 from visibility_aware_edge_ldp.aggregator.effort import Effort
@@ -12,8 +17,10 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import by_user, memory
 from visibility_aware_edge_ldp.simulation.memory import Need
 
-STREAMED, KINDS, PLANES, DEGREES, ROWS, LISTS = "streamed", "kinds", "planes", "degrees", "rows", "lists"
-OVER_PAIRS = {"triangles", "transitivity", "four_cycles"}
+STREAMED, KINDS, FILED, PLANES = "streamed", "kinds", "filed", "planes"
+DEGREES, ROWS, LISTS = "degrees", "rows", "lists"
+TRIANGLES = {"triangles", "transitivity"}
+OVER_PAIRS = {*TRIANGLES, "four_cycles"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +35,9 @@ class Run:
     estimator: str = "unbiased"
     hide: str = "edge"
     work: float | None = None
+    engine: str | None = None
+    filed: bool | None = None
+    """Whether the plane goes into a file; None where memory decides."""
 
     @property
     def n(self) -> int:
@@ -39,15 +49,28 @@ class Run:
 
     @cached_property
     def way(self) -> str:
-        """Which way it goes: counts of answers, one plane by kinds of nodes, many planes, degrees, rows, or lists."""
+        """Which way it goes: counts of answers, one plane by kinds of nodes, here or in a file, many planes, degrees,
+        rows, or lists.
+        """
         if self.trust == "position":
             if self.estimator == "unbiased" and set(self.statistics) <= set(streamed.STATISTICS):
                 return STREAMED
             one_plane = self.kinds is not None and self.rounds == 1 and not self.dropout
-            return KINDS if one_plane and self.estimator == "unbiased" else PLANES
+            if not one_plane or self.estimator != "unbiased":
+                return PLANES
+            return FILED if self._goes_into_a_file else KINDS
         if self.trust != "user":
             return LISTS
         return DEGREES if self.hide == "degree" or not self.plan.by_rows else ROWS if self.plan.summed else self._once
+
+    @property
+    def _goes_into_a_file(self) -> bool:
+        """Where memory does not do, and a file would."""
+        if self.filed is not None:
+            return self.filed
+        free = memory.available_bytes()
+        fits = self._in_files.still_to_come <= free and self.disk <= memory.free_disk()
+        return self._in_memory.still_to_come > free and fits
 
     @property
     def _once(self) -> str:
@@ -87,16 +110,40 @@ class Run:
         """By kinds of nodes: how many rows sums over pairs work through."""
         return Effort(self.work).rows(self.n, self.with_cycles)
 
+    @property
+    def _shuffled(self) -> bool:
+        """Whether a sample of triangles is drawn, for which nodes change places."""
+        return self.work not in (None, 1) and bool(TRIANGLES & set(self.statistics)) and self.worked_rows < self.n
+
+    @cached_property
+    def disk(self) -> int:
+        """The octets of files that it would take, if the plane went into one."""
+        bound = self.world.public.classes.by_kinds
+        if bound is None:
+            return 0
+        in_order, kept = not (np.diff(bound.kinds) < 0).any(), (self.engine or "").startswith("dask")
+        return memory.on_disk(np.bincount(bound.kinds).tolist(), in_order, self._shuffled, kept)
+
+    @cached_property
+    def _in_memory(self) -> Need:
+        public, pairs = Visibility.PUBLIC in self.world.public.present, self.over_pairs
+        every = pairs and self.worked_rows == self.n
+        return memory.by_kinds(self.n, self.m, self.kinds or 1, public, self.with_cycles, pairs, every)
+
+    @cached_property
+    def _in_files(self) -> Need:
+        kinds, pairs = self.kinds or 1, self.over_pairs
+        every, moved = pairs and self.worked_rows == self.n, self._shuffled or kinds > 1
+        return memory.by_file(self.n, self.m, kinds, self.with_cycles, pairs, moved, every)
+
     @cached_property
     def need(self) -> Need:
         """The memory that it will take."""
         n, m = self.n, self.m
         if self.way == STREAMED:
             return memory.streamed(n, m, len(self.world.public.present), self.rounds)
-        if self.way == KINDS:
-            public, every = Visibility.PUBLIC in self.world.public.present, self.worked_rows == n
-            pairs = self.over_pairs
-            return memory.by_kinds(n, m, self.kinds or 1, public, self.with_cycles, pairs, pairs and every)
+        if self.way in (KINDS, FILED):
+            return self._in_memory if self.way == KINDS else self._in_files
         if self.way == PLANES:
             return memory.by_planes(n, m, self.planes, self.rounds, self.over_pairs)
         if self.way == ROWS:
@@ -105,7 +152,15 @@ class Run:
 
     def refuse_too_large(self) -> None:
         """Say before the work starts that it does not fit, and which change would help."""
-        memory.refuse(self.n, self.need, self._way_out)
+        memory.refuse(self.n, self.need, f"{self._with_a_file}{self._way_out}")
+
+    @property
+    def _with_a_file(self) -> str:
+        """What a disk would have to hold, where files would do instead of memory."""
+        if self.way != KINDS or self.filed is not None or self._in_files.still_to_come > memory.available_bytes():
+            return ""
+        folder, free = memory.disk_folder(), memory.size(memory.free_disk())
+        return f"Let TMPDIR name a folder with {memory.size(self.disk)} free ({folder} has {free}). Or: "
 
     @property
     def _way_out(self) -> str:

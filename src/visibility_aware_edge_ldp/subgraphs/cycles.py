@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
 from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
+Step = Callable[[float], None]
 CERTAIN_ROWS = 96
 SAMPLED_ROWS = 160
 # With known sizes so many do, of which this part evenly; beyond so many nodes half of them: work grows with n².
@@ -77,19 +79,24 @@ class Parts(NamedTuple):
     four: float
 
 
-def parts_of(scores: Scores | KindScores, sums: Sums, known: Rows | None = None) -> Parts:
+def parts_of(scores: Scores | KindScores, sums: Sums, known: Rows | None = None, step: Step | None = None) -> Parts:
     """E one = V₁ + 2V₂ + 3V₃ + 4V₄, E two = V₂ + 3V₃ + 6V₄, E three = V₃ + 4V₄, E four = V₄."""
     positions = scores.n * (scores.n - 1) / 2
     mean_spread = float(scores.node_sums(spread).sum()) / 2 / positions
     two = sums["two adjacent"] + sums["two opposite"] / 2 + 2 * mean_spread**2 * sums["count"] / 4
-    return Parts(_one_noisy_side(scores, known), two, sums["three"] / 2, sums["four"] / 4)
+    return Parts(_one_noisy_side(scores, known, step), two, sums["three"] / 2, sums["four"] / 4)
 
 
-def four_cycles(scores: Scores | KindScores, sums: Sums, known: Rows | None = None) -> tuple[float, float]:
-    """The number of 4-cycles and its variance, V₁ + V₂ + V₃ + V₄ and what a sample of rows adds."""
+def four_cycles(
+    scores: Scores | KindScores, sums: Sums, known: Rows | None = None, step: Step | None = None
+) -> tuple[float, float]:
+    """The number of 4-cycles and its variance, V₁ + V₂ + V₃ + V₄ and what a sample of rows adds.
+
+    ``step`` hears which share of the work is done since the last time.
+    """
     if scores.n < 4:
         return 0.0, 0.0
-    one, two, three, four = parts_of(scores, sums, known)
+    one, two, three, four = parts_of(scores, sums, known, step)
     return sums["count"] / 4, max(one - two + three - four, four) + sums.get("sampling", 0.0) / 16
 
 
@@ -104,7 +111,7 @@ def _is_noisy(value: Floats) -> Floats:
     return noisy
 
 
-def _one_noisy_side(scores: Scores | KindScores, known: Rows | None) -> float:
+def _one_noisy_side(scores: Scores | KindScores, known: Rows | None, step: Step | None = None) -> float:
     """Σ over positions of their spread times the squared number of 3-paths that close them.
 
     A dense product; beyond a few hundred nodes a systematic sample of rows stands for the rest, in proportion to
@@ -120,10 +127,17 @@ def _one_noisy_side(scores: Scores | KindScores, known: Rows | None) -> float:
     sums = scores.node_sums(square)
     own = matrix.by_column(sums)
 
+    def tell(done: int) -> None:
+        if step is not None:
+            step(done / (2 * len(rows)))
+
     def part(first: int) -> float:
         chosen = rows[first : first + at_once]
         here = matrix.rows(chosen)
-        paths = matrix.times(matrix.two_paths(chosen, here))
+        paths = matrix.two_paths(chosen, here)
+        tell(len(chosen))
+        paths = matrix.times(paths)
+        tell(len(chosen))
         paths -= here * (sums[chosen].astype(np.float32)[:, None] + own - here * here)
         paths[np.arange(len(chosen)), matrix.places(chosen)] = 0
         paths *= paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -10,15 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.cores import on_cores
+from visibility_aware_edge_ldp.kernels.cores import number_of_cores, on_cores
 from visibility_aware_edge_ldp.kernels.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
 from visibility_aware_edge_ldp.subgraphs import cycles, triangles
 from visibility_aware_edge_ldp.subgraphs.kinds import Ints, KindScores
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, score, spread, square
 
-# Rows at a time.
-BLOCK = 256
+Step = Callable[[float], None]
+# Rows at a time: at most, and at least.
+BLOCK, FEWEST = 256, 32
 # Rows that are always in a sample: the longest ones, which matter most.
 CERTAIN = 128
 NAMES = (*(f"triangles/{name}" for name in triangles.NAMES), *(f"four_cycles/{name}" for name in cycles.NAMES))
@@ -66,9 +68,11 @@ class PairSums(NamedTuple):
     rows: cycles.Rows
 
 
-def sum_pairs(scores: KindScores, with_cycles: bool, sample: RowSample | None = None) -> PairSums:
-    """Of all pairs, or of those of a sample of rows."""
-    work = _PairWork(scores, with_cycles)
+def sum_pairs(
+    scores: KindScores, with_cycles: bool, sample: RowSample | None = None, step: Step | None = None
+) -> PairSums:
+    """Of all pairs, or of those of a sample of rows; ``step`` hears how many more rows are done."""
+    work = _PairWork(scores, with_cycles, step)
     if sample is None:
         totals, squares = work.above()
         everybody = cycles.Rows(np.arange(scores.n), np.ones(scores.n), squares[scores.places.slots])
@@ -88,6 +92,7 @@ def sum_pairs(scores: KindScores, with_cycles: bool, sample: RowSample | None = 
 class _PairWork:
     scores: KindScores
     with_cycles: bool
+    step: Step | None = None
 
     def above(self) -> tuple[Floats, Floats]:
         """The sums, each pair once; and for each slot the squared two-paths to all others."""
@@ -110,14 +115,21 @@ class _PairWork:
         order = np.argsort(slots)
         kinds = np.searchsorted(self._bounds, slots[order], side="right") - 1
         runs = np.split(slots[order], np.flatnonzero(np.diff(kinds)) + 1)
-        blocks = [run[first : first + BLOCK] for run in runs for first in range(0, len(run), BLOCK)]
+        # So many blocks that each core tells a few times how far it is.
+        size = min(BLOCK, max(FEWEST, -(-len(nodes) // (4 * number_of_cores()))))
+        blocks = [run[first : first + size] for run in runs for first in range(0, len(run), size)]
         sums = np.empty((len(nodes), len(NAMES) + 1))
         sums[order] = np.concatenate([found for found, _ in self._on_all_cores(blocks, False)])
         return sums
 
     def _on_all_cores(self, blocks: list[Ints], above: bool) -> list[tuple[Floats, Floats]]:
         self._prepare()
-        return list(on_cores(lambda slots: self._block(slots, above), blocks))
+        found = []
+        for slots, result in zip(blocks, on_cores(lambda slots: self._block(slots, above), blocks), strict=True):
+            found.append(result)
+            if self.step is not None:
+                self.step(len(slots))
+        return found
 
     def _prepare(self) -> None:
         """What all threads share is made before they start."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
 import pytest
@@ -13,19 +16,25 @@ from visibility_aware_edge_ldp.aggregator.effort import Effort
 from visibility_aware_edge_ldp.aggregator.position import estimate
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+from visibility_aware_edge_ldp.evaluation.plan import strata as strata_module
 from visibility_aware_edge_ldp.evaluation.plan import words
+from visibility_aware_edge_ldp.evaluation.plan.check import Checked, Verdict
 from visibility_aware_edge_ldp.evaluation.plan.cost import cost_of
 from visibility_aware_edge_ldp.evaluation.plan.left_out import LeftOut, left_out
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
 from visibility_aware_edge_ldp.evaluation.plan.predicted import predictions
+from visibility_aware_edge_ldp.evaluation.plan.strata import strata_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.codec import encode_sampled
 from visibility_aware_edge_ldp.public.report import SampledReport
 from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.simulation.by_sample import by_sample
 from visibility_aware_edge_ldp.simulation.population import collect
+from visibility_aware_edge_ldp.subgraphs import tile_triangles
+from visibility_aware_edge_ldp.truth.policy_file import open_policy
+from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 WORLD = VisibilityAwareGraph(powerlaw(2600, 20000, 4), VisibilityPolicy.nothing())
@@ -48,6 +57,51 @@ def test_a_part_of_the_counting_costs_what_runs_say(statistic: str) -> None:
     claimed = np.mean([each.variance for each in found]) ** 0.5
     assert predicted(statistic, LeftOut(work=share)) == pytest.approx(claimed, rel=0.2)
     assert predicted(statistic, LeftOut(work=share)) > 1.15 * predicted(statistic, LeftOut())
+
+
+@pytest.mark.parametrize(("policy", "epsilon"), [("profiles:0.5", 1), ("profiles:0.5", 2), ("hubs:0.1", 1)])
+def test_kinds_share_the_cost_as_runs_say(policy: str, epsilon: int) -> None:
+    """Each run with a survey of its own, hence a shuffle of its own; judged as every other prediction is."""
+    world, share = VisibilityAwareGraph(powerlaw(2600, 20000, 4), open_policy(policy)), 0.1
+    found = []
+    for trial in range(12):
+        survey = position_survey(world.public, epsilon + Fraction(trial, 10**6))
+        found.append(estimate(collect(world, survey, trial), ["triangles"], Effort(share))["triangles"])
+    row, whole = (
+        predictions(moments, "position", Fraction(epsilon), ["triangles"], bounds=False, without=without)[0]
+        for moments in [moments_of(world)]
+        for without in (LeftOut(work=share), LeftOut())
+    )
+    errors = np.array([each.value for each in found]) - exact(world.graph, "triangles")
+    # Few triangles beside the noise, and still the standard error is what it is.
+    checked = Checked(replace(row, mean_relative_error=0.0), errors, np.array([each.variance for each in found]))
+    assert checked.verdict in (Verdict.WITHIN, Verdict.PERHAPS), (checked.by_claims, checked.by_errors)
+    assert checked.by_claims is not None
+    assert checked.by_claims.uncertainty < 0.15
+    assert row.standard_error > 1.1 * whole.standard_error
+
+
+@pytest.mark.parametrize("policy", ["nothing", "profiles:0.4", "hubs:0.1"])
+def test_strata_are_those_of_the_count(policy: str) -> None:
+    world = VisibilityAwareGraph(powerlaw(2600, 20000, 4), open_policy(policy))
+    scores = collect(world, position_survey(world.public, 1), 1).kind_scores()
+    assert scores is not None
+    blocks = tile_triangles.Blocks(scores, tile_triangles._cut(scores, tile_triangles.MOST_BLOCKS))
+    triples = np.array(list(combinations_with_replacement(range(len(blocks.kinds)), 3)))
+    counted, strata = tile_triangles._strata(blocks, triples), strata_of(world)
+    assert sorted(map(len, counted)) == sorted(strata.sizes.tolist())
+    assert strata.nodes.sum() == pytest.approx(comb(2600, 3))
+    drawn = [len(tile_triangles._drawn(size, 0.3, "a coin")) for size in strata.sizes.tolist()]
+    np.testing.assert_allclose(strata.more(0.3), strata.sizes / drawn - 1)
+    assert strata.edges[np.triu_indices(len(strata.counts))].sum() == world.graph.m
+    two_stars = exact(world.graph, "stars:2")
+    assert strata.paths[np.triu_indices(len(strata.counts))].sum() == pytest.approx(two_stars)
+
+
+def test_thinned_triangles_tell_the_same_unevenness(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = strata_of(WORLD).uneven
+    monkeypatch.setattr(strata_module, "SOME_TRIANGLES", 1000)
+    assert strata_of(WORLD).uneven.sum() == pytest.approx(whole.sum(), rel=0.25)
 
 
 @pytest.mark.parametrize("statistic", ["edges", "stars:2", "triangles"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut
@@ -29,10 +30,12 @@ class Cost:
     bytes_up: int
     bytes_down: int
     words: int
+    seconds: float = nan
+    """How long a run of all of it, with everybody simulated, would take on this machine."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self)
+        return {name: None if value != value else value for name, value in asdict(self).items()}
 
     def __str__(self) -> str:
         return (

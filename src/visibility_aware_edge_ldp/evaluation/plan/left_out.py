@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations_with_replacement
-from math import comb, prod
 
 import numpy as np
+import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.effort import Effort
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.plan.by_position import Floats, Parts, coin_spreads
-from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
-from visibility_aware_edge_ldp.kernels.tiles import SIDE
+from visibility_aware_edge_ldp.evaluation.plan.moments import CLASSES, Moments
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_share
 from visibility_aware_edge_ldp.public.sample import position_sample
 from visibility_aware_edge_ldp.subgraphs.kind_pairs import CERTAIN
-from visibility_aware_edge_ldp.subgraphs.tile_triangles import MOST_BLOCKS
 
 
 @dataclass(frozen=True)
@@ -36,15 +32,13 @@ class LeftOut:
         """What the coin adds to the variance of a score at an edge, by class."""
         return coin_spreads(float(self.positions))
 
-    def added_to_triangles(self, moments: Moments, parts: Parts, spread: Floats) -> float:
+    def added_to_triangles(self, moments: Moments, spread: Floats) -> float:
         """The variance that a sample of the triples of blocks adds.  [PLAN.14]"""
         share, n = self.work, moments.n
         if share is None or Effort(share).rows(n, False) >= n:
             return 0.0
-        blocks = _blocks(moments)
-        b, noise = sum(blocks.values()), float(moments.shared_sums @ spread)
-        noise = parts.three + parts.two + parts.one / b + (1 - 1 / b) * noise
-        return _more(blocks, share) * (noise + _unevenness(moments, b))
+        strata = moments.strata
+        return float(strata.more(share) @ (strata.uneven + _noise(moments, spread)))
 
     def added_to_cycles(self, moments: Moments, parts: Parts) -> float:
         """The variance that a sample of rows adds.  [PLAN.14]"""
@@ -61,47 +55,39 @@ class LeftOut:
 ALL = LeftOut()
 
 
-def _blocks(moments: Moments) -> dict[int, int]:
-    """How many blocks the nodes of each kind are cut into; one kind where classes do not go by kinds."""
-    bound = moments.world.public.classes.by_kinds
-    sizes = np.bincount(bound.kinds) if bound is not None else np.array([moments.n])
-    sides = -(-sizes // SIDE)
-    length = max(1, -(-int(sides.sum()) // MOST_BLOCKS))
-    return {kind: max(1, round(int(each) / length)) for kind, each in enumerate(sides)}
+def _noise(moments: Moments, spread: Floats) -> Floats:
+    """The squares of what noise adds to triples of blocks, summed over each stratum.  [PLAN.14]"""
+    strata, bound = moments.strata, moments.world.public.classes.by_kinds
+    table = np.full((1, 1), moments.only) if bound is None else np.asarray(bound.table)
+    noise, density = spread[table], strata.edges / np.maximum(strata.pairs, 1)
+    one = _one_side(moments, noise, table)
+    total = np.zeros(len(strata.sizes))
+    for here, there, other in ((0, 1, 2), (1, 2, 0), (0, 2, 1)):
+        a, b, c = strata.kinds[:, here], strata.kinds[:, there], strata.kinds[:, other]
+        total += density[a, b] * noise[a, c] * noise[b, c] * strata.nodes + one[a, b, c] * strata.nodes
+    a, b, c = strata.kinds.T
+    return np.asarray(total + noise[a, b] * noise[b, c] * noise[a, c] * strata.nodes)
 
 
-def _more(blocks: dict[int, int], share: float) -> float:
-    """What a sample of triples multiplies variances within strata by: the mean of M/R − 1 over all triples of nodes."""
-    total, weights = 0.0, 0.0
-    for kinds in combinations_with_replacement(blocks, 3):
-        for size, weight in _strata(Counter(kinds), blocks):
-            counted = min(size, max(2, round(share * size)))
-            total += weight * (size / counted - 1) * size / max(size - 1, 1)
-            weights += weight
-    return total / weights
+def _one_side(moments: Moments, noise: Floats, table: npt.NDArray[np.uint8]) -> Floats:
+    """(kinds, kinds, kinds): for each position of two kinds and node of a third, what one noisy side adds.
 
-
-def _strata(kinds: Counter[int], blocks: dict[int, int]) -> list[tuple[int, float]]:
-    """Of the triples of blocks of these kinds: how many are alike, and what share of the triples of nodes they have."""
-    number = [blocks[kind] for kind in kinds]
-    if len(kinds) == 3:
-        return [(prod(number), 6.0 * prod(number))]
-    if len(kinds) == 2:
-        (twice, _), (once, _) = kinds.most_common()
-        b, c = blocks[twice], blocks[once]
-        return [(comb(b, 2) * c, 3.0 * b * (b - 1) * c), (b * c, 3.0 * b * c)]
-    b = number[0]
-    return [(comb(b, 3), b * (b - 1.0) * (b - 2)), *[(comb(b, 2), 1.5 * b * (b - 1))] * 2, (b, float(b))]
-
-
-def _unevenness(moments: Moments, b: int) -> float:
-    """How triples of blocks of shuffled nodes differ in triangles: squares about the mean, summed.  [PLAN.14]"""
-    triangles, weights = moments.triangles, moments.weights
-    shared = float(moments.edge_squares.sum()) - 3 * triangles
-    mean = float(weights @ moments.node_triangles / weights.sum())
-    around = float(weights @ (moments.node_triangles - mean) ** 2) - 3 * triangles - 2 * shared
-    at_node = (1 - 1 / b) * (1 - 2 / b) * (2 / b**2 - 6 / b**3) + 3 * (1 - 1 / b) * (5 / 3 / b**3 - 3 / b**4)
-    return triangles + shared / b + max(around, 0.0) * (at_node + (1 - 1 / b) / b**4)
+    Two common friends of one kind are in the same block by chance. How many such pairs there are is known for each
+    class, and falls on kinds as the squares of 2-paths do.
+    """
+    strata, paths, pairs = moments.strata, moments.strata.paths, np.maximum(moments.strata.pairs, 1)
+    expected = paths**2 / pairs[:, :, None]
+    both = np.zeros_like(paths)
+    for kind in range(CLASSES):
+        here = np.triu(table == kind)
+        mass = float((paths.sum(axis=2) ** 2 / pairs)[here].sum())
+        if mass:
+            both[here] = expected[here] * max(moments.shared_squares[kind] - moments.shared_sums[kind], 0.0) / mass
+    both = np.maximum(both, both.transpose(1, 0, 2))
+    counts = strata.counts.astype(np.float64)
+    thirds = counts[None, None, :] - np.eye(len(counts))[:, None, :] - np.eye(len(counts))[None, :, :]
+    each = (paths + strata.together * both) / (pairs[:, :, None] * np.maximum(thirds, 1))
+    return np.asarray(noise[:, :, None] * each)
 
 
 def _variance_below(moments: Moments, certain: int) -> float:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.evaluation.plan.links import Links, Rows, links_of
 from visibility_aware_edge_ldp.evaluation.plan.sampled import heavy_pairs, spread_evenly
+from visibility_aware_edge_ldp.evaluation.plan.strata import Strata, strata_of
 from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -88,6 +89,11 @@ class Moments:
         self.looked_kinds = np.zeros((0, 0), np.uint8)
         self.friends_there = np.zeros((CLASSES, users, 0), np.float32)
         self.asked_there = np.zeros((users, 0), np.bool_)
+
+    @cached_property
+    def strata(self) -> Strata:
+        """How a part of the counting falls on kinds of nodes."""
+        return strata_of(self.world)
 
     @property
     def n(self) -> int:

@@ -19,6 +19,8 @@ Bits = npt.NDArray[np.bool_]
 
 # Nodes looked at, numbers gathered for them in all, and in one block: beyond that a sample stands for the rest.
 ROWS = 8192
+# A made-up graph is not worth more nodes than these: it is wrong by more than a sample of them is.
+MADE_UP_ROWS = 1024
 _WORK = 3_000_000_000
 _BLOCK = 1 << 20
 _CERTAIN = 128
@@ -41,10 +43,19 @@ def moments_of(world: VisibilityAwareGraph, cycles: bool = False, rows: int = RO
     return found
 
 
+def numbers_of(n: int, m: int, cycles: bool) -> int:
+    """How many numbers are gathered for each node that is looked at."""
+    return 2 * m * (7 if cycles else 3) + 4 * n
+
+
+def rows_of(n: int, m: int, cycles: bool, rows: int) -> int:
+    """How many nodes are looked at."""
+    return min(n, max(min(_WORK // max(numbers_of(n, m, cycles), 1), rows), 2 * _CERTAIN))
+
+
 def _chosen(world: VisibilityAwareGraph, cycles: bool, rows: int) -> tuple[Ints, Floats]:
     """All nodes; where that takes too long the largest, and every so many of the rest by degree."""
-    n, each = world.graph.n, 2 * world.graph.m * (7 if cycles else 3) + 4 * world.graph.n
-    room = max(min(_WORK // max(each, 1), rows), 2 * _CERTAIN)
+    n, room = world.graph.n, rows_of(world.graph.n, world.graph.m, cycles, rows)
     if n <= room:
         return np.arange(n), np.ones(n)
     order = np.argsort(-world.graph.degrees, kind="stable")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, meant
 from visibility_aware_edge_ldp.evaluation.plan import words
 from visibility_aware_edge_ldp.evaluation.plan.cost import Cost, cost_of
+from visibility_aware_edge_ldp.evaluation.plan.foretold import seconds_of_run
 from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut, left_out
 from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.one_pass import ROWS, moments_of
+from visibility_aware_edge_ldp.evaluation.plan.one_pass import MADE_UP_ROWS, ROWS, moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST, Prediction, predictions
 from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity, publicity
 from visibility_aware_edge_ldp.evaluation.plan.shape import FAMILIES, assumed_graph
@@ -25,8 +26,6 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
 LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
-# A made-up graph is not worth more nodes than these: it is wrong by more than a sample of them is.
-_MADE_UP_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ def plan(
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
     losses, small = [exact_epsilon(epsilon) for epsilon in epsilons], exact_delta(delta)
-    moments = moments_of(world, "four_cycles" in names, _MADE_UP_ROWS if made_up else ROWS)
+    moments = moments_of(world, "four_cycles" in names, MADE_UP_ROWS if made_up else ROWS)
     rows = [
         row
         for model in trust
@@ -171,7 +170,10 @@ def plan(
         for row in predictions(moments, model, loss, names, small, without=without)
     ]
     targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
-    costs = [cost_of(world, model, names, without) for model in trust]
+    costs = [
+        replace(cost_of(world, model, names, without), seconds=seconds_of_run(world, model, names, without))
+        for model in trust
+    ]
     return Plan(
         graph,
         world.policy,

@@ -187,8 +187,7 @@ def _position(moments: Moments, statistic: str, epsilon: Fraction, without: Left
         return "the assumed graph has no 2-stars"
 
     def triangles() -> float:
-        parts = by_position.triangle_parts(moments, spread, coin)
-        return sum(parts) + without.added_to_triangles(moments, parts, spread)
+        return by_position.triangles(moments, spread, coin) + without.added_to_triangles(moments, spread)
 
     def transitivity() -> float:
         added = triangles() - by_position.triangles(moments, spread, coin)

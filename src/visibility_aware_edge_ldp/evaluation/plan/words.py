@@ -224,12 +224,25 @@ def _epsilon(value: float | None) -> str:
 
 
 def cost_table(plan: Plan) -> Table:
-    """Bytes and work, one line a trust model."""
-    head = ("trust", "who reports", "bytes up", "bytes down", "words of work")
+    """Bytes and work, and how long a simulated run would take on this machine; one line a trust model."""
+    head = ("trust", "who reports", "bytes up", "bytes down", "words of work", "a run here")
     return head, [
-        (each.trust, f"{each.reporters:,}", f"{each.bytes_up:,}", f"{each.bytes_down:,}", f"{each.words:.1e}")
+        (
+            each.trust,
+            f"{each.reporters:,}",
+            f"{each.bytes_up:,}",
+            f"{each.bytes_down:,}",
+            f"{each.words:.1e}",
+            _time(each.seconds),
+        )
         for each in plan.costs
     ]
+
+
+def _time(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "-"
+    return f"about {_spell(seconds)}" if seconds >= 1 else "below 1 s"
 
 
 def public_table(rows: Sequence[Publicity]) -> Table:

@@ -1,0 +1,194 @@
+"""How far liars can move an estimate from rows: a bound that is published with it.  [LIARS.1-4]
+
+A liar is a user who answered, and whose row may be anything that the collection takes. Bounds hold for any friend
+lists, any coins and any choice of the liars, given the answers of the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
+from visibility_aware_edge_ldp.aggregator.heard_rows import HeardRows, heard_rows
+from visibility_aware_edge_ldp.aggregator.heard_stars import Leaves
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.kernels import choice
+from visibility_aware_edge_ldp.kernels.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.public.transcript import ones_between
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.subgraphs.scores import Floats, score
+from visibility_aware_edge_ldp.subgraphs.statistic import star_size
+
+Ints = npt.NDArray[np.int64]
+# Beyond so many users the bound on triangles does without the answers: it needs a few n × n arrays.
+MOST_USERS = 5000
+DIGITS = 4
+
+
+def manipulation_bound(collection: PositionCollection, statistic: str, liars: int) -> float:
+    """By how much so many liars can move this estimate at most; infinite where no bound is known.  [LIARS.1-4]"""
+    return RowLies.of(collection).bound(statistic, liars)
+
+
+@dataclass(frozen=True, eq=False)
+class RowLies:
+    """What a row may say: between ``low`` and ``high`` at every position that is not public.  [LIARS.1]
+
+    Parameters
+    ----------
+    sizes
+        How many positions that are not public each user holds.
+    classes
+        For each class: its positions, the middle of its scores, and half of their range.
+    """
+
+    rows: HeardRows = field(repr=False)
+    sizes: Ints = field(repr=False)
+    low: float
+    high: float
+    classes: tuple[tuple[Words, float, float], ...] = field(repr=False)
+
+    @staticmethod
+    def of(collection: PositionCollection) -> RowLies:
+        view, n = collection.view, collection.view.n
+        kinds = [kind for kind in NON_PUBLIC if view.class_sizes[kind]]
+        ranges = [[float(score) for score in collection.survey.channel(kind).scores] for kind in kinds]
+        users = np.arange(n + 1, dtype=np.int64)
+        starts = users * (2 * n - users - 1) // 2
+        sizes = np.zeros(n, np.int64) + sum(ones_between(view.class_bits[kind], starts) for kind in kinds)
+        planes = [choice.plane_of()(view.class_bits[kind], n) for kind in kinds]
+        classes = tuple(
+            (plane, (max(each) + min(each)) / 2, (max(each) - min(each)) / 2)
+            for plane, each in zip(planes, ranges, strict=True)
+        )
+        low, high = (pick((0.0, *(value for each in ranges for value in each))) for pick in (min, max))
+        return RowLies(heard_rows(collection), sizes, low, high, classes)
+
+    @property
+    def width(self) -> float:
+        """How much a lie changes one score, at most."""
+        return self.high - self.low
+
+    def bound(self, statistic: str, liars: int) -> float:
+        """By how much so many liars can move this statistic's estimate.  [LIARS.1-4]"""
+        if liars < 0:
+            raise BadInput(f"A number of liars is not negative; got {liars}.")
+        k, among = star_size(statistic), min(liars, self.rows.users.size)
+        if not among:
+            return 0.0
+        if k is not None:
+            return rounded_up(self._stars(k, among))
+        each = {"edges": self._edges, "triangles": self._triangles}.get(statistic)
+        return rounded_up(each(among)) if each else math.inf
+
+    def _edges(self, liars: int) -> float:
+        """[LIARS.1]"""
+        weight, later = float(self.rows.weights(1)[1]), np.zeros(self.rows.scores.n)
+        for plane, _, half in self.classes:
+            later += 2 * half * _later_bits(plane, self.rows.scores.n)
+        return self._worst(weight * later, liars)
+
+    def _worst(self, each: Floats, liars: int) -> float:
+        """The sum of the largest, over those who answered."""
+        return float(np.sort(each[self.rows.users])[::-1][:liars].sum())
+
+    def _stars(self, k: int, liars: int) -> float:
+        """[LIARS.2]"""
+        weights, most = self.rows.weights(k), max(self.high, -self.low)
+        found = Leaves.of(self.rows, k)
+        public, later, earlier = (np.abs(part) for part in (found.public, found.later, found.earlier))
+        grown = np.stack([_grown(earlier, _growth(most, liars, k), order) for order in range(k + 1)])
+        at_liar = np.stack([most**j * _binomials(self.sizes, j) for j in range(k + 1)])
+        near, far, own = (np.zeros(self.rows.scores.n) for _ in range(3))
+        for i, j in product(range(k), repeat=2):
+            m = k - 1 - i - j
+            if m >= 0:
+                weight = float(weights[m + 1 + (j > 0)])
+                near += weight * public[i] * later[j] * grown[m]
+                far += weight * public[i] * at_liar[j] * grown[m]
+                own += float(weights[m + 1]) * public[i] * grown[m] * self._extremes(j + 1)
+        beyond = np.cumsum(near[::-1])[::-1] - near
+        others = float(np.sort(far)[::-1][: liars - 1].sum())
+        return self._worst(own + self.width * beyond, liars) + liars * self.width * others
+
+    def _extremes(self, order: int) -> Floats:
+        """By how much the symmetric polynomial of each user's own row can differ between two rows, at most."""
+        most = max(self.high, -self.low)
+        return (most - self.low) * most ** (order - 1) * _binomials(self.sizes, order)
+
+    def _triangles(self, liars: int) -> float:
+        """[LIARS.3]"""
+        n, two = self.rows.scores.n, float(self.rows.weights(2)[2])
+        low, high = self.low, max(self.high, 1.0)
+        squares = max(high**2, low**2) - low * high
+        pairs = liars * (liars - 1) / 2 * max(n - 2, 0) * two * squares * self.width
+        if n > MOST_USERS:
+            heaviest = max(two, float(self.rows.weights(1)[1]))
+            triples = np.arange(n) * self.sizes + np.arange(n)[::-1] * np.arange(-1, n - 1)[::-1] / 2
+            return self._worst(heaviest * (high * squares + high**2 * self.width) * triples, liars)
+        return self._worst(self._triangle_ranges(), liars) + pairs
+
+    def _triangle_ranges(self) -> Floats:
+        """Over how wide a range each user's row can move the triangles, at most, while all others stay."""
+        rows, n = self.rows, self.rows.scores.n
+        _, one, two = rows.weights(2).tolist()
+        public, hidden = rows.is_public, rows.scores.weights(score) - rows.is_public
+        sides = _matrix(rows.scores.planes, one * public + two * hidden, n)
+        known = _matrix(rows.later, public, n)
+        answers = _matrix(rows.later, public + hidden, n)
+        firsts = (one - two) * known.T @ known + two * answers.T @ answers
+        heard = np.zeros(n)
+        heard[rows.users] = 1
+        middles, halves = known, np.zeros((n, n))
+        for plane, middle, half in self.classes:
+            held = np.triu(unpack_rows(plane, n), 1) * heard[:, None]
+            middles, halves = middles + middle * held, halves + half * held
+        ends = np.linalg.eigvalsh(sides) if n else np.zeros(1)
+        bent = (float(ends[-1]) - float(ends[0])) / 2 * (halves**2).sum(axis=1)
+        ranges: Floats = 2 * (halves * np.abs(firsts + middles @ sides)).sum(axis=1) + bent
+        return ranges
+
+
+def _later_bits(plane: Words, n: int) -> Ints:
+    found: Ints = np.triu(unpack_rows(plane, n), 1).sum(axis=1)
+    return found
+
+
+def _matrix(planes: Words, weights: Floats, n: int) -> Floats:
+    found = np.zeros((n, n))
+    for plane, weight in zip(planes, weights.tolist(), strict=True):
+        found += weight * unpack_rows(plane, n)
+    return found
+
+
+def _growth(most: float, liars: int, order: int) -> Floats:
+    """The first coefficients of ((1 + Xt)/(1 − Xt))^(liars − 1)/(1 − Xt).  [LIARS.2]"""
+    up = np.array([math.comb(liars - 1, q) * most**q for q in range(order + 1)])
+    down = np.array([math.comb(liars + q - 1, q) * most**q for q in range(order + 1)])
+    return np.convolve(up, down)[: order + 1]
+
+
+def _grown(symmetric: Floats, growth: Floats, order: int) -> Floats:
+    found: Floats = sum((growth[q] * symmetric[order - q] for q in range(order + 1)), np.zeros(symmetric.shape[1]))
+    return found
+
+
+def _binomials(tops: Ints, order: int) -> Floats:
+    """C(top, order) for whole tops from 0 on."""
+    found = np.ones(tops.shape)
+    for i in range(order):
+        found *= np.maximum(tops - i, 0) / (i + 1)
+    return found
+
+
+def rounded_up(bound: float) -> float:
+    """To a few digits, never below: the last bits of a bound depend on the machine, and say nothing."""
+    if not bound or not math.isfinite(bound):
+        return bound
+    unit = 10.0 ** (math.floor(math.log10(bound)) - DIGITS + 1)
+    return float(f"{math.ceil(bound / unit * (1 + 1e-9)) * unit:.{DIGITS - 1}e}")

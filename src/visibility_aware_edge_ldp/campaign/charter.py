@@ -1,0 +1,279 @@
+"""The charter: all that a campaign asks, of whom, with which noise and until when, as signed bytes.  [CHARTER.1-3]"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign import signing
+from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode, exact_fraction, shortened
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.privacy.parameters import exact_epsilon
+from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size, tail_start
+
+FORMAT = "va-edge-ldp charter 1"
+HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
+LARGEST = 1 << 20
+MOST_NODES = (1 << 31) - 1
+# The end of the year 9999, and a hundred years, in seconds.
+_LAST_SECOND, _LONGEST = 253_402_300_799, 3_155_760_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a campaign can ask: under which trust model, in how many rounds, for which statistics."""
+
+    trust: str
+    rounds: tuple[int, ...]
+    statistics: tuple[str, ...]
+    several: bool = True
+    stars: bool = False
+    tails: bool = False
+
+    def answers(self, statistic: str) -> bool:
+        """Whether its reports answer this statistic."""
+        stars, tails = star_size(statistic) is not None, tail_start(statistic) is not None
+        return statistic in self.statistics or (self.stars and stars) or (self.tails and tails)
+
+
+_DEGREES = ("edges", "degrees", "max_degree", "degree_histogram")
+QUESTIONS = {
+    "position": Question("POSITION", (1, 2), (*_DEGREES, "triangles", "transitivity", "four_cycles"), stars=True),
+    "degrees": Question("USER", (1,), _DEGREES, stars=True, tails=True),
+    "triangles": Question("USER", (2,), ("triangles", "four_cycles"), several=False),
+    "hubs": Question("NEIGHBOURHOOD", (1,), ("triangles",)),
+}
+
+
+@dataclass(frozen=True)
+class Round:
+    """When a round closes, in seconds of Unix time, and below how many responders nothing is estimated from it."""
+
+    closes: int
+    fewest: int
+
+
+@dataclass(frozen=True)
+class Charter:
+    """Everything about a campaign that its identity pins.  [CHARTER.1]
+
+    Parameters
+    ----------
+    title, epoch
+        What people read; and the name of the data that is asked about: answers about one epoch add up.
+    issuer
+        The public key, in hex, whose holder signs the charter.
+    nodes, roster, policy, edges
+        How many participants there are, and the digests of the three documents.
+    question, statistics, epsilon, shares
+        What is asked, what is estimated from it, the loss per unit of the policy's multipliers, and each round's part.
+    mechanisms
+        For each round, the integers that are sampled with. Every participant works them out anew.  [CHARTER.3]
+    survey
+        The identity of the survey that reports name.
+    rounds
+        Deadlines and least numbers of responders.
+    retention
+        For how many seconds after the estimate the bodies of reports are kept; then their digests alone are.
+    """
+
+    title: str
+    issuer: str
+    epoch: str
+    nodes: int
+    roster: str
+    policy: str
+    edges: str
+    question: str
+    statistics: tuple[str, ...]
+    epsilon: Fraction
+    shares: tuple[Fraction, ...]
+    mechanisms: tuple[dict[str, Content], ...] = field(repr=False)
+    survey: str
+    rounds: tuple[Round, ...]
+    retention: int = 0
+
+    def __post_init__(self) -> None:
+        _check_words(self)
+        _check_question(self)
+        _check_rounds(self)
+
+    @property
+    def trust(self) -> str:
+        """The trust model of the question."""
+        return QUESTIONS[self.question].trust
+
+    @cached_property
+    def data(self) -> bytes:
+        """The canonical bytes, which are signed."""
+        content: dict[str, Content] = {
+            "format": FORMAT,
+            "holding": HOLDING,
+            "trust": self.trust,
+            **{name: getattr(self, name) for name in (*_TEXTS, *_WHOLES)},
+            "statistics": list(self.statistics),
+            "epsilon": str(self.epsilon),
+            "shares": [str(share) for share in self.shares],
+            "mechanisms": list(self.mechanisms),
+            "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
+        }
+        return encode(content)
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes, which are signed."""
+        return self.data
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Charter:
+        """The charter in these bytes; refuses anything that :meth:`to_bytes` would not have written."""
+        content = decode(data, LARGEST)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ProtocolViolation("This is not a charter of a version that is understood here.")
+        _refuse_other_fields(content, _FIELDS, "A charter")
+        charter = cls(
+            **{name: _typed(content[name], str, name) for name in _TEXTS},
+            **{name: _typed(content[name], int, name) for name in _WHOLES},
+            statistics=tuple(_texts(content["statistics"], "statistics")),
+            epsilon=exact_fraction(content["epsilon"], "A charter's epsilon"),
+            shares=tuple(exact_fraction(each, "A share of epsilon") for each in _list(content["shares"], "shares")),
+            mechanisms=tuple(_typed(each, dict, "mechanisms") for each in _list(content["mechanisms"], "mechanisms")),
+            rounds=tuple(_round(each) for each in _list(content["rounds"], "rounds")),
+        )
+        if charter.data != data:
+            raise ProtocolViolation(
+                "The charter names another trust model or another way of holding positions than its question has."
+            )
+        return charter
+
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of the bytes: the campaign's name for everybody.  [CHARTER.1]"""
+        return digest(self.data)
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+
+@dataclass(frozen=True)
+class SignedCharter:
+    """A charter as it travels: its bytes, and the issuer's signature of them."""
+
+    data: bytes = field(repr=False)
+    signature: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, charter: Charter, key: bytes) -> SignedCharter:
+        """The charter, signed by its issuer."""
+        if signing.fingerprint(key) != charter.issuer:
+            raise ProtocolViolation("A charter is signed by the issuer that it names; this is another key.")
+        return cls(charter.data, signing.sign(key, charter.data))
+
+    @classmethod
+    def from_hex(cls, data: bytes, signature: str) -> SignedCharter:
+        """From a charter's bytes and its signature in hex, as a header or a file has it."""
+        try:
+            found = bytes.fromhex(signature)
+        except ValueError:
+            found = b""
+        if len(found) != 64 or found.hex() != signature.strip():
+            raise ProtocolViolation("A signature is 128 hexadecimal digits, in lower case.")
+        return cls(data, found)
+
+    def opened(self, pinned_issuer: str) -> Charter:
+        """The charter, if the pinned issuer signed these very bytes; nothing is read before.  [CHARTER.2]"""
+        if not signing.verify(pinned_issuer, self.data, self.signature):
+            raise ProtocolViolation(
+                "The charter is not signed by the issuer that was pinned; do not answer, and ask the issuer."
+            )
+        charter = Charter.from_bytes(self.data)
+        if charter.issuer != pinned_issuer:
+            raise ProtocolViolation("The charter names another issuer than the one that signed it.")
+        return charter
+
+
+_TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
+_WHOLES = ("nodes", "retention")
+_LISTS = ("statistics", "shares", "mechanisms", "rounds")
+_FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
+
+
+def _check_words(charter: Charter) -> None:
+    for name, most in (("title", 200), ("epoch", 100)):
+        text = getattr(charter, name)
+        if not 1 <= len(text) <= most or not text.isprintable() or text != text.strip():
+            raise ProtocolViolation(f"A charter's {name} is 1 to {most} printable characters; got {shortened(text)}.")
+    for name in ("issuer", "roster", "policy", "edges", "survey"):
+        if not signing.is_fingerprint(getattr(charter, name)):
+            raise ProtocolViolation(f"A charter's {name} is 64 hexadecimal digits, in lower case.")
+    if not 2 <= charter.nodes <= MOST_NODES:
+        raise ProtocolViolation(f"A campaign has 2 to {MOST_NODES:,} participants; the charter says {charter.nodes}.")
+    if not 0 <= charter.retention <= _LONGEST:
+        raise ProtocolViolation(
+            f"Reports are kept for 0 to {_LONGEST:,} seconds; the charter says {charter.retention}."
+        )
+
+
+def _check_question(charter: Charter) -> None:
+    question = QUESTIONS.get(charter.question)
+    if question is None:
+        raise ProtocolViolation(
+            f"{shortened(charter.question)} is not a question; a campaign asks one of {', '.join(QUESTIONS)}."
+        )
+    try:
+        asked = check_statistics(charter.statistics, charter.nodes)
+        exact_epsilon(charter.epsilon)
+    except (BadStatistic, BadPrivacyParameter) as error:
+        raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
+    other = [name for name in asked if not question.answers(name)]
+    if other:
+        raise ProtocolViolation(f"The question {charter.question!r} does not answer {other[0]}.")
+    if asked != charter.statistics or (len(asked) > 1 and not question.several):
+        raise ProtocolViolation(f"The question {charter.question!r} takes each statistic once, and not these together.")
+
+
+def _check_rounds(charter: Charter) -> None:
+    count = len(charter.rounds)
+    if count not in QUESTIONS[charter.question].rounds:
+        raise ProtocolViolation(f"The question {charter.question!r} is not asked in {count} rounds.")
+    if len(charter.shares) != count or min(charter.shares) <= 0 or sum(charter.shares) != 1:
+        raise ProtocolViolation("Epsilon is split over the rounds by positive shares, one for each, that sum to 1.")
+    if len(charter.mechanisms) != count:
+        raise ProtocolViolation("The charter must state the integers of every round's mechanism.")
+    closes = [0, *(each.closes for each in charter.rounds)]
+    if any(not before < after for before, after in pairwise(closes)) or closes[-1] > _LAST_SECOND:
+        raise ProtocolViolation("Rounds close one after the other, at seconds of Unix time after 1970.")
+    if any(not 1 <= each.fewest <= charter.nodes for each in charter.rounds):
+        raise ProtocolViolation("The fewest responders of a round are at least 1 and at most all participants.")
+
+
+def _refuse_other_fields(content: dict[str, Content], fields: Iterable[str], what: str) -> None:
+    wanted = set(fields)
+    for word, names in (("lacks", wanted - content.keys()), ("has an unknown", content.keys() - wanted)):
+        if names:
+            raise ProtocolViolation(f"{what} {word} {shortened(min(names))}; it cannot be answered.")
+
+
+def _typed(value: Content, kind: type, name: str) -> Any:
+    if type(value) is not kind:
+        word = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}[kind]
+        raise ProtocolViolation(f"A charter's {name} must be {word}; got {shortened(value)}.")
+    return value
+
+
+def _list(value: Content, name: str) -> list[Content]:
+    found: list[Content] = _typed(value, list, name)
+    return found
+
+
+def _texts(value: Content, name: str) -> list[str]:
+    return [_typed(each, str, name) for each in _list(value, name)]
+
+
+def _round(value: Content) -> Round:
+    content = _typed(value, dict, "rounds")
+    _refuse_other_fields(content, ("closes", "fewest"), "A round")
+    return Round(_typed(content["closes"], int, "closes"), _typed(content["fewest"], int, "fewest"))

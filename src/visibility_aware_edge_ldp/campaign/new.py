@@ -1,0 +1,259 @@
+"""A new campaign: the charter, its documents, keys and tokens, written as one directory or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign import signing
+from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode
+from visibility_aware_edge_ldp.campaign.charter import QUESTIONS, Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import Documents, checked_names, in_order, renumbered
+from visibility_aware_edge_ldp.campaign.integers import shares, stated
+from visibility_aware_edge_ldp.campaign.questions import Questions, build_survey
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, meant
+from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics
+
+CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
+KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
+PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """What a campaign's directory holds for its server: the charter, the documents and the hashes of all tokens."""
+
+    signed: SignedCharter
+    charter: Charter
+    documents: Documents
+    operator: str = field(repr=False)
+    participants: tuple[str, ...] = field(repr=False)
+
+
+def new_campaign(
+    directory: Path | str,
+    *,
+    names: Iterable[Hashable],
+    policy: VisibilityPolicy,
+    edges: npt.ArrayLike = (),
+    question: str,
+    epsilon: Number,
+    statistics: Sequence[str],
+    closes: Sequence[int],
+    fewest: int | Sequence[int],
+    title: str,
+    epoch: str,
+    retention: int = 0,
+    split: Sequence[Fraction] = (),
+    key: bytes | None = None,
+) -> Charter:
+    """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
+
+    Parameters
+    ----------
+    names, edges
+        Everybody who is asked; and the public edges, as pairs of places in ``names``.
+    closes
+        When each round closes, in seconds of Unix time: one or two.
+    fewest
+        Below how many responders nothing is estimated, for all rounds or for each.
+    epoch
+        The name of the data that is asked about. What people answer about one epoch adds up, whatever the campaign.
+    split
+        The rounds' shares of epsilon, for two rounds of the question "position"; half each by default.
+    key
+        The issuer's private key; a new one by default.
+    """
+    place = Path(directory)
+    _refuse_existing(place)
+    documents, secret = drafted(names, policy, edges, epoch), signing.new_key() if key is None else key
+    least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
+    if len(least) != len(closes):
+        raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
+    rounds = tuple(Round(when, few) for when, few in zip(closes, least, strict=True))
+    chosen = _checked_split(question, split, len(rounds))
+    charter = charter_of(
+        documents, signing.fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
+    )
+    write(place, _files(charter, documents, secret))
+    return charter
+
+
+def drafted(names: Iterable[Hashable], policy: VisibilityPolicy, edges: npt.ArrayLike, epoch: str) -> Documents:
+    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]"""
+    given = checked_names(names)
+    roster = tuple(in_order(given, epoch))
+    place = {name: i for i, name in enumerate(roster)}
+    return Documents(roster, policy, renumbered(edges, [place[name] for name in given]))
+
+
+def charter_of(
+    documents: Documents,
+    issuer: str,
+    question: str,
+    epsilon: Number,
+    statistics: Sequence[str],
+    rounds: tuple[Round, ...],
+    title: str,
+    epoch: str,
+    retention: int = 0,
+    split: tuple[Fraction, ...] = (),
+) -> Charter:
+    """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
+    exact, asked = exact_epsilon(epsilon), _checked_statistics(question, statistics, len(documents.roster))
+    survey = build_survey(documents.view, question, exact, asked, split)
+    try:
+        charter = Charter(
+            title=title,
+            issuer=issuer,
+            epoch=epoch,
+            nodes=len(documents.roster),
+            roster=digest(documents.roster_bytes),
+            policy=digest(documents.policy_bytes),
+            edges=digest(documents.edges_bytes),
+            question=question,
+            statistics=asked,
+            epsilon=exact,
+            shares=shares(survey),
+            mechanisms=stated(survey),
+            survey=survey.identity,
+            rounds=rounds,
+            retention=retention,
+        )
+        opened = Documents.from_bytes(charter, documents.roster_bytes, documents.policy_bytes, documents.edges_bytes)
+        _refuse_too_few(Questions(charter, opened.view))
+    except ProtocolViolation as error:
+        raise BadInput(f"Participants would refuse this campaign: {error}") from error
+    return charter
+
+
+def write(place: Path, files: Mapping[str, bytes]) -> None:
+    """Write a directory as a whole: under another name first, renamed when everything is on the disk."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    try:
+        for name, data in files.items():
+            _write_file(draft / name, data, 0o600 if name in PRIVATE else 0o644)
+        _flush(draft)
+        _refuse_existing(place)
+        draft.rename(place)
+        _flush(place.parent)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def read_campaign(directory: Path | str) -> Campaign:
+    """What a server needs of a campaign's directory; refuses documents that the charter does not pin."""
+    place = Path(directory)
+    try:
+        texts = {name: (place / name).read_bytes() for name in (CHARTER, SIGNATURE, ROSTER, POLICY, EDGES, HASHES)}
+    except OSError as error:
+        raise BadInput(f"{place} is not the directory of a campaign: {error.strerror} for {error.filename}.") from error
+    signed = SignedCharter.from_hex(texts[CHARTER], texts[SIGNATURE].decode(errors="replace").strip())
+    charter = signed.opened(Charter.from_bytes(texts[CHARTER]).issuer)
+    documents = Documents.from_bytes(charter, texts[ROSTER], texts[POLICY], texts[EDGES])
+    return Campaign(signed, charter, documents, *_read_hashes(texts[HASHES], charter.nodes))
+
+
+def _refuse_too_few(questions: Questions) -> None:
+    for number, each in enumerate(questions.charter.rounds, 1):
+        asked = int(questions.asked(number).sum())
+        if each.fewest > asked:
+            raise BadInput(
+                f"Round {number} asks {asked:,} participants; {each.fewest:,} responders can never be reached."
+            )
+
+
+def _checked_statistics(question: str, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:
+    if question not in QUESTIONS:
+        raise BadInput(
+            f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.{meant(question, QUESTIONS)}"
+        )
+    asked = check_statistics(statistics, nodes)
+    kind = QUESTIONS[question]
+    other = [name for name in asked if not kind.answers(name)]
+    if other or (len(asked) > 1 and not kind.several):
+        words = f"{other[0]}" if other else "more than one statistic"
+        raise BadStatistic(
+            f"The question {question!r} does not answer {words}; it answers {', '.join(kind.statistics)}."
+        )
+    return asked
+
+
+def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tuple[Fraction, ...]:
+    """The shares of the rounds where they can be chosen."""
+    if question not in QUESTIONS or rounds in QUESTIONS[question].rounds:
+        if question == "position":
+            return tuple(split) or (Fraction(1, rounds),) * rounds
+        if not split:
+            return ()
+        raise BadInput(f"The question {question!r} splits epsilon by itself; leave the shares out.")
+    allowed = " or ".join(map(str, QUESTIONS[question].rounds))
+    raise BadInput(f"The question {question!r} is asked in {allowed} rounds; {rounds} deadlines were given.")
+
+
+def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
+    operator, tokens = signing.new_token(), [signing.new_token() for _ in documents.roster]
+    hashes: list[Content] = [signing.token_hash(token) for token in tokens]
+    return {
+        CHARTER: charter.data,
+        SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
+        ROSTER: documents.roster_bytes,
+        POLICY: documents.policy_bytes,
+        EDGES: documents.edges_bytes,
+        KEY: key.hex().encode(),
+        OPERATOR: operator.encode(),
+        TOKENS: _table(documents.roster, tokens),
+        HASHES: encode({"operator": signing.token_hash(operator), "participants": hashes}),
+    }
+
+
+def _table(names: Sequence[str | int], tokens: Sequence[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("name", "token"), *zip(names, tokens, strict=True)])
+    return text.getvalue().encode()
+
+
+def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:
+    content = decode(data)
+    if not isinstance(content, dict) or content.keys() != {"operator", "participants"}:
+        raise BadInput(f"{HASHES} holds the hashes of the operator's and the participants' tokens.")
+    operator, listed = content["operator"], content["participants"]
+    hashes = tuple(listed) if isinstance(listed, list) else ()
+    if len(hashes) != nodes or not all(signing.is_fingerprint(each) for each in (operator, *hashes)):
+        raise BadInput(f"{HASHES} must hold one hash for each of the {nodes:,} participants.")
+    return str(operator), tuple(str(each) for each in hashes)
+
+
+def _refuse_existing(place: Path) -> None:
+    if place.exists() or place.is_symlink():
+        raise BadInput(f"{place} exists already; a campaign is never overwritten. Choose another directory.")
+
+
+def _write_file(path: Path, data: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

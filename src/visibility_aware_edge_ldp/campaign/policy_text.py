@@ -1,0 +1,295 @@
+"""A policy as canonical JSON and back: with its tables, so that everybody can bind it to the roster.  [CHARTER.4]
+
+Oracles have no text: a real campaign must not use private data that nobody paid for. What was paid for the policy is
+carried along, so that bills have it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign.canonical import Content, decode, encode, shortened
+from visibility_aware_edge_ldp.campaign.shapes import (
+    Object,
+    class_of,
+    distinct,
+    fraction_of,
+    list_of,
+    object_of,
+    text_of,
+    tuples_of,
+    unreadable,
+    whole_of,
+)
+from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter, ProtocolViolation
+from visibility_aware_edge_ldp.privacy.composition import Release
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy.relation import OneEdge
+from visibility_aware_edge_ldp.public.attribute_rules import AttributeRule, Attributes
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import (
+    DrawnProfiles,
+    KeyedHash,
+    ListedPositions,
+    MostOpen,
+    NodeTypes,
+    Rule,
+    SameClass,
+    canonical,
+)
+from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility
+
+FORMAT = "va-edge-ldp policy 1"
+
+
+def policy_bytes(policy: VisibilityPolicy) -> bytes:
+    """The bytes of a policy; refuses oracles, and names or values that canonical JSON cannot tell apart."""
+    if policy.is_oracle:
+        raise BadPolicy(
+            f"A real campaign cannot use this policy, because it assumes that {shortened(policy.assumptions[0])}; "
+            "choose by public metadata, or pay for a private choice of hubs."
+        )
+    data = encode(_written(policy))
+    if policy_from_bytes(data).digest != policy.digest:
+        raise BadPolicy("The policy compares with values that are neither texts nor numbers; write them as texts.")
+    return data
+
+
+def policy_from_bytes(data: bytes) -> VisibilityPolicy:
+    """The policy in these bytes."""
+    content = object_of(decode(data), "format", "digest", "rule", "multipliers", "assumptions", "paid")
+    if content["format"] != FORMAT:
+        raise unreadable("its format")
+    assumptions = tuple(text_of(each) for each in list_of(content["assumptions"]))
+    try:
+        guard = object_of(content["multipliers"], "FRIEND_VISIBLE", "PRIVATE")
+        multipliers = Multipliers(*(fraction_of(guard[name]) for name in ("FRIEND_VISIBLE", "PRIVATE")))
+        paid = tuple(_read_release(each) for each in list_of(content["paid"]))
+        policy = VisibilityPolicy.of(read_rule(content["rule"]), assumptions, multipliers, paid)
+    except (BadPolicy, BadPrivacyParameter) as error:
+        raise ProtocolViolation(f"The policy's text cannot be used: {error}") from error
+    if policy.is_oracle:
+        raise ProtocolViolation("The policy rests on private data that nobody paid for; a real campaign cannot use it.")
+    if policy.digest != content["digest"]:
+        raise ProtocolViolation("The policy's text and the digest that it states are not of the same policy.")
+    if encode(_written(policy)) != data:
+        raise unreadable("lists that are not in their order")
+    return policy
+
+
+def _written(policy: VisibilityPolicy) -> Object:
+    return {
+        "format": FORMAT,
+        "digest": policy.digest,
+        "rule": write_rule(policy.rule),
+        "multipliers": {**policy.multipliers.describe()},
+        "assumptions": list(policy.assumptions),
+        "paid": [_write_release(release) for release in policy.paid],
+    }
+
+
+def write_rule(rule: Rule) -> Content:
+    """A rule as an object with its kind."""
+    for kind, write, _ in _KINDS.values():
+        if type(rule) is kind:
+            return write(rule)
+    raise BadPolicy(f"A real campaign cannot use the rule {str(rule)!r}: it looks at private data.")
+
+
+def read_rule(content: Content) -> Rule:
+    """The rule that such an object describes."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise unreadable(f"the kind of rule {shortened(kind)}")
+    return _KINDS[kind][2](content)
+
+
+def write_name(name: Hashable) -> str | int:
+    """A node's name, which is a text or a whole number."""
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, Integral) and not isinstance(name, bool):
+        return int(name)
+    raise BadPolicy(f"A campaign's names are texts or whole numbers; {shortened(name)} is neither.")
+
+
+def read_name(content: Content) -> str | int:
+    """The inverse of :func:`write_name`."""
+    if isinstance(content, (str, int)):
+        return content
+    raise unreadable(f"the name {shortened(content)}")
+
+
+def _write_value(value: Hashable) -> Content:
+    """A value of an attribute: a text, a number, or nothing."""
+    if value is None:
+        return []
+    if type(value) is float and math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, (str, Integral)):
+        return int(value) if isinstance(value, Integral) else str(value)
+    raise BadPolicy(f"An attribute's value is a text or a number; {shortened(value)} is neither.")
+
+
+def _read_value(content: Content) -> Hashable:
+    if content == []:
+        return None
+    if isinstance(content, dict):
+        text = text_of(object_of(content, "float")["float"])
+        try:
+            value = float(text)
+        except ValueError as error:
+            raise unreadable(f"the number {shortened(text)}") from error
+        if repr(value) != text or not math.isfinite(value):
+            raise unreadable(f"the number {shortened(text)}")
+        return value
+    return read_name(content)
+
+
+def _write_same(rule: SameClass) -> Object:
+    return {"kind": "same", "class": str(rule.visibility)}
+
+
+def _read_same(content: Content) -> SameClass:
+    return SameClass(class_of(object_of(content, "kind", "class")["class"]))
+
+
+def _write_hash(rule: KeyedHash) -> Object:
+    return {"kind": "hash", "public": str(rule.public), "friend_visible": str(rule.friend_visible), "salt": rule.salt}
+
+
+def _read_hash(content: Content) -> KeyedHash:
+    found = object_of(content, "kind", "public", "friend_visible", "salt")
+    public, friends = fraction_of(found["public"]), fraction_of(found["friend_visible"])
+    if public + friends > 1:
+        raise unreadable("shares that sum to more than 1")
+    return KeyedHash(public, friends, text_of(found["salt"]))
+
+
+def _write_drawn(rule: DrawnProfiles) -> Object:
+    kind = "drawn profiles"
+    return {"kind": kind, "fraction": str(rule.fraction), "table": _write_table(rule.table), "salt": rule.salt}
+
+
+def _read_drawn(content: Content) -> DrawnProfiles:
+    found = object_of(content, "kind", "fraction", "table", "salt")
+    table, fraction = _read_table(found["table"]), fraction_of(found["fraction"])
+    if len(table) != 2 or fraction > 1:
+        raise unreadable("its table of profiles")
+    return DrawnProfiles(fraction, table, text_of(found["salt"]))  # type: ignore[arg-type]
+
+
+def _write_types(rule: NodeTypes) -> Object:
+    types: list[Content] = [[write_name(name), int(kind)] for name, kind in _by_name(rule.types)]
+    table = _write_table(rule.table)
+    return {"kind": "types", "types": types, "table": table, "otherwise": int(rule.otherwise), "words": rule.words}
+
+
+def _read_types(content: Content) -> NodeTypes:
+    found = object_of(content, "kind", "types", "table", "otherwise", "words")
+    types = distinct((read_name(name), whole_of(kind)) for name, kind in tuples_of(found["types"], 2))
+    return NodeTypes(types, _read_table(found["table"]), text_of(found["words"]), whole_of(found["otherwise"]))
+
+
+def _write_listed(rule: ListedPositions) -> Object:
+    rows: list[Content] = [[*pair, str(kind)] for pair, kind in _listed(rule)]
+    return {"kind": "listed", "positions": rows, "otherwise": str(rule.otherwise)}
+
+
+def _read_listed(content: Content) -> ListedPositions:
+    found = object_of(content, "kind", "positions", "otherwise")
+    rows = tuples_of(found["positions"], 3)
+    listed = distinct((frozenset({read_name(a), read_name(b)}), class_of(kind)) for a, b, kind in rows)
+    return ListedPositions(listed, class_of(found["otherwise"]))
+
+
+def _write_attributes(rule: Attributes) -> Object:
+    columns = sorted({line.column for line in rule.rules})
+    rows: list[Content] = [
+        [write_name(name), [_write_value(row.get(column)) for column in columns]] for name, row in _by_name(rule.table)
+    ]
+    lines: list[Content] = [
+        [line.kind, line.column, _write_value(line.value), str(line.visibility)] for line in rule.rules
+    ]
+    head: Object = {"kind": "attributes", "columns": list[Content](columns), "rows": rows}
+    return {**head, "rules": lines, "otherwise": str(rule.otherwise)}
+
+
+def _read_attributes(content: Content) -> Attributes:
+    found = object_of(content, "kind", "columns", "rows", "rules", "otherwise")
+    columns = [text_of(each) for each in list_of(found["columns"])]
+    rows = distinct((read_name(name), _read_row(columns, values)) for name, values in tuples_of(found["rows"], 2))
+    lines = tuple(
+        AttributeRule(text_of(kind), text_of(column), class_of(given), _read_value(value))
+        for kind, column, value, given in tuples_of(found["rules"], 4)
+    )
+    if not lines or columns != sorted({line.column for line in lines}):
+        raise unreadable("its columns")
+    return Attributes(rows, lines, class_of(found["otherwise"]))
+
+
+def _read_row(columns: list[str], values: Content) -> dict[str, Hashable]:
+    found = list_of(values)
+    if len(found) != len(columns):
+        raise unreadable("a row of attributes")
+    return {column: _read_value(value) for column, value in zip(columns, found, strict=True)}
+
+
+def _write_most_open(rule: MostOpen) -> Object:
+    return {"kind": "most open", "rules": [write_rule(part) for part in rule.rules]}
+
+
+def _read_most_open(content: Content) -> MostOpen:
+    parts = tuple(read_rule(part) for part in list_of(object_of(content, "kind", "rules")["rules"]))
+    if not parts:
+        raise unreadable("a choice among no rules")
+    return MostOpen(parts)
+
+
+_KINDS: dict[str, tuple[type, Callable[[Any], Object], Callable[[Content], Rule]]] = {
+    "same": (SameClass, _write_same, _read_same),
+    "hash": (KeyedHash, _write_hash, _read_hash),
+    "drawn profiles": (DrawnProfiles, _write_drawn, _read_drawn),
+    "types": (NodeTypes, _write_types, _read_types),
+    "listed": (ListedPositions, _write_listed, _read_listed),
+    "attributes": (Attributes, _write_attributes, _read_attributes),
+    "most open": (MostOpen, _write_most_open, _read_most_open),
+}
+
+
+def _write_release(release: Release) -> Content:
+    prices: list[Content] = [[str(kind), str(price.epsilon), str(price.delta)] for kind, price in release.prices]
+    named: Object = {"survey": release.survey, "round": release.round, "transcript": release.transcript}
+    return {**named, "prices": prices}
+
+
+def _read_release(content: Content) -> Release:
+    found = object_of(content, "survey", "round", "transcript", "prices")
+    prices = tuple(
+        (class_of(kind), Guarantee(OneEdge, fraction_of(epsilon), fraction_of(delta)))
+        for kind, epsilon, delta in tuples_of(found["prices"], 3)
+    )
+    return Release(text_of(found["survey"]), whole_of(found["round"]), prices, text_of(found["transcript"]))
+
+
+def _write_table(table: Iterable[Iterable[Visibility]]) -> list[Content]:
+    return [[str(cell) for cell in row] for row in table]
+
+
+def _read_table(content: Content) -> tuple[tuple[Visibility, ...], ...]:
+    table = tuple(tuple(class_of(cell) for cell in list_of(row)) for row in list_of(content))
+    if any(len(row) != len(table) for row in table) or tuple(zip(*table, strict=True)) != table:
+        raise unreadable("a table of classes that both ends would not read alike")
+    return table
+
+
+def _by_name(table: Mapping[Hashable, Any]) -> list[tuple[Hashable, Any]]:
+    return sorted(table.items(), key=lambda item: canonical(item[0]))
+
+
+def _listed(rule: ListedPositions) -> list[tuple[list[str | int], Visibility]]:
+    pairs = [([write_name(name) for name in sorted(pair, key=canonical)], kind) for pair, kind in rule.listed.items()]
+    return sorted(pairs, key=lambda item: [canonical(name) for name in item[0]])

@@ -1,0 +1,186 @@
+"""How a part of the counting falls on kinds of nodes: strata of triples of blocks, before anybody is asked.  [PLAN.14]
+
+Blocks are cut and strata are made as ``tile_triangles`` does, from nodes that a coin of the plan's own shuffles; what
+hangs on the shuffle is averaged over a few of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges, triangles
+from visibility_aware_edge_ldp.kernels.tiles import SIDE
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.subgraphs.kinds import Places
+from visibility_aware_edge_ldp.subgraphs.tile_triangles import MOST_BLOCKS
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Shuffles that are averaged over, and triangles that are looked at in each.
+SHUFFLES, SOME_TRIANGLES = 24, 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Triples of blocks that are alike: of the same three kinds, and with the same blocks being one.
+
+    Parameters
+    ----------
+    kinds
+        (strata, 3): the kinds of a triple's three blocks.
+    sizes
+        How many triples each stratum has.
+    nodes
+        How many triples of nodes stand in them.
+    uneven
+        Size times the variance of the true triangles of its triples, with divisor size − 1.
+    together
+        For each kind: the chance that two of its nodes stand in the same block.
+    edges, paths
+        For each two kinds the edges between them; and, for each third, the 2-paths through it from one to the other.
+    counts
+        How many nodes each kind has.
+    """
+
+    kinds: Ints
+    sizes: Ints
+    nodes: Floats
+    uneven: Floats
+    together: Floats
+    edges: Floats
+    paths: Floats
+    counts: Ints
+
+    @property
+    def pairs(self) -> Floats:
+        """For each two kinds, how many positions there are between them."""
+        counts = self.counts.astype(np.float64)
+        pairs: Floats = np.outer(counts, counts) - np.diag(counts * (counts + 1) / 2)
+        return pairs
+
+    def more(self, share: float) -> Floats:
+        """What a sample of this share multiplies the variances within strata by: M/R − 1."""
+        counted = np.minimum(self.sizes, np.maximum(2, np.round(share * self.sizes)))
+        return np.asarray(self.sizes / counted - 1)
+
+
+def strata_of(world: VisibilityAwareGraph) -> Strata:
+    """Those of a world; one kind where classes do not go by kinds."""
+    bound = world.public.classes.by_kinds
+    kinds = np.zeros(world.graph.n, np.int64) if bound is None else bound.kinds
+    found, coins = _some_triangles(world), _coins("shuffles")
+    shuffles = [_Shuffle.of(kinds, coins) for _ in range(SHUFFLES)]
+    first = shuffles[0]
+    uneven = np.mean([shuffle.uneven(*found) for shuffle in shuffles], axis=0)
+    edges, paths = _between(world, kinds)
+    nodes = np.bincount(first.labels, first.node_triples).astype(np.float64)
+    return Strata(first.kinds, first.sizes, nodes, uneven, first.together, edges, paths, np.bincount(kinds))
+
+
+def _coins(purpose: str) -> Coins:
+    return keyed_coins(hashlib.sha256(f"a plan's {purpose}".encode()).digest())
+
+
+@dataclass(frozen=True, eq=False)
+class _Shuffle:
+    """Nodes in blocks: the block of each, the kind and size of each block, and the triples of blocks i ≤ j ≤ k."""
+
+    blocks: Ints
+    block_kinds: Ints
+    block_sizes: Ints
+    triples: Ints
+    kinds: Ints
+    labels: Ints
+
+    @classmethod
+    def of(cls, kinds: Ints, coins: Coins) -> _Shuffle:
+        places = Places(kinds, np.frombuffer(coins(8 * kinds.size), "<u8").astype(np.uint64))
+        bounds = _cut(places)
+        blocks = np.searchsorted(bounds, places.slots // SIDE, side="right") - 1
+        block_kinds = places.side_kinds[bounds]
+        triples = np.array(list(combinations_with_replacement(range(len(bounds)), 3)))
+        i, j, k = triples.T
+        keys = np.column_stack([block_kinds[triples], i == j, j == k])
+        each, labels = np.unique(keys, axis=0, return_inverse=True)
+        return cls(blocks, block_kinds, np.bincount(blocks), triples, each[:, :3], labels.ravel())
+
+    @property
+    def sizes(self) -> Ints:
+        return np.bincount(self.labels)
+
+    @property
+    def node_triples(self) -> Floats:
+        """How many triples of different nodes each triple of blocks has."""
+        (i, j, k), each = self.triples.T, self.block_sizes.astype(np.float64)
+        ordered = each[i] * (each[j] - (i == j)) * (each[k] - (i == k) - (j == k))
+        return np.asarray(ordered / np.array([1.0, 2.0, 0.0, 6.0])[(i == j) * 1 + (j == k) + (i == k)])
+
+    @property
+    def together(self) -> Floats:
+        each, size = self.block_sizes.astype(np.float64), np.bincount(self.block_kinds, self.block_sizes)
+        return np.asarray(np.bincount(self.block_kinds, each * (each - 1)) / np.maximum(size * (size - 1), 1))
+
+    def uneven(self, corners: Ints, chance: float) -> Floats:
+        """M·s² of the true triangles of each stratum, from those that were kept, each with this chance."""
+        number = len(self.block_sizes)
+        inside = np.sort(self.blocks[corners], axis=1)
+        keys = (inside[:, 0] * number + inside[:, 1]) * number + inside[:, 2]
+        i, j, k = self.triples.T
+        kept = np.bincount(keys, minlength=number**3)[(i * number + j) * number + k].astype(np.float64)
+        ones, squares = np.bincount(self.labels, kept), np.bincount(self.labels, kept**2)
+        # Pairs of different triangles are both kept with the chance squared.
+        every, within = (ones + (np.array([ones**2, squares]) - ones) / chance) / chance
+        return np.asarray(np.maximum(within - every / self.sizes, 0) * self.sizes / np.maximum(self.sizes - 1, 1))
+
+
+def _cut(places: Places) -> Ints:
+    """The first side of each block."""
+    length = max(1, -(-places.sides // MOST_BLOCKS))
+    ranges = zip(places.first_sides[:-1].tolist(), places.first_sides[1:].tolist(), strict=True)
+    parts = [
+        np.linspace(first, last, max(1, round((last - first) / length)), endpoint=False).round()
+        for first, last in ranges
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _some_triangles(world: VisibilityAwareGraph) -> tuple[Ints, float]:
+    """(triangles, 3) nodes of triangles, and the chance with which each was kept: a coin of its own, since triangles
+    that follow one another share sides.
+    """
+    graph, parts = world.graph, [np.empty((0, 3), np.int64)]
+    ranks = np.argsort(np.argsort(graph.degrees, kind="stable"))
+    node, rising, coins = np.argsort(ranks), RisingEdges.of(graph.edges, ranks), _coins("triangles")
+    chance, kept = 1.0, 0
+    for ab, ac, _ in triangles(rising, graph.n):
+        drawn = np.frombuffer(coins(4 * ab.size), "<u4") < chance * 2.0**32
+        parts.append(np.stack([rising.low[ab[drawn]], rising.high[ab[drawn]], rising.high[ac[drawn]]], axis=1))
+        kept += int(drawn.sum())
+        while kept > SOME_TRIANGLES:
+            together = np.concatenate(parts)
+            parts = [together[np.frombuffer(coins(len(together)), np.uint8) < 128]]
+            chance, kept = chance / 2, len(parts[0])
+    return node[np.concatenate(parts)], chance
+
+
+def _between(world: VisibilityAwareGraph, kinds: Ints) -> tuple[Floats, Floats]:
+    """For each two kinds the edges between them; and for each third the 2-paths through it from one to the other."""
+    number, (u, v) = int(kinds.max(initial=0)) + 1, world.graph.edges.astype(np.int64).T
+    degrees = np.stack(
+        [np.bincount(u[kinds[v] == t], minlength=kinds.size) + np.bincount(v[kinds[u] == t], minlength=kinds.size)
+         for t in range(number)], axis=1
+    ).astype(np.float64)  # fmt: skip
+    ends = np.stack([degrees[kinds == t].sum(axis=0) for t in range(number)])
+    paths = np.empty((number,) * 3)
+    for t in range(number):
+        middle = degrees[kinds == t]
+        paths[:, :, t] = middle.T @ middle - np.diag(middle.sum(axis=0))
+    halves = 1 - np.eye(number) / 2
+    return ends * halves, paths * halves[:, :, None]

@@ -1,0 +1,85 @@
+"""Golden vectors: what was written once is read for ever, and what must be refused is refused in one clear sentence."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from campaign_attacks import STAGES, Vector, honest, malicious, whole
+from campaign_vectors import CASES, FILES, OTHER_KEY, stored
+from visibility_aware_edge_ldp.campaign import canonical, merkle, signing
+from visibility_aware_edge_ldp.campaign.charter import LARGEST, SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.questions import Questions
+from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+
+ATTACKS = stored("campaign_malicious.json")
+
+
+def consider(vector: Vector, reached: list[str]) -> None:
+    """What a program does with what it is sent, in order; ``reached`` tells how far it got."""
+    reached.append("bytes")
+    if "bytes" in vector:
+        canonical.decode(bytes.fromhex(vector["bytes"]), LARGEST)
+    reached.append("charter")
+    data = vector["charter"].encode()
+    charter = SignedCharter.from_hex(data, vector["signature"]).opened(vector["pinned"])
+    reached.append("documents")
+    texts = (vector[name].encode() for name in ("roster", "policy", "edges"))
+    documents = Documents.from_bytes(charter, *texts)
+    reached.append("question")
+    questions = Questions(charter, documents.view)
+    reached.append("upload")
+    first = bytes.fromhex(vector["first"]) if "first" in vector else None
+    sent = bytes.fromhex(vector["upload"])
+    questions.check_upload(vector["participant"], vector["round"], sent, first, vector.get("transcript", ""))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_written_today_is_what_was_written_then(name: str) -> None:
+    assert FILES[name]() == stored(name)
+
+
+def test_the_attacks_are_those_that_are_made() -> None:
+    assert malicious() == ATTACKS
+    assert {each["stage"] for each in ATTACKS} == set(STAGES)
+    assert len({each["name"] for each in ATTACKS}) == len(ATTACKS)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_honest_campaign_is_taken(case: str) -> None:
+    for number in range(1, CASES[case][2] + 1):
+        reached: list[str] = []
+        consider(honest(case, 0, number), reached)
+        assert tuple(reached) == STAGES
+
+
+@pytest.mark.parametrize("vector", ATTACKS, ids=[each["name"] for each in ATTACKS])
+def test_an_attack_is_refused(vector: Vector) -> None:
+    reached: list[str] = []
+    with pytest.raises((ProtocolViolation, BadInput), match=re.escape(vector["says"])) as refusal:
+        consider(whole(vector), reached)
+    assert reached[-1] == vector["stage"]
+    said = str(refusal.value)
+    assert said.endswith((".", "…")), said
+    assert "\n" not in said
+    assert len(said) < 350
+
+
+def test_a_forged_signature_does_not_verify_by_luck() -> None:
+    vector = honest("degrees")
+    message = vector["charter"].encode()
+    assert signing.verify(vector["pinned"], message, bytes.fromhex(vector["signature"]))
+    assert not signing.verify(signing.fingerprint(OTHER_KEY), message, bytes.fromhex(vector["signature"]))
+
+
+@pytest.mark.parametrize("kept", stored("campaign_uploads.json"), ids=lambda each: f"{each['case']}, {each['round']}")
+def test_receipts_and_roots(kept: Vector) -> None:
+    asked = [int(name) for name in kept["uploads"]]
+    digests = [canonical.digest(bytes.fromhex(data)) for data in kept["uploads"].values()]
+    receipts = [Receipt.from_bytes(text.encode()) for text in kept["receipts"]]
+    assert [(each.participant, each.digest) for each in receipts] == list(zip(asked, digests, strict=True))
+    last, proof = merkle.leaf(asked[-1], digests[-1]), [bytes.fromhex(each) for each in kept["proof of the last"]]
+    assert merkle.verify(bytes.fromhex(kept["root"]), last, len(asked) - 1, len(asked), proof)
