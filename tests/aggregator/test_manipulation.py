@@ -174,3 +174,15 @@ def test_degrees_beyond_their_band_are_flagged_and_within_it_bounded() -> None:
         bound = degree_bound(told(0), statistic, 1)
         assert np.ptp(seen) <= bound <= 1.5 * np.ptp(seen) + 1
     assert degree_bound(told(0), "max_degree", 1) == math.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_width_of_a_large_spectrum_is_never_given_too_small(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """[LIARS.3] From powers, where eigenvalues take too long; and not much too large either."""
+    draws = np.random.default_rng(seed)
+    upper = np.triu(draws.normal(size=(300, 300)) * 10.0 ** (seed * 40 - 40), 1)
+    matrix = upper + upper.T
+    exact = manipulation.spectral_width(matrix)
+    monkeypatch.setattr(manipulation, "FEW_USERS", 0)
+    assert exact <= manipulation.spectral_width(matrix) <= 1.15 * exact
+    assert manipulation.spectral_width(np.zeros((5, 5))) == 0

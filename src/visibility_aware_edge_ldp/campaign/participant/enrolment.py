@@ -1,0 +1,118 @@
+"""Enrolling: a campaign's charter and documents, fetched, checked and kept on the participant's own disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from visibility_aware_edge_ldp.campaign import charter as charters
+from visibility_aware_edge_ldp.campaign.canonical import decode, encode
+from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.participant.ledger import sync_folder, write_durably
+from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.participant.transport import Transport
+from visibility_aware_edge_ldp.errors import BadInput
+
+FORMAT = "va-edge-ldp enrolment 1"
+_DOCUMENTS = ("roster", "policy", "edges")
+_FILES = ("charter.json", "charter.sig", *(f"{name}.json" for name in _DOCUMENTS), "enrolment.json", "token")
+_OWN = ("url", "name", "issuer")
+
+
+@dataclass(frozen=True, eq=False)
+class Enrolment:
+    """A campaign that this participant knows; every time it is opened, signature and digests are checked again."""
+
+    url: str
+    name: str
+    issuer: str
+    token: str = field(repr=False)
+    signed: SignedCharter = field(repr=False)
+    papers: tuple[bytes, bytes, bytes] = field(repr=False)
+
+    @cached_property
+    def charter(self) -> Charter:
+        """The charter, if the pinned issuer signed it.  [CHARTER.2]"""
+        return self.signed.opened(self.issuer)
+
+    @cached_property
+    def seat(self) -> Seat:
+        """The participant's seat; refuses a charter that misstates what it asks.  [CHARTER.3, CHARTER.4]"""
+        return Seat.of(self.charter, Documents.from_bytes(self.charter, *self.papers), self.name)
+
+    @property
+    def identity(self) -> str:
+        """The campaign."""
+        return self.charter.identity
+
+
+def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) -> Enrolment:
+    """A campaign as its server shows it, checked against the pinned issuer before anything of it is believed."""
+    if not token.isascii() or not token.isprintable() or not token or " " in token:
+        raise BadInput("A token is one word of plain letters and digits; copy it whole.")
+    shown = transport.get("/v1/charter", charters.LARGEST)
+    signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
+    signed.opened(issuer)
+    papers = tuple(transport.get(f"/v1/{each}").body for each in _DOCUMENTS)
+    enrolment = Enrolment(url, name, issuer, token, signed, (papers[0], papers[1], papers[2]))
+    enrolment.seat  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
+    return enrolment
+
+
+def keep(enrolment: Enrolment, home: Path) -> Path:
+    """Store a campaign under its identity; what is there already stays unless it is the same campaign again."""
+    folder = home / "campaigns" / enrolment.identity
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = {name: getattr(enrolment, name) for name in _OWN}
+    contents = (
+        enrolment.signed.data,
+        enrolment.signed.signature.hex().encode(),
+        *enrolment.papers,
+        encode({"format": FORMAT, **own}),
+        enrolment.token.encode(),
+    )
+    if folder.exists():
+        # The same campaign under another address or token; its documents are the same by their digests.
+        for name, data in list(zip(_FILES, contents, strict=True))[-2:]:
+            write_durably(folder / name, data)
+        return folder
+    draft = folder.with_name(f"{folder.name}.{os.getpid()}.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    for name, data in zip(_FILES, contents, strict=True):
+        write_durably(draft / name, data)
+    draft.rename(folder)
+    sync_folder(folder.parent)
+    return folder
+
+
+def enrolled(home: Path) -> list[str]:
+    """The identities of the campaigns that are kept."""
+    folder = home / "campaigns"
+    return sorted(each.name for each in folder.iterdir() if len(each.name) == 64) if folder.is_dir() else []
+
+
+def load(home: Path, campaign: str | None = None) -> Enrolment:
+    """A campaign that is kept; it need not be named, or not in full, where that is plain."""
+    found = [each for each in enrolled(home) if campaign is None or each.startswith(campaign)]
+    if len(found) != 1:
+        known = ", ".join(each[:12] for each in enrolled(home)) or "none; enrol first"
+        raise BadInput(f"Say which campaign is meant, by the beginning of its identity. Enrolled here: {known}.")
+    folder = home / "campaigns" / found[0]
+    try:
+        data, signature, roster, policy, edges, own, token = ((folder / name).read_bytes() for name in _FILES)
+    except OSError as error:
+        raise BadInput(f"The campaign {found[0][:12]} cannot be read ({error}); enrol again.") from error
+    said = decode(own)
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise BadInput(f"The campaign {found[0][:12]} was enrolled by another version; enrol again.")
+    url, name, issuer = (str(said[each]) for each in _OWN)
+    signed = SignedCharter.from_hex(data, signature.decode())
+    enrolment = Enrolment(url, name, issuer, token.decode(), signed, (roster, policy, edges))
+    if enrolment.identity != found[0]:
+        raise BadInput(f"The folder {found[0][:12]} holds another campaign; enrol again.")
+    return enrolment

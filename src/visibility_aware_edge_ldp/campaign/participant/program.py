@@ -1,0 +1,295 @@
+"""The participant's program: enrol in a campaign, answer it, see how things stand.  [LEDGER.1-3]
+
+The command line and Python callers use these three functions. What is asked for and why something is declined is
+shown here, on the participant's side, and never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_of
+from visibility_aware_edge_ldp.campaign.participant.answering import (
+    Quote,
+    Task,
+    changed,
+    quote,
+    record,
+    standing,
+    upload_key,
+)
+from visibility_aware_edge_ldp.campaign.participant.enrolment import Enrolment
+from visibility_aware_edge_ldp.campaign.participant.friends import Source, read_edges, read_friends
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
+from visibility_aware_edge_ldp.campaign.participant.rounds import (
+    checked_receipt,
+    round_state,
+    second_task,
+    stored_receipt,
+)
+from visibility_aware_edge_ldp.campaign.participant.seat import Seat, pace_of
+from visibility_aware_edge_ldp.campaign.participant.transport import Patience, Transport, checked_url
+from visibility_aware_edge_ldp.campaign.participant.words import changed_lines, question_lines, unknown_lines
+from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.client.pace import paced
+from visibility_aware_edge_ldp.errors import BadInput, Refused
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+Say = Callable[[str], None]
+Consent = Callable[[list[str]], bool]
+"""Is shown what is asked and what it costs, line by line, and says whether to answer."""
+
+LEDGER = "ledger.db"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What tests and rehearsals replace: coins, patience with the server, the pace, and the transport itself."""
+
+    coins: Callable[[], Coins] = secure_coins
+    patience: Patience = field(default_factory=Patience)
+    pace: float | None = None
+    transport: Callable[[str, str, Patience], Transport] = Transport
+
+    def server(self, enrolment: Enrolment) -> Transport:
+        return self.transport(enrolment.url, enrolment.token, self.patience)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an answer: the round, and the server's receipt; none where nothing is asked."""
+
+    campaign: str
+    round: int
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How one campaign stands on this side: which rounds were answered, and which of these have a receipt."""
+
+    campaign: str
+    title: str
+    epoch: str
+    question: str
+    rounds: int
+    answered: tuple[int, ...]
+    acknowledged: tuple[int, ...]
+    lost: Mapping[Visibility, Fraction]
+    caps: Mapping[Visibility, Fraction]
+
+
+def enroll(
+    url: str,
+    name: str,
+    token: str,
+    issuer: str,
+    home: Path,
+    caps: Mapping[Visibility, Number] | None = None,
+    new_epoch: bool = False,
+    surroundings: Surroundings = Surroundings(),  # noqa: B008 - frozen
+) -> Enrolment:
+    """Fetch a campaign, check its signature, digests and integers, and keep it; nothing is answered yet.
+
+    Parameters
+    ----------
+    issuer
+        The issuer's public key, from a source that the server cannot change: only what it signed is believed.
+    caps
+        How much an edge of each class may lose in one data epoch by all that is answered from here; by default 1 for
+        PRIVATE and 2 for FRIEND_VISIBLE edges. The first enrolment sets it; given again, it holds from now on.
+    new_epoch
+        Answers about different epochs are not added up, so an issuer that invents one could ask anew. The first epoch
+        is taken as it comes; another one only if the participant says that its list is of another time.
+    """
+    checked_url(url)
+    found = enrolments.fetch(url, name, token, issuer, surroundings.transport(url, token, surroundings.patience))
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ledger = _ledger(home, caps)
+    with ledger.writing() as page:
+        _accept_epoch(page, found.charter.epoch, name, new_epoch)
+        if caps is not None and caps_of(page.one("caps") or b"") != caps_of(caps_entry(caps).content):
+            page.append(caps_entry(caps))
+    enrolments.keep(found, home)
+    return found
+
+
+def answer(
+    friends: Source,
+    home: Path,
+    consent: Consent,
+    campaign: str | None = None,
+    say: Say = print,
+    surroundings: Surroundings = Surroundings(),  # noqa: B008 - frozen
+) -> Outcome:
+    """Answer the round that is open, once; what was answered before is sent again as it was.  [LEDGER.1]
+
+    Parameters
+    ----------
+    friends
+        The friend list: a file, "-", names, or a function that brings them; a hub gives pairs of names. It is read
+        only after the cost was accepted, and only for an answer that is not in the ledger yet.
+    consent
+        Is shown what is asked and what it costs; without its yes nothing is looked at and nothing is sent.
+    campaign
+        The beginning of the campaign's identity, where several are enrolled.
+    """
+    enrolment = enrolments.load(home, campaign)
+    seat, server, ledger = enrolment.seat, surroundings.server(enrolment), Ledger(home / LEDGER)
+    number = _unsent(ledger, seat) or _open_round(server, seat)
+    if not seat.questions.asks(seat.number, number):
+        say("Nothing is asked of you: all your positions are public, or others hold them.")
+        return Outcome(enrolment.identity, number, None)
+    upload, remarks = _stored(ledger, seat, number), list[str]()
+    if upload is None:
+        task = _task(server, ledger, seat, number)
+        agreed = _agreed(ledger, task, consent)
+        upload, remarks = _answered(ledger, task, agreed, friends, surroundings)
+    try:
+        return Outcome(enrolment.identity, number, _send(server, ledger, seat, number, upload))
+    finally:
+        # Only now: what there is to remark depends on the list, and must not delay the first byte.
+        for remark in remarks:
+            say(remark)
+
+
+def status(home: Path) -> list[Status]:
+    """All campaigns that are enrolled here; asks nobody."""
+    ledger = Ledger(home / LEDGER)
+    with ledger.reading() as page:
+        return [_status(page, enrolments.load(home, each).seat) for each in enrolments.enrolled(home)]
+
+
+def _ledger(home: Path, caps: Mapping[Visibility, Number] | None) -> Ledger:
+    path = home / LEDGER
+    if path.exists() or path.with_suffix(".mark").exists() or enrolments.enrolled(home):
+        return Ledger(path)
+    return create_ledger(path, caps_entry(caps or {}))
+
+
+def _accept_epoch(page: Page, epoch: str, name: str, new_epoch: bool) -> None:
+    """One name in one epoch, or the roster's order could make both ends of a position its holder.  [CHARTER.5]"""
+    known = {entry.epoch: entry.key for entry in page.entries("epoch")}
+    if known.get(epoch, name) != name:
+        raise Refused(
+            f"In the data epoch {epoch!r} you are {known[epoch]!r}; under a second name you could be asked twice."
+        )
+    if epoch in known:
+        return
+    if known and not new_epoch:
+        raise Refused(
+            f"This campaign's data epoch is {epoch!r}; you knew {', '.join(map(repr, known))}. "
+            "Losses of different epochs are not added up: agree to a new one only if your list is of another time."
+        )
+    page.append(Entry("epoch", epoch, name))
+
+
+def _unsent(ledger: Ledger, seat: Seat) -> int | None:
+    """The first round that was answered and has no receipt yet."""
+    with ledger.reading() as page:
+        for number in range(1, len(seat.charter.rounds) + 1):
+            key = upload_key(seat, number)
+            if page.one("upload", key=key) is not None and page.one("receipt", key=key) is None:
+                return number
+    return None
+
+
+def _open_round(server: Transport, seat: Seat) -> int:
+    states = {}
+    for number in range(1, len(seat.charter.rounds) + 1):
+        states[number] = round_state(server, number).state
+        if states[number] == "open":
+            return number
+    said = ", ".join(f"round {number} is {state}" for number, state in states.items())
+    raise BadInput(f"No round is open now: {said}. Try again when one is.")
+
+
+def _stored(ledger: Ledger, seat: Seat, number: int) -> bytes | None:
+    with ledger.reading() as page:
+        return page.one("upload", key=upload_key(seat, number))
+
+
+def _task(server: Transport, ledger: Ledger, seat: Seat, number: int) -> Task:
+    """The round to answer, if the server does not hold an answer that this ledger has never seen.  [LEDGER.3]"""
+    if stored_receipt(server, seat, number) is not None:
+        raise UnusableLedger(
+            "The server holds an answer of yours that this ledger does not know: the ledger is an older copy, or "
+            "somebody else has your token. Nothing was answered."
+        )
+    if number == 1:
+        return Task(seat, 1)
+    first = _stored(ledger, seat, 1)
+    if first is None:
+        raise Refused("Round 1 was not answered from here, so round 2 is not either.")
+    return second_task(server, seat, first)
+
+
+def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
+    """The cost, if it is within the caps and the participant agrees; no bit has been looked at."""
+    with ledger.reading() as page:
+        if not page.entries("epoch", task.epoch):
+            raise Refused(f"You have not agreed to be asked about the data epoch {task.epoch!r}; enrol first.")
+        cost = quote(page, task)
+    if not consent(question_lines(task, cost)):
+        raise Refused("You declined. Nothing was answered or sent.")
+    return cost
+
+
+def _answered(
+    ledger: Ledger, task: Task, agreed: Quote, source: Source, surroundings: Surroundings
+) -> tuple[bytes, list[str]]:
+    """The upload, in the ledger and on disk; how long this took tells nothing of the list.  [PACE.1]"""
+    pace = surroundings.pace or pace_of(task.seat, task.round)
+    return paced(pace, partial(_made, ledger, task, agreed, source, surroundings.coins())).answer
+
+
+def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coins) -> tuple[bytes, list[str]]:
+    """The upload, and what to remark about the list."""
+    seat = task.seat
+    if seat.charter.question == "hubs":
+        seen = read_edges(source, seat.names)
+        with ledger.writing() as page:
+            upload = record(page, task, seen, agreed, coins)
+        return upload, unknown_lines(seen.unknown)
+    given = read_friends(source, seat.names, seat.number)
+    with ledger.writing() as page:
+        differing = changed(page, task, given)
+        upload = record(page, task, given, agreed, coins)
+    return upload, [*unknown_lines(given.unknown), *changed_lines(differing)]
+
+
+def _send(server: Transport, ledger: Ledger, seat: Seat, number: int, upload: bytes) -> Receipt:
+    reply = server.put(f"/v1/rounds/{number}/reports/{seat.number}", upload)
+    receipt = checked_receipt(reply.body, seat, number, upload)
+    with ledger.writing() as page:
+        if page.one("receipt", key=upload_key(seat, number)) is None:
+            page.append(Entry("receipt", seat.charter.epoch, upload_key(seat, number), content=reply.body))
+    return receipt
+
+
+def _status(page: Page, seat: Seat) -> Status:
+    rounds = range(1, len(seat.charter.rounds) + 1)
+    answered, acknowledged = (
+        tuple(number for number in rounds if page.one(kind, key=upload_key(seat, number)) is not None)
+        for kind in ("upload", "receipt")
+    )
+    charter = seat.charter
+    lost = standing(page, seat)
+    return Status(
+        charter.identity,
+        charter.title,
+        charter.epoch,
+        charter.question,
+        len(charter.rounds),
+        answered,
+        acknowledged,
+        lost,
+        caps_of(page.one("caps") or b""),
+    )

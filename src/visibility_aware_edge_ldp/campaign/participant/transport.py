@@ -1,0 +1,189 @@
+"""HTTP to a campaign's server: deadlines, retries with growing, jittered waits, and no redirection.
+
+Nothing that comes back is trusted: it is limited in size, and whoever asked for it checks what it says.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import ipaddress
+import os
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from visibility_aware_edge_ldp.campaign.canonical import decode, shortened
+from visibility_aware_edge_ldp.campaign.problems import BY_TYPE, MEDIA_TYPE
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
+
+LARGEST = 1 << 28
+_PIECE = 1 << 16
+# Worth another try: the server, or something before it, is busy, restarting or slow.
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class NotReached(VaEdgeLdpError):  # noqa: N818
+    """Nobody's: the server did not answer in time. What was stored is sent again next time."""
+
+    exit_code = 5
+
+
+class Declined(ProtocolViolation):
+    """The server refuses, and says which registered problem it has."""
+
+    def __init__(self, status: int, problem: str, title: str) -> None:
+        super().__init__(f"The server declined ({status}, {problem}): {title}")
+        self.status, self.problem = status, problem
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A successful answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait, in seconds: for one attempt, between attempts at first and at most, and in all."""
+
+    attempt: float = 30.0
+    first: float = 0.5
+    most: float = 60.0
+    total: float = 300.0
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+class Transport:
+    """Requests to one server, as one participant."""
+
+    def __init__(self, url: str, token: str = "", patience: Patience | None = None) -> None:
+        self._url, self._token, self._patience = checked_url(url), token, patience or Patience()
+
+    def get(self, path: str, most: int = LARGEST, own: bool = False) -> Reply:
+        """What stands at a path; ``own`` says who asks."""
+        return self._patiently("GET", path, None, most, own)
+
+    def put(self, path: str, body: bytes) -> Reply:
+        """Hand in an upload; the same bytes may be handed in again and again."""
+        return self._patiently("PUT", path, body, 1 << 16, True)
+
+    def _patiently(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> Reply:
+        patience = self._patience
+        until, attempt = patience.clock() + patience.total, 0
+        while True:
+            reply, why = self._once(method, path, body, most, own)
+            if reply is not None and reply.status not in _AGAIN:
+                return _accepted(reply)
+            wait = max(_jittered(patience, attempt), _asked_wait(reply))
+            if patience.clock() + wait >= until:
+                raise NotReached(f"The server at {self._url.netloc} did not answer in time ({why}). Try again later.")
+            patience.sleep(wait)
+            attempt += 1
+
+    def _once(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> tuple[Reply | None, str]:
+        """One attempt: its reply, or why there is none."""
+        connection = self._connection()
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
+        if own:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if body is not None:
+            headers["Content-Type"] = "application/octet-stream"
+        try:
+            connection.request(method, self._url.path.rstrip("/") + path, body, headers)
+            response = connection.getresponse()
+            reply = Reply(response.status, _lower(response), self._read(response, most))
+        except (OSError, http.client.HTTPException) as error:
+            return None, type(error).__name__
+        finally:
+            connection.close()
+        return reply, f"status {reply.status}"
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port, seconds = self._url.hostname or "", self._url.port, self._patience.attempt
+        if self._url.scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
+        return http.client.HTTPConnection(host, port, timeout=seconds)
+
+    def _read(self, response: http.client.HTTPResponse, most: int) -> bytes:
+        """The body; a server that sends too much, or a little at a time for ever, is not listened to."""
+        patience, parts, size = self._patience, list[bytes](), 0
+        until = patience.clock() + patience.attempt
+        while piece := response.read1(_PIECE):
+            size += len(piece)
+            parts.append(piece)
+            if size > most:
+                raise ProtocolViolation(f"The server sent more than the {most:,} bytes that are expected at most.")
+            if patience.clock() > until:
+                raise TimeoutError
+        length = response.headers.get("Content-Length")
+        if length is not None and length.isdigit() and size < int(length):
+            raise http.client.IncompleteRead(b"".join(parts))
+        return b"".join(parts)
+
+
+def checked_url(url: str) -> SplitResult:
+    """A server's address; tokens and answers travel in the open only to this machine itself."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise BadInput(f"{shortened(url)} is not an address: {error}.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
+        raise BadInput(f"A server's address looks like https://survey.example.org; got {shortened(url)}.")
+    if parts.username is not None or (parts.scheme == "http" and not _is_here(parts.hostname)):
+        raise BadInput(f"Use https for {parts.hostname}, without a password in the address: tokens must not be read.")
+    return parts
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _accepted(reply: Reply) -> Reply:
+    if reply.status in (200, 201):
+        return reply
+    name, title = "unknown", "it gave no reason that is understood here."
+    if reply.headers.get("content-type", "").split(";")[0].strip() == MEDIA_TYPE:
+        found = BY_TYPE.get(_said_type(reply.body))
+        name, title = (found.name, found.title) if found else (name, title)
+    raise Declined(reply.status, name, title)
+
+
+def _said_type(body: bytes) -> str:
+    """The problem's type, if the body is one that our servers write."""
+    try:
+        content = decode(body, _PIECE)
+    except ProtocolViolation:
+        return ""
+    return str(content.get("type", "")) if isinstance(content, dict) else ""
+
+
+def _jittered(patience: Patience, attempt: int) -> float:
+    """Between half and all of a wait that doubles: those who failed together do not come back together."""
+    longest = min(patience.most, patience.first * 2.0 ** min(attempt, 30))
+    return longest * (0.5 + int.from_bytes(os.urandom(4)) / (1 << 33))
+
+
+def _asked_wait(reply: Reply | None) -> float:
+    """What Retry-After asks for: seconds, or a date."""
+    said = "" if reply is None else reply.headers.get("retry-after", "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:9])
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time()) if said else 0.0
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}

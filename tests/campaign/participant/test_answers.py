@@ -1,0 +1,138 @@
+"""Every question's upload: degrees, hubs, and lengths that say nothing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.campaign_stub import Served
+
+from campaign.participant.conftest import QUICK, TOWN
+from campaign.participant.people import PRIVATE, Ask, join, reply, who
+from visibility_aware_edge_ldp.campaign.participant.program import enroll, status
+from visibility_aware_edge_ldp.campaign.participant.seat import pace_of
+from visibility_aware_edge_ldp.campaign.participant.transport import Reply, Transport
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+
+def test_degrees_are_answered_once_for_all_campaigns_with_that_survey(ask: Ask, tmp_path: Path) -> None:
+    first, second, third = ask("degrees"), ask("degrees", title="Again"), ask("degrees", epsilon="1/2")
+    home = tmp_path / "home"
+    for served in (first, second, third):
+        join(served, home, caps={PRIVATE: "3/2"})
+        reply(served, home, [who(served, 1)])
+    assert first.kept[1, 0] == second.kept[1, 0]
+    assert status(home)[0].lost[PRIVATE] == Fraction(3, 2)
+    fourth = ask("degrees", epsilon="1/4")
+    join(fourth, home)
+    with pytest.raises(Refused, match=r"lost ε = 1\.75"):
+        reply(fourth, home)
+
+
+def test_degrees_and_positions_add_up(ask: Ask, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for served in (ask("degrees", epsilon="1/2"), ask("position", epsilon="1/2")):
+        join(served, home)
+        reply(served, home)
+    assert {each.lost[PRIVATE] for each in status(home)} == {Fraction(1)}
+
+
+def hub_town(ask: Ask, names: list[str] = TOWN) -> Served:
+    """The first name's friends are public; it has four of them."""
+    policy = VisibilityPolicy.from_profiles({names[0]: "public"}, "any")
+    return ask("hubs", names=names, policy=policy, edges=[(0, other) for other in range(1, 5)])
+
+
+def test_hubs(ask: Ask, tmp_path: Path) -> None:
+    served, home = hub_town(ask), tmp_path / "home"
+    join(served, home, TOWN[0])
+    place = [str(name) for name in served.campaign.documents.roster].index(TOWN[0])
+    reply(served, home, [(TOWN[1], TOWN[2]), (TOWN[2], TOWN[3])])
+    assert (1, place) in served.kept
+    assert status(home)[0].lost[PRIVATE] == served.questions.losses[PRIVATE]
+    again = ask("hubs", epsilon="1/10", policy=served.campaign.documents.policy, edges=[(0, 1), (0, 2)])
+    join(again, home, TOWN[0])
+    with pytest.raises(Refused, match="in this epoch, and you allowed 1"):
+        reply(again, home, [])
+
+
+@pytest.mark.parametrize("question", ["position", "degrees", "triangles", "hubs"])
+def test_the_length_is_the_same_for_every_list(question: str, ask: Ask, tmp_path: Path) -> None:
+    served = hub_town(ask) if question == "hubs" else ask(question)
+    place = list(map(str, served.campaign.documents.roster)).index(TOWN[0]) if question == "hubs" else 0
+    own, everybody = who(served, place), [name for name in TOWN if name != who(served, place)]
+    full = [(a, b) for a in TOWN for b in TOWN if a < b] if question == "hubs" else everybody
+    lengths = set()
+    for number, friends in enumerate(([], full)):
+        home = tmp_path / f"home {number}"
+        join(served, home, own)
+        served.kept.clear()
+        served.states[1] = "open"
+        reply(served, home, friends)
+        if question == "triangles":
+            served.close_first()
+            reply(served, home, friends)
+        lengths.add(tuple(len(served.kept[key]) for key in sorted(served.kept)))
+    assert len(lengths) == 1
+
+
+def test_the_pace_follows_from_public_numbers(ask: Ask, tmp_path: Path) -> None:
+    served, home = ask("triangles"), tmp_path / "home"
+    join(served, home)
+    seat = enroll(served.url, who(served), served.tokens[who(served)], served.issuer, home, surroundings=QUICK).seat
+    assert 0.5 < pace_of(seat, 1) < pace_of(seat, 2) < 1
+
+
+def test_an_answer_waits_for_the_public_pace(ask: Ask, tmp_path: Path) -> None:
+    """For every list, and for a list that is refused."""
+    served, home, moments = ask(), tmp_path / "home", list[float]()
+
+    def consent(lines: list[str]) -> bool:
+        moments.append(time.perf_counter())
+        return True
+
+    class Watched(Transport):
+        def put(self, path: str, body: bytes) -> Reply:
+            moments.append(time.perf_counter())
+            return super().put(path, body)
+
+    join(served, home)
+    slow = replace(QUICK, pace=0.4, transport=Watched)
+    with pytest.raises(BadInput, match="own holder"):
+        reply(served, home, [who(served)], slow, consent=consent)
+    assert time.perf_counter() - moments[0] >= 0.4
+    reply(served, home, [], slow, consent=consent)
+    assert moments[2] - moments[1] >= 0.4
+
+
+def test_a_report_recalled_is_as_good_as_one_that_was_just_given(ask: Ask) -> None:
+    """The sum of a client that was started again is that of one that never stopped, coin for coin."""
+    served = ask("triangles", names=TOWN[:6])
+    view, survey = served.campaign.documents.view, served.questions.survey
+    lists = FriendLists(0, np.array([0, 3]), np.array([1, 2, 4], np.int32))
+    purse = {kind: Fraction(5) for kind in NON_PUBLIC}
+    stayed, restarted = (RowHolders(lists, view, Purse(purse)) for _ in range(2))
+    first = stayed.answer(survey, keyed_coins(seeded_key("recall", 1)))
+    size = (view.positions + 7) // 8
+    octets = [np.zeros(size, np.uint8) for _ in range(2)]
+    for flat, packed in zip(octets, (first.answered, first.ones), strict=True):
+        flat[: len(packed)] = np.frombuffer(packed, np.uint8)
+    heard = FirstRound(survey, view, Transcript(survey.first.identity, *octets))
+    with pytest.raises(ProtocolViolation, match="before round 1 was answered"):
+        restarted.total(survey, heard, keyed_coins(seeded_key("recall", 2)))
+    restarted.recall(survey, first)
+    sums = [users.total(survey, heard, keyed_coins(seeded_key("recall", 2))).digest for users in (stayed, restarted)]
+    assert sums[0] == sums[1]
+    with pytest.raises(ProtocolViolation, match="another survey or of other users"):
+        restarted.recall(survey, replace(first, start=first.start + 1))

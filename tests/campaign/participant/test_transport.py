@@ -1,0 +1,169 @@
+"""Transport: what is tried again and for how long, what is refused, and where tokens may go."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from benchmarks.campaign_stub import Served, Stub, dropped, refused_with, said
+
+from visibility_aware_edge_ldp.campaign.participant.transport import (
+    Declined,
+    NotReached,
+    Patience,
+    Transport,
+    checked_url,
+)
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+
+Ask = Callable[..., Served]
+
+
+@dataclass
+class Clock:
+    """Time that passes only in sleep."""
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+    def patience(self, total: float = 1000.0) -> Patience:
+        return Patience(attempt=2, first=1, most=8, total=total, clock=lambda: self.now, sleep=self.sleep)
+
+
+def test_waits_double_with_jitter_up_to_a_limit(ask: Ask, stub: Stub) -> None:
+    served, clock = ask(), Clock()
+    stub.faults = [refused_with("store-unavailable") for _ in range(6)]
+    Transport(served.url, patience=clock.patience()).get("/v1/charter")
+    assert [0.5 * most <= wait <= most for wait, most in zip(clock.slept, (1, 2, 4, 8, 8, 8), strict=True)] == [
+        True
+    ] * 6
+    assert len(set(clock.slept)) == 6
+
+
+@pytest.mark.parametrize("status", ["deadline", "too-many", "store-unavailable"])
+def test_what_may_pass_is_tried_again(ask: Ask, stub: Stub, status: str) -> None:
+    served, clock = ask(), Clock()
+    stub.faults = [refused_with(status), dropped]
+    assert Transport(served.url, patience=clock.patience()).get("/v1/charter").status == 200
+    assert len(clock.slept) == 2
+
+
+@pytest.mark.parametrize("name", ["forbidden", "conflict", "late", "bad-report", "unauthorized", "too-large"])
+def test_what_will_not_pass_is_not(ask: Ask, stub: Stub, name: str) -> None:
+    served, clock = ask(), Clock()
+    stub.faults = [refused_with(name)]
+    with pytest.raises(Declined) as caught:
+        Transport(served.url, patience=clock.patience()).get("/v1/charter")
+    assert caught.value.problem == name
+    assert clock.slept == []
+
+
+def test_retry_after_is_obeyed(ask: Ask, stub: Stub) -> None:
+    served, clock = ask(), Clock()
+    date = email.utils.formatdate(time.time() + 100, usegmt=True)
+    stub.faults = [refused_with("too-many", {"Retry-After": each}) for each in ("30", date, "soon", "")]
+    Transport(served.url, patience=clock.patience()).get("/v1/charter")
+    assert clock.slept[0] == 30
+    assert 98 <= clock.slept[1] <= 101
+    assert max(clock.slept[2:]) <= 8
+
+
+def test_it_gives_up_at_the_deadline(ask: Ask, stub: Stub) -> None:
+    served, clock = ask(), Clock()
+    stub.faults = [refused_with("store-unavailable")] * 100
+    with pytest.raises(NotReached, match=r"did not answer in time \(status 503\)"):
+        Transport(served.url, patience=clock.patience(10)).get("/v1/charter")
+    assert sum(clock.slept) <= 10
+    stub.faults = [refused_with("too-many", {"Retry-After": "3600"})]
+    with pytest.raises(NotReached):
+        Transport(served.url, patience=clock.patience(10)).get("/v1/charter")
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(NotReached, match="ConnectionRefusedError"):
+        Transport("http://127.0.0.1:1", patience=Clock().patience(0)).get("/v1/charter")
+
+
+def test_a_redirection_is_not_followed(ask: Ask, stub: Stub) -> None:
+    served = ask()
+    stub.faults = [said(b"", 302, {"Location": f"{served.url}/v1/charter"})]
+    with pytest.raises(Declined, match="302, unknown"):
+        Transport(served.url, "token", Clock().patience()).get("/v1/charter", own=True)
+    assert len(stub.requests) == 1
+
+
+def test_too_much_is_not_listened_to(ask: Ask, stub: Stub) -> None:
+    stub.faults = [said(bytes(200_000))]
+    with pytest.raises(ProtocolViolation, match="more than the 1,000 bytes"):
+        Transport(ask().url, patience=Clock().patience()).get("/v1/charter", 1000)
+
+
+def test_a_torn_answer_is_asked_for_again(ask: Ask, stub: Stub) -> None:
+    def torn(request: object) -> bool:
+        request.send_response(200)  # type: ignore[attr-defined]
+        request.send_header("Content-Length", "100")  # type: ignore[attr-defined]
+        request.end_headers()  # type: ignore[attr-defined]
+        request.wfile.write(b"half")  # type: ignore[attr-defined]
+        request.close_connection = True  # type: ignore[attr-defined]
+        return True
+
+    served, clock = ask(), Clock()
+    stub.faults = [torn]
+    assert Transport(served.url, patience=clock.patience()).get("/v1/charter").body == served.campaign.signed.data
+    assert len(clock.slept) == 1
+
+
+def test_a_problem_that_nobody_registered_says_little(ask: Ask, stub: Stub) -> None:
+    served = ask()
+    for body in (b'{"type":"urn:other"}', b"[]", b"not json", b'{"title":"<b>x</b>","type":7}'):
+        stub.faults = [said(body, 422, {"Content-Type": "application/problem+json"})]
+        with pytest.raises(Declined, match="422, unknown"):
+            Transport(served.url, patience=Clock().patience()).get("/v1/charter")
+
+
+def test_only_own_requests_carry_the_token(ask: Ask, stub: Stub) -> None:
+    seen: list[str | None] = []
+
+    def look(request: object) -> bool:
+        seen.append(request.headers.get("Authorization"))  # type: ignore[attr-defined]
+        return False
+
+    served = ask()
+    stub.faults = [look, look]
+    server = Transport(served.url, "secret", Clock().patience())
+    server.get("/v1/charter")
+    server.get("/v1/roster", own=True)
+    assert seen == [None, "Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org", "https://example.org:8443/a", "http://localhost:1", "http://[::1]:80"]
+)
+def test_addresses(url: str) -> None:
+    assert checked_url(url).geturl() == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "example.org",
+        "ftp://example.org",
+        "http://example.org",
+        "http://10.0.0.1",
+        "https://user:word@example.org",
+        "https://example.org/?a=b",
+        "https://example.org:99999",
+        "https://",
+        "",
+    ],
+)
+def test_addresses_that_are_refused(url: str) -> None:
+    with pytest.raises(BadInput):
+        checked_url(url)
