@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.survey import position_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.population import collect
+from visibility_aware_edge_ldp.subgraphs.kind_matrix import KindMatrix
 from visibility_aware_edge_ldp.subgraphs.tile_triangles import triangle_total
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -50,8 +51,9 @@ def score_matrix(collection: PositionCollection, kind: type[np.floating]) -> npt
     """The unbiased score of every position as a dense matrix, which a plain program would hold."""
     scores = collection.kind_scores()
     assert scores is not None
-    parts = (scores.rows(np.arange(start, min(start + 512, scores.n))) for start in range(0, scores.n, 512))
-    return np.concatenate([part.astype(kind) for part in parts])
+    matrix, everybody = KindMatrix(scores), np.arange(scores.n)
+    parts = (matrix.rows(everybody[start : start + 512]) for start in range(0, scores.n, 512))
+    return np.concatenate([part[:, matrix.places(everybody)].astype(kind) for part in parts])
 
 
 def noisy_triangles(graph: Graph) -> Setting:

@@ -63,7 +63,7 @@ def test_importing_a_participants_program_loads_nothing_of_the_other_side() -> N
     loaded = modules_after(every_module_of("campaign/participant"))
     assert leaks(loaded) <= {"client"}
     assert not {name for name in loaded if name.startswith((f"{PACKAGE}.campaign.server", f"{PACKAGE}.aggregator"))}
-    assert {"scipy", "matplotlib", "starlette", "uvicorn", "apsw", "psycopg"} & loaded == set()
+    assert {"scipy", "matplotlib", "uvicorn", "apsw", "psycopg"} & loaded == set()
 
 
 def run_contracts(source: Path) -> subprocess.CompletedProcess[str]:

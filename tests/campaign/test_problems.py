@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.campaign.receipt import Receipt
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 STATUS = {
+    "bad-request": 400,
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,
@@ -29,6 +30,7 @@ STATUS = {
     "bad-report": 422,
     "too-many": 429,
     "header-too-large": 431,
+    "internal": 500,
     "store-unavailable": 503,
 }
 

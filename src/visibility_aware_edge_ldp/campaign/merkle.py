@@ -20,7 +20,7 @@ def leaf(participant: int, digest: str) -> bytes:
 
 def root(leaves: Sequence[bytes]) -> bytes:
     """The hash that names all leaves in their order; of none, SHA-256 of nothing."""
-    return _levels(leaves)[-1][0] if leaves else hashlib.sha256().digest()
+    return levels_of(leaves)[-1][0] if leaves else hashlib.sha256().digest()
 
 
 def proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
@@ -28,7 +28,7 @@ def proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
     if not 0 <= index < len(leaves):
         raise BadInput(f"There are {len(leaves):,} leaves; there is no number {index}.")
     found = []
-    for level in _levels(leaves)[:-1]:
+    for level in levels_of(leaves)[:-1]:
         if index ^ 1 < len(level):
             found.append(level[index ^ 1])
         index >>= 1
@@ -50,7 +50,7 @@ def verify(root: bytes, leaf: bytes, index: int, count: int, proof: Sequence[byt
     return found == root and next(siblings, None) is None
 
 
-def _levels(leaves: Sequence[bytes]) -> list[Level]:
+def levels_of(leaves: Sequence[bytes]) -> list[Level]:
     """The leaves' hashes, then each level above; a node without a sibling goes up as it is."""
     levels = [[_of_leaf(each) for each in leaves]]
     while len(levels[-1]) > 1:

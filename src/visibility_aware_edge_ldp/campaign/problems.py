@@ -33,6 +33,7 @@ class Problem:
 
 
 _ALL = (
+    Problem("bad-request", "This request is not understood.", 400),
     Problem("unauthorized", "A valid token is needed.", 401),
     Problem("forbidden", "This token is for somebody else.", 403),
     Problem("not-found", "There is nothing here.", 404),
@@ -48,6 +49,7 @@ _ALL = (
     Problem("bad-report", "This is not the report that was asked for.", 422),
     Problem("too-many", "Too many requests; wait and try again.", 429),
     Problem("header-too-large", "The head of the request is too large.", 431),
+    Problem("internal", "The server failed; try again.", 500),
     Problem("store-unavailable", "Nothing can be stored now; try again.", 503),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}

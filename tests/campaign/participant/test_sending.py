@@ -83,6 +83,6 @@ def test_importing_the_program_loads_no_other_side() -> None:
     loaded = set(done.stdout.split())
     tops = {name.split(".")[0] for name in loaded}
     own = {name.split(".")[1] for name in loaded if name.startswith(f"{package}.")}
-    assert not tops & {"scipy", "matplotlib", "starlette", "uvicorn", "apsw", "psycopg", "networkx", "pandas"}
+    assert not tops & {"scipy", "matplotlib", "uvicorn", "apsw", "psycopg", "networkx", "pandas"}
     assert not own & {"aggregator", "truth", "simulation", "evaluation", "model", "dataset"}
     assert f"{package}.campaign.server" not in loaded

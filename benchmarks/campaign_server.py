@@ -1,0 +1,103 @@
+"""The campaign server's figures: ``python -m benchmarks.campaign_server [NAME …] [--small]``.
+
+Names: kills, power, rounds, malformed, abuse, load.
+Each says what was found and whether the target is met; a twin that breaks the promise must be caught in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.campaign_server_abuse import malformed, malformed_requests, slow
+from benchmarks.campaign_server_kills import Tally, kills
+from benchmarks.campaign_server_lab import FAR, new_lab, now, running, sqlite_url
+from benchmarks.campaign_server_load import figures as load_figures
+from benchmarks.campaign_server_power import power
+from benchmarks.campaign_server_rounds import rounds
+
+Figures = dict[str, object]
+
+
+def kill_figures(small: bool) -> Figures:
+    tally, wanted = Tally(), 10 if small else 200
+    while tally.kills < wanted:
+        tally += kills(min(20, wanted - tally.kills), 100 * tally.kills)
+        print(tally, file=sys.stderr, flush=True)  # it takes minutes, and what was found so far is not lost
+    twin = kills(3, 1, 2_000, sqlite_url, "--twin", "acknowledges-first")
+    met = tally.clean and twin.lost > 0
+    return {**vars(tally), "the twin that acknowledges first lost": twin.lost, "met": met}
+
+
+def power_figures(small: bool) -> Figures:
+    full, normal = power(20 if small else 100), power(20 if small else 100, "NORMAL")
+    return {"FULL": vars(full), "the twin NORMAL": vars(normal), "met": not full.lost and normal.lost > 0}
+
+
+def round_figures(small: bool) -> Figures:
+    same = rounds(people=10 if small else 100)
+    twin = rounds(("between",), 10, "salted")
+    met = all(same.values()) and not any(twin.values())
+    return {"the same root and answers after a kill": same, "the twin with a salt": twin, "met": met}
+
+
+def malformed_figures(small: bool) -> Figures:
+    count = 2_000 if small else 100_000
+    with tempfile.TemporaryDirectory() as folder:
+        lab = new_lab(Path(folder) / "lab", 300, "position", (FAR,))
+        with running(lab, sqlite_url(Path(folder)), "--seconds", "5") as server:
+            asyncio.run(malformed(server, malformed_requests(lab, 1_000, 1)))
+            found = asyncio.run(malformed(server, malformed_requests(lab, count)))
+            twin = asyncio.run(malformed(server, iter([lab.request(7, lab.report(7))])))
+    counted = {"sent": found.sent, "5xx": found.failures, "untyped": len(found.untyped), "no answer": found.silent}
+    kept = {"rows": found.rows, "memory grown by KiB": found.grown >> 10, "problems": dict(found.problems)}
+    met = found.clean and found.grown < 16 << 20 and not twin.clean
+    return {**counted, **kept, "a good request is told from them": not twin.clean, "met": met}
+
+
+def abuse_figures(small: bool) -> Figures:
+    with tempfile.TemporaryDirectory() as folder:
+        lab = new_lab(Path(folder) / "lab", 1_000 if small else 4_000, "position", (FAR,))
+        with running(lab, sqlite_url(Path(folder)), "--seconds", "3") as server:
+            found = asyncio.run(slow(server, 500, 3.0))
+    times = {"honest p99 alone, ms": 1000 * found.alone, "beside 500 slow ones, ms": 1000 * found.beside}
+    rest = {"ratio": found.ratio, "slow ones were told": dict(found.answered), "longest, s": found.longest}
+    return {**times, **rest, "met": found.ratio < 2 and found.answered == {"deadline": 500}}
+
+
+def durable_load_figures(small: bool) -> Figures:
+    return load_figures(people=1_500 if small else 9_600)
+
+
+FIGURES: dict[str, Callable[[bool], Figures]] = {
+    "kills": kill_figures,
+    "power": power_figures,
+    "rounds": round_figures,
+    "malformed": malformed_figures,
+    "abuse": abuse_figures,
+    "load": durable_load_figures,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print every figure as it comes; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign_server")
+    parser.add_argument("names", nargs="*", choices=[*FIGURES, []], metavar="NAME")
+    parser.add_argument("--small", action="store_true")
+    given = parser.parse_args(arguments)
+    missed = 0
+    for name in given.names or FIGURES:
+        begun = now()
+        found = FIGURES[name](given.small)
+        missed += not found["met"]
+        print(json.dumps({"figure": name, **found, "seconds": round(now() - begun, 1)}, indent=2), flush=True)
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

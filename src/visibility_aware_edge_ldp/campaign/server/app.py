@@ -1,0 +1,259 @@
+"""The application: which request is answered how. Pure ASGI; everything that decides is in ``rounds.py``."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+
+from visibility_aware_edge_ldp.campaign.server import openapi
+from visibility_aware_edge_ldp.campaign.server.answering import Handler, cached, handler_of, refused, sent
+from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.server.logs import event, failed
+from visibility_aware_edge_ldp.campaign.server.metrics import Metrics
+from visibility_aware_edge_ldp.campaign.server.replies import (
+    JSON,
+    OCTETS,
+    Refusal,
+    Reply,
+    json_reply,
+)
+from visibility_aware_edge_ldp.campaign.server.requests import Gone, Message, Receive, Request, Send
+from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, State, Store, Upload
+from visibility_aware_edge_ldp.campaign.server.writer import Grouping, Writer
+from visibility_aware_edge_ldp.errors import VaEdgeLdpError
+
+_NUMBER = re.compile("0|[1-9][0-9]{0,9}")
+_REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not-open"}
+_RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
+Page = Callable[[Rounds], Reply]
+Gauges = Callable[[], dict[str, float]]
+
+
+class App:
+    """The server of one campaign."""
+
+    def __init__(
+        self,
+        dossier: Dossier,
+        open_store: Callable[[], Store],
+        estimate_bytes: EstimateBytes,
+        clock: Callable[[], float] = time.time,
+        page: Page | None = None,
+        grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
+        gauges: Gauges = dict,
+    ) -> None:
+        self.dossier, self._open_store, self._estimate_bytes = dossier, open_store, estimate_bytes
+        self._clock, self._page, self._grouping, self._gauges = clock, page, grouping, gauges
+        self.metrics = Metrics()
+        self.writer: Writer
+        self.rounds: Rounds
+
+    # ── starting and stopping ──
+
+    async def start(self) -> None:
+        store = await asyncio.to_thread(self._open_store)
+        self.writer = Writer(store, self._grouping)
+        self.rounds = Rounds(self.dossier, self.writer, self._estimate_bytes, self._clock)
+        try:
+            await self.rounds.start()
+        except BaseException:
+            await self.writer.end()
+            raise
+        event("started", campaign=self.dossier.charter.identity)
+
+    async def stop(self) -> None:
+        """What was accepted is finished and on disk before the store is let go."""
+        await self.rounds.stop()
+        await self.writer.end()
+        event("stopped")
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            step = message["type"].removeprefix("lifespan.")
+            try:
+                await (self.start() if step == "startup" else self.stop())
+            except Exception as failure:
+                failed(step, failure)
+                text = str(failure) if isinstance(failure, VaEdgeLdpError) else type(failure).__name__
+                await send({"type": f"lifespan.{step}.failed", "message": text})
+                return
+            await send({"type": f"lifespan.{step}.complete"})
+            if step == "shutdown":
+                return
+
+    # ── one request ──
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._lifespan(receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close"})
+        route = "none"
+        try:
+            request = Request.of(scope, receive)
+            route, handlers, values = self._routed(request)
+            reply = await handler_of(handlers, request)(request, *values)
+        except Gone:
+            return None
+        except Exception as failure:
+            reply = refused(failure)
+        self.metrics.replied(route, reply.status)
+        return await sent(reply, send, scope["method"] == "HEAD")
+
+    def _routed(self, request: Request) -> tuple[str, dict[str, Handler], tuple[int, ...]]:
+        """What the path names: a word for the metrics, its methods, and the numbers in it."""
+        match request.parts:
+            case ("v1", "rounds", number, "reports", participant):
+                place = self._place(number, participant)
+                return "report", {"PUT": self._upload, "GET": self._receipt}, place
+            case ("v1", "rounds", number, "proof", participant):
+                return "proof", {"GET": self._proof}, self._place(number, participant)
+            case ("v1", "rounds", number):
+                return "round", {"GET": self._round}, (self._number(number),)
+            case ("v1", "rounds", number, "transcript"):
+                return "transcript", {"GET": self._transcript}, (self._number(number),)
+            case ("v1", "rounds", number, "close"):
+                return "close", {"POST": self._close}, (self._number(number),)
+            case ("v1", "charter" | "roster" | "policy" | "edges" as name):
+                return name, {"GET": self._document}, ()
+            case ("v1", "estimate"):
+                return "estimate", {"POST": self._estimate}, ()
+            case ("v1", "estimates"):
+                return "estimates", {"GET": self._estimates}, ()
+            case ("v1", "openapi.json"):
+                return "openapi", {"GET": self._openapi}, ()
+            case ("healthz",):
+                return "healthz", {"GET": self._healthz}, ()
+            case ("metrics",):
+                return "metrics", {"GET": self._metrics_text}, ()
+            case ("",) if self._page is not None:
+                return "page", {"GET": self._front}, ()
+        raise Refusal("not-found")
+
+    def _number(self, text: str) -> int:
+        if not _NUMBER.fullmatch(text) or int(text) not in self.rounds.stages:
+            raise Refusal("not-found", "There is no such round.")
+        return int(text)
+
+    def _place(self, number: str, participant: str) -> tuple[int, int]:
+        if not _NUMBER.fullmatch(participant) or int(participant) >= self.dossier.charter.nodes:
+            raise Refusal("not-found", "There is no such participant.")
+        return self._number(number), int(participant)
+
+    def _admit(self, request: Request, participant: int | None) -> None:
+        """The participant itself, or the operator where none is named."""
+        credentials = self.dossier.credentials
+        shown = credentials.shown(request.headers.get(b"authorization"))
+        if shown is None:
+            raise Refusal("unauthorized", headers=request.closing)
+        if not (
+            credentials.is_operator(shown) if participant is None else credentials.is_participant(shown, participant)
+        ):
+            raise Refusal("forbidden", headers=request.closing)
+
+    # ── reports ──
+
+    async def _upload(self, request: Request, number: int, participant: int) -> Reply:
+        self._admit(request, participant)
+        if self.rounds.stages[number].state is State.WAITING:
+            raise Refusal("not-open", headers=request.closing)
+        size = self.rounds.upload_size(number, participant)
+        if size is None:
+            raise Refusal("forbidden", "This participant is not asked in this round.", request.closing)
+        request.check_head(size)
+        upload = Upload.of(number, participant, await request.body(size))
+        begun = time.perf_counter()
+        outcome = await self.rounds.put(upload)
+        if outcome in _REFUSED:
+            raise Refusal(_REFUSED[outcome])
+        if outcome is Outcome.STORED:
+            self.metrics.stored(time.perf_counter() - begun, size)
+        return self._receipt_reply(number, participant, upload.digest, outcome)
+
+    def _receipt_reply(self, number: int, participant: int, digest: bytes, outcome: Outcome) -> Reply:
+        # Receipt(…).to_bytes(), written out: it is made for every upload, and checking what we know takes its time.
+        body = _RECEIPT % (self.dossier.charter.identity, digest.hex(), participant, number)
+        return Reply(201 if outcome is Outcome.STORED else 200, body.encode())
+
+    async def _receipt(self, request: Request, number: int, participant: int) -> Reply:
+        self._admit(request, participant)
+        digest = await self.rounds.digest(number, participant)
+        if digest is None:
+            raise Refusal("not-found", "Nothing is stored for this participant in this round.")
+        return self._receipt_reply(number, participant, digest, Outcome.SAME)
+
+    async def _proof(self, request: Request, number: int, participant: int) -> Reply:
+        self._admit(request, participant)
+        proof = (await self.rounds.tree(number)).proof(participant)
+        if proof is None:
+            raise Refusal("not-found", "Nothing of this participant is included in this round.")
+        named = {"campaign": self.dossier.charter.identity, "round": number, "participant": participant}
+        place = {"digest": proof.digest, "index": proof.index, "count": proof.count, "proof": proof.siblings}
+        return json_reply({**named, **place, "root": self.rounds.stages[number].root})
+
+    # ── rounds ──
+
+    async def _round(self, request: Request, number: int) -> Reply:
+        return self._round_reply(number)
+
+    def _round_reply(self, number: int) -> Reply:
+        stage, rounds = self.rounds.stages[number], self.rounds
+        counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
+        heard = stage.transcript if self.dossier.charter.question == "triangles" else ""
+        return json_reply(
+            {"round": number, "state": str(stage.state), **counts, "root": stage.root, "transcript": heard}
+        )
+
+    async def _transcript(self, request: Request, number: int) -> Reply:
+        if self.dossier.charter.question != "triangles" or number != 1:
+            raise Refusal("not-found", "This round has no transcript that others need.")
+        heard = self.rounds.heard
+        if heard is None:
+            raise Refusal("not-ready", "The transcript is made when the round is closed.")
+        return cached(request, heard.octets, heard.digest, OCTETS, ((b"transcript-digest", heard.digest.encode()),))
+
+    async def _close(self, request: Request, number: int) -> Reply:
+        self._admit(request, None)
+        await asyncio.shield(asyncio.ensure_future(self.rounds.close(number)))
+        return self._round_reply(number)
+
+    async def _estimate(self, request: Request) -> Reply:
+        self._admit(request, None)
+        return Reply(200, await asyncio.shield(asyncio.ensure_future(self.rounds.estimate())))
+
+    async def _estimates(self, request: Request) -> Reply:
+        if self.rounds.answers is None:
+            raise Refusal("not-ready", "The answers are made when all rounds are closed.")
+        return Reply(200, self.rounds.answers)
+
+    # ── what never changes, and what is for the operator ──
+
+    async def _document(self, request: Request) -> Reply:
+        name = request.parts[1]
+        data, digest = self.dossier.documents[name]
+        signature = self.dossier.campaign.signed.signature.hex().encode()
+        extra = ((b"charter-signature", signature),) if name == "charter" else ()
+        return cached(request, data, digest, JSON, extra)
+
+    async def _openapi(self, request: Request) -> Reply:
+        return Reply(200, openapi.described(len(self.rounds.stages), self.dossier.charter.nodes))
+
+    async def _healthz(self, request: Request) -> Reply:
+        """Whether the store answers, too."""
+        await asyncio.wait_for(self.writer.do(lambda store: store.stages()), 5)
+        return json_reply({"status": "ok"})
+
+    async def _metrics_text(self, request: Request) -> Reply:
+        own = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
+        gauges = {name: [("", float(value))] for name, value in (own | self._gauges()).items()}
+        gauges["received"] = [(f'{{round="{r}"}}', float(n)) for r, n in self.rounds.received.items()]
+        return Reply(200, self.metrics.text(dict(gauges)), b"text/plain; version=0.0.4; charset=utf-8")
+
+    async def _front(self, request: Request) -> Reply:
+        if self._page is None:
+            raise Refusal("not-found")
+        return await asyncio.to_thread(self._page, self.rounds)

@@ -1,0 +1,1 @@
+"""The parts of the page that a campaign's server shows to everybody."""

@@ -1,0 +1,36 @@
+"""The tables, and how a store that an older version wrote becomes one that this version reads."""
+
+from __future__ import annotations
+
+from visibility_aware_edge_ldp.errors import BadInput
+
+# Bodies stand apart from their digests: they are appended, so that a commit writes few pages, and they go first.
+_FIRST = (
+    "CREATE TABLE rounds (round INTEGER PRIMARY KEY, state TEXT NOT NULL, included INTEGER NOT NULL,"
+    " root TEXT NOT NULL, transcript TEXT NOT NULL)",
+    "CREATE TABLE uploads (round INTEGER NOT NULL, participant INTEGER NOT NULL, digest {octets} NOT NULL,"
+    " PRIMARY KEY (round, participant)){compact}",
+    "CREATE TABLE bodies (place {counter}, round INTEGER NOT NULL, participant INTEGER NOT NULL,"
+    " body {octets} NOT NULL)",
+    "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
+)
+
+# A transcript outlives the reports that it was made from, and may be larger than one value can be.
+_SECOND = (
+    "CREATE TABLE pieces (round INTEGER NOT NULL, piece INTEGER NOT NULL, octets {octets} NOT NULL,"
+    " PRIMARY KEY (round, piece))",
+)
+
+MIGRATIONS = (_FIRST, _SECOND)
+VERSION = len(MIGRATIONS)
+META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+
+def steps_from(version: int) -> tuple[str, ...]:
+    """The statements that bring a store of this version to the present one."""
+    if version > VERSION:
+        raise BadInput(
+            f"The store has version {version}, and this program knows versions up to {VERSION}. "
+            "Serve it with the newer program that wrote it."
+        )
+    return tuple(statement for step in MIGRATIONS[version:] for statement in step)

@@ -1,0 +1,94 @@
+"""The store in a PostgreSQL server that the operator names."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign.server.sql_store import SqlStore
+from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+
+try:
+    import psycopg
+except ImportError as missing:
+    raise MissingPart("psycopg", "postgres", "Keeping reports in PostgreSQL") from missing
+
+_TYPES = {"round": "int", "participant": "int", "included": "int", "piece": "int", "state": "text", "root": "text"}
+_OCTETS = ("digest", "body", "octets")
+_LOCK = 0x7661_656C  # "vael"
+_PATIENCE = 10.0
+
+
+class PostgresDatabase:
+    """One connection for everything; an advisory lock keeps other servers out."""
+
+    words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": ""}  # noqa: RUF012
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = self._connect()
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        try:
+            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        except psycopg.OperationalError as failure:
+            # The address may hold a password: it is not repeated.
+            raise BadInput("The PostgreSQL server does not answer. Look at the address after --store.") from failure
+        # A server that loses power, or its client, must not have said "committed" before.
+        connection.execute("SET synchronous_commit = on")
+        connection.execute("SET client_min_messages = warning")
+        _only_server(connection)
+        return connection
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return self._connection.transaction()
+
+    def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        cursor = self._connection.execute(statement.replace("?", "%s").encode(), values or None, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
+        arrays = ", ".join(f"%b::{_TYPES.get(name, 'text') if name not in _OCTETS else 'bytea'}[]" for name in columns)
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"  # noqa: S608
+        self._connection.execute(statement.encode(), [list(column) for column in zip(*rows, strict=True)])
+
+    def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
+        statement = "SELECT participant, digest FROM uploads WHERE round = %s AND participant = ANY(%b::int[])"
+        return dict(self._connection.execute(statement, (number, list(participants)), binary=True).fetchall())
+
+    def erase(self, table: str) -> None:
+        """Its file is removed as a whole."""
+        self._connection.execute(f"TRUNCATE {table}".encode())
+
+    def recover(self) -> None:
+        """Roll back, or connect again when the connection is gone; if that fails too, the next use says so."""
+        if not self._connection.closed and not self._connection.broken:
+            return
+        with contextlib.suppress(Exception):
+            self._connection.close()
+        with contextlib.suppress(BadInput):
+            self._connection = self._connect()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Wait a little: the lock of a server that died is held until PostgreSQL has noticed."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone()
+        if row and row[0]:
+            return
+        if time.monotonic() > until:
+            connection.close()
+            raise BadInput("Another server uses this store. Stop it first.")
+        time.sleep(0.05)
+
+
+def postgres_store(url: str, campaign: str, rounds: int) -> SqlStore:
+    """The campaign's store in this database, made if there is none."""
+    return SqlStore(PostgresDatabase(url), campaign, rounds)

@@ -1,0 +1,275 @@
+"""The rounds of a campaign: what they take, how they close, and what is made of them.
+
+Everything that decides is in the store; what is kept here is read from it, so that a server that was killed at any
+point goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from visibility_aware_edge_ldp.campaign import merkle
+from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.server.hearing import Heard, heard_again, heard_from, refuse_other_bytes
+from visibility_aware_edge_ldp.campaign.server.logs import event, failed
+from visibility_aware_edge_ldp.campaign.server.store import Leaf, Outcome, Stage, State, Store, StoreDamaged, Upload
+from visibility_aware_edge_ldp.campaign.server.tree import Tree
+from visibility_aware_edge_ldp.campaign.server.writer import Writer
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.public.view import PublicView
+
+Bodies = Mapping[int, bytes]  # a participant's upload
+EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
+Clock = Callable[[], float]
+
+
+class NotReady(BadInput):
+    """What was asked for is not there yet, or never will be."""
+
+
+class Rounds:
+    """What the event loop knows of the rounds."""
+
+    def __init__(
+        self, dossier: Dossier, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock = time.time
+    ) -> None:
+        self.dossier, self._writer, self._estimate_bytes, self._clock = dossier, writer, estimate_bytes, clock
+        self.stages: dict[int, Stage] = {}
+        self.received: dict[int, int] = {}
+        self.answers: bytes | None = None
+        self.heard: Heard | None = None
+        self._heard_rows: frozenset[int] = frozenset()
+        self._trees: dict[int, Tree] = {}
+        self._turn = asyncio.Lock()
+        self._keeper: asyncio.Task[None] | None = None
+
+    @property
+    def charter(self) -> Charter:
+        return self.dossier.charter
+
+    # ── starting and stopping ──
+
+    async def start(self) -> None:
+        """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
+        await self._refresh()
+        self.received |= await self._writer.do(lambda store: store.received())
+        self.answers = await self._writer.do(lambda store: store.estimate())
+        for stage in self.stages.values():
+            if stage.state is State.CLOSING:
+                await self._settle(stage.round)
+        if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1:
+            await self._hear_again()
+        self._keeper = asyncio.create_task(self._keep_deadlines())
+
+    async def stop(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+
+    async def _refresh(self) -> None:
+        self.stages = {stage.round: stage for stage in await self._writer.do(lambda store: store.stages())}
+        self.received = {number: self.received.get(number, 0) for number in self.stages}
+
+    # ── taking reports ──
+
+    def takes(self, number: int) -> bool:
+        """Whether the round takes reports now, by the server's clock."""
+        return self.stages[number].state is State.OPEN and self._clock() < self.charter.rounds[number - 1].closes
+
+    def upload_size(self, number: int, participant: int) -> int | None:
+        """How many octets are expected; None of those who are not asked, as who was not heard before a second round."""
+        if number > 1 and participant not in self._heard_rows:
+            return None
+        try:
+            return self.dossier.questions.upload_size(participant, number)
+        except ProtocolViolation:
+            return None
+
+    def asked(self, number: int) -> int:
+        if number == 1:
+            return int(self.dossier.questions.asked(1).sum())
+        return len(self._heard_rows)
+
+    def check(self, number: int, participant: int, body: bytes) -> None:
+        """Refuse what no client would send; a round is never spoiled by one report."""
+        heard, questions = self.heard, self.dossier.questions
+        if number == 1 or heard is None:
+            questions.check_upload(participant, number, body)
+        elif self.charter.question == "triangles":
+            questions.check_upload(participant, number, body, transcript=heard.digest)
+        else:
+            questions.check_upload(participant, number, body, first=heard.upload(participant))
+
+    async def put(self, upload: Upload) -> Outcome:
+        """What became of an upload; it is on disk if this says so."""
+        if not self.takes(upload.round):
+            return await self._after_closing(upload)
+        self.check(upload.round, upload.participant, upload.body)
+        outcome = await self._writer.put(upload)
+        if outcome is Outcome.STORED:
+            self.received[upload.round] += 1
+        return outcome
+
+    async def _after_closing(self, upload: Upload) -> Outcome:
+        """Who sent it in time hears so again."""
+        kept = await self.digest(upload.round, upload.participant)
+        if kept is None:
+            return Outcome.EARLY if self.stages[upload.round].state is State.WAITING else Outcome.LATE
+        return Outcome.SAME if kept == upload.digest else Outcome.OTHER
+
+    async def digest(self, number: int, participant: int) -> bytes | None:
+        return await self._writer.do(lambda store: store.digest(number, participant))
+
+    # ── closing ──
+
+    async def close(self, number: int, early: bool = True) -> Stage:
+        """Take no more reports; with too few of them only the deadline does this."""
+        async with self._turn:
+            fewest = self.charter.rounds[number - 1].fewest
+            if self.stages[number].state is State.WAITING:
+                raise NotReady(f"Round {number} is not open yet, so it cannot be closed.")
+            if early and self.stages[number].state is State.OPEN and self.received[number] < fewest:
+                raise NotReady(f"Round {number} needs {fewest:,} reports and has {self.received[number]:,}.")
+            if self.stages[number].state is State.OPEN:
+                self.stages[number] = await self._writer.do(lambda store: store.freeze(number, merkle_root))
+                event("closing", round=number, included=self.stages[number].included, root=self.stages[number].root)
+            if self.stages[number].state is State.CLOSING:
+                await self._settle(number)
+            return self.stages[number]
+
+    async def _settle(self, number: int) -> None:
+        """From closing to closed, from what is frozen alone; asked again after a crash it does the same."""
+        heard = None
+        if number == 1 and len(self.stages) > 1:
+            bodies = await self._frozen(number)
+            heard = await asyncio.to_thread(heard_from, self.dossier.questions, bodies.values())
+        enough = self.stages[number].included >= self.charter.rounds[number - 1].fewest
+        octets, digest = (heard.octets, heard.digest) if heard else (b"", "")
+        await self._writer.do(lambda store: store.settle(number, octets, digest, opens_next=enough))
+        if heard is not None:
+            await self._hear(heard)
+        await self._refresh()
+        event("closed", round=number, enough=enough)
+
+    async def _hear(self, heard: Heard) -> None:
+        leaves = await self._writer.do(lambda store: store.leaves(1))
+        self._heard_rows, self.heard = frozenset(participant for participant, _ in leaves), heard
+
+    async def _hear_again(self) -> None:
+        """What was kept of the first round; a store of version 1 did not keep it, and has the reports."""
+        octets = await self._writer.do(lambda store: store.transcript(1))
+        digest = self.stages[1].transcript
+        if octets:
+            await self._hear(await asyncio.to_thread(heard_again, self.dossier.questions, octets, digest))
+        elif digest:
+            bodies = await self._frozen(1)
+            heard = await asyncio.to_thread(heard_from, self.dossier.questions, bodies.values())
+            if heard is None or heard.digest != digest:
+                raise StoreDamaged(
+                    "The transcript cannot be made again from the reports. Restore the store from a copy."
+                )
+            await self._hear(heard)
+
+    async def _frozen(self, number: int) -> Bodies:
+        """The reports of a closed round, compared with the root that was frozen."""
+        leaves, bodies = await self._writer.do(lambda store: (store.leaves(number), store.bodies(number)))
+        await asyncio.to_thread(_refuse_damage, self.stages[number], leaves, bodies)
+        return bodies
+
+    # ── estimating ──
+
+    async def estimate(self) -> bytes:
+        """The answers; the first ones stand."""
+        async with self._turn:
+            if self.answers is None:
+                self._refuse_too_soon()
+                reports = {number: await self._frozen(number) for number in self.stages}
+                work = partial(self._estimate_bytes, self.charter, self.dossier.view, reports)
+                try:
+                    answers = await asyncio.to_thread(work)
+                except BadStatistic as reason:
+                    raise NotReady(f"Nothing can be estimated: {reason}") from reason
+                made = int(self._clock())
+                await self._writer.do(lambda store: store.keep_estimate(answers, made))
+                self.answers = await self._writer.do(lambda store: store.estimate())
+                await self._refresh()
+                event("estimated")
+            await self._forget_if_due()
+            if self.answers is None:
+                raise StoreDamaged("The answers were not kept. Ask again.")
+            return self.answers
+
+    def _refuse_too_soon(self) -> None:
+        for number, stage in self.stages.items():
+            fewest = self.charter.rounds[number - 1].fewest
+            if stage.state not in (State.CLOSED, State.ESTIMATED):
+                raise NotReady(f"Round {number} is {stage.state}; the answers are made when all rounds are closed.")
+            if stage.included < fewest:
+                raise NotReady(
+                    f"Round {number} has {stage.included:,} reports and needs {fewest:,}: nothing is estimated."
+                )
+
+    async def _forget_if_due(self) -> None:
+        """Replace reports by their digests, once their time is over."""
+        made = await self._writer.do(lambda store: store.estimated_at())
+        due = made is not None and self._clock() >= made + self.charter.retention
+        if due and await self._writer.do(_forget):
+            event("bodies forgotten")
+
+    # ── deadlines ──
+
+    async def _keep_deadlines(self) -> None:
+        while True:
+            try:
+                await self.tend()
+            except Exception as failure:
+                failed("deadline", failure)
+            await asyncio.sleep(0.5)
+
+    async def tend(self) -> None:
+        """Do what the clock demands: close a round that is over, forget reports whose time is over."""
+        for number, stage in list(self.stages.items()):
+            over = self._clock() >= self.charter.rounds[number - 1].closes
+            if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
+                await self.close(number, early=False)
+        if self.answers is not None:
+            await self._forget_if_due()
+
+    # ── proofs ──
+
+    async def tree(self, number: int) -> Tree:
+        """The Merkle tree of a closed round, kept once it has been made."""
+        if self.stages[number].state in (State.WAITING, State.OPEN):
+            raise NotReady(f"Round {number} is not closed yet, so nothing is proved.")
+        if number not in self._trees:
+            leaves = await self._writer.do(lambda store: store.leaves(number))
+            self._trees[number] = await asyncio.to_thread(Tree.of, leaves)
+        return self._trees[number]
+
+
+def merkle_root(leaves: Sequence[Leaf]) -> str:
+    """The root of a round's uploads."""
+    return merkle.root([merkle.leaf(participant, digest.hex()) for participant, digest in leaves]).hex()
+
+
+def _refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Bodies) -> None:
+    if merkle_root(leaves) != stage.root or len(leaves) != stage.included:
+        raise StoreDamaged("The kept digests are not the ones that were frozen. Restore the store from a copy.")
+    if [participant for participant, _ in leaves] != list(bodies):
+        raise StoreDamaged("Reports are missing from the store. Restore the store from a copy.")
+    for participant, digest in leaves:
+        refuse_other_bytes(digest, bodies[participant])
+
+
+def _forget(store: Store) -> bool:
+    """Whether there was anything to forget."""
+    if not store.has_bodies():
+        return False
+    store.forget_bodies()
+    return True

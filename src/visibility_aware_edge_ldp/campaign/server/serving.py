@@ -1,0 +1,141 @@
+"""Run a campaign's server until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from visibility_aware_edge_ldp.campaign.server.app import App, Page
+from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
+from visibility_aware_edge_ldp.campaign.server.logs import event, log_to_stderr
+from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.page import page as front_page
+from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
+from visibility_aware_edge_ldp.campaign.server.store import Store
+from visibility_aware_edge_ldp.campaign.server.writer import Grouping
+from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+
+try:
+    import uvicorn
+except ImportError as missing:
+    raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
+
+STORE = "store.db"
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def serve(
+    directory: Path | str,
+    store_url: str = "",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    estimate_bytes: EstimateBytes,
+    page: Page | None = front_page,
+    limits: Limits = Limits(),  # noqa: B008 - a frozen value
+    grouping: Grouping = Grouping(),  # noqa: B008
+    ready: Callable[[str], None] = lambda address: None,
+    opened: Callable[[str, str, int], Store] = open_store,
+) -> None:
+    """Serve the campaign in this directory, until SIGTERM or SIGINT; then finish what was accepted, and return.
+
+    Parameters
+    ----------
+    store_url
+        ``sqlite:///path`` or ``postgresql://…``; a SQLite file in the directory by default.
+    port
+        0 takes any that is free.
+    estimate_bytes
+        Makes the answers from all reports of all rounds.
+    ready
+        Called with the server's address as soon as it accepts connections.
+    """
+    dossier = Dossier.read(directory)
+    charter, watch = dossier.charter, Watch(limits)
+    url = store_url or f"sqlite:///{Path(directory) / STORE}"
+    app = App(
+        dossier,
+        lambda: opened(url, charter.identity, len(charter.rounds)),
+        estimate_bytes,
+        page=page,
+        grouping=grouping,
+        gauges=lambda: {
+            "connections": watch.open,
+            "unfinished_requests": len(watch.waiting),
+            "dropped_connections_total": watch.dropped,
+            "malformed_requests_total": watch.malformed,
+        },
+    )
+    config = uvicorn.Config(
+        app,
+        http=watched_protocol(watch),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=30,
+        backlog=2_048,
+    )
+    with _listening(host, port) as listener:
+        address = f"http://{_written(listener)}"
+        server = _Server(config)
+        with contextlib.suppress(SystemExit), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_until_told(server, listener, address, ready))
+    if not server.started:
+        raise BadInput("The server could not be started; its log says why.")
+
+
+async def _until_told(server: _Server, listener: socket.socket, address: str, ready: Callable[[str], None]) -> None:
+    serving = asyncio.ensure_future(server.serve([listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if server.started:
+        event("listening", address=address)
+        ready(address)
+    await serving
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The quick event loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2_048
+        )
+    except OSError as failure:
+        raise BadInput(f"{host}:{port} cannot be listened at: {failure.strerror}. Choose another port.") from failure
+
+
+def _written(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+__all__ = ["log_to_stderr", "serve"]

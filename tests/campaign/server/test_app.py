@@ -1,0 +1,422 @@
+"""The application: what each request is answered with, and what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.campaign_server_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
+
+from campaign.server.inside import Answer, Clock, Inside, inside, raw
+from visibility_aware_edge_ldp.campaign import merkle
+from visibility_aware_edge_ldp.campaign.charter import SignedCharter
+from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.campaign.server import rounds as rounds_module
+from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
+from visibility_aware_edge_ldp.public.transcript import Transcript
+
+
+@pytest.fixture
+def server(labs: dict[str, Lab], store_url: str) -> Iterator[Inside]:
+    with inside(labs["position"], store_url) as found:
+        yield found
+
+
+@pytest.fixture
+def triangles(labs: dict[str, Lab], tmp_path: Path) -> Iterator[Inside]:
+    with inside(labs["triangles"], sqlite_url(tmp_path)) as found:
+        yield found
+
+
+def test_an_upload_is_stored_once_and_acknowledged_alike(server: Inside) -> None:
+    first, again, other = server.put(3), server.put(3), server.put(3, variant=1)
+    assert (first.status, again.status, other.status) == (201, 200, 409)
+    assert other.problem == "conflict"
+    body = server.lab.report(3)
+    expected = Receipt(server.lab.dossier.charter.identity, 1, 3, hashlib.sha256(body).hexdigest())
+    assert first.body == again.body == expected.to_bytes()
+    assert server.ask("GET", server.lab.path(3), server.lab.tokens[3]).body == first.body
+    assert server.rows() == 1
+
+
+def test_documents_are_served_as_they_were_signed(server: Inside) -> None:
+    answer = server.ask("GET", "/v1/charter")
+    signed = SignedCharter.from_hex(answer.body, answer.headers["charter-signature"])
+    assert signed.opened(server.lab.dossier.charter.issuer) == server.lab.dossier.charter
+    for name in ("charter", "roster", "policy", "edges"):
+        answer = server.ask("GET", f"/v1/{name}")
+        assert answer.body == (server.lab.directory / f"{name}.json").read_bytes()
+        assert answer.headers["etag"] == f'"{hashlib.sha256(answer.body).hexdigest()}"'
+        kept = server.ask("GET", f"/v1/{name}", if_none_match=answer.headers["etag"])
+        assert (kept.status, kept.body) == (304, b"")
+        assert server.ask("HEAD", f"/v1/{name}").body == b""
+
+
+def test_64_identical_uploads_at_once(server: Inside) -> None:
+    async def all_at_once() -> list[Answer]:
+        return await asyncio.gather(*(server.putting(0) for _ in range(64)))
+
+    answers = server.runner.run(all_at_once())
+    assert sorted(answer.status for answer in answers) == [200] * 63 + [201]
+    assert len({answer.body for answer in answers}) == 1
+    assert server.rows() == 1
+
+
+def test_64_differing_uploads_at_once(server: Inside) -> None:
+    bodies = {server.lab.report(0, variant=variant) for variant in range(64)}
+    assert len(bodies) == 64
+
+    async def all_at_once() -> list[Answer]:
+        return await asyncio.gather(*(server.putting(0, variant=variant) for variant in range(64)))
+
+    answers = server.runner.run(all_at_once())
+    assert sorted(answer.status for answer in answers) == [201] + [409] * 63
+    assert {answer.problem for answer in answers if answer.status == 409} == {"conflict"}
+    stored = next(answer for answer in answers if answer.status == 201)
+    assert server.ask("GET", server.lab.path(0), server.lab.tokens[0]).body == stored.body
+    assert server.rows() == 1
+
+
+def _authorizations(lab: Lab) -> dict[str, tuple[str, int]]:
+    good, other = lab.tokens[3], lab.tokens[4]
+    return {
+        "none": ("", 401),
+        "not bearer": (f"Basic {good}", 401),
+        "no token": ("Bearer ", 401),
+        "unknown": (f"Bearer {'A' * 43}", 401),
+        "cut": (f"Bearer {good[:-1]}", 401),
+        "longer": (f"Bearer {good}A", 401),
+        "two": (f"Bearer {good} {good}", 401),
+        "its hash": (f"Bearer {hashlib.sha256(good.encode()).hexdigest()}", 401),
+        "another's": (f"Bearer {other}", 403),
+        "the operator's": (f"Bearer {lab.operator}", 403),
+    }
+
+
+def test_nobody_uploads_for_another(server: Inside) -> None:
+    body = server.lab.report(3)
+    for header, status in _authorizations(server.lab).values():
+        for answer in (
+            server.ask("PUT", server.lab.path(3), "", body, authorization=header),
+            server.ask("GET", server.lab.path(3), authorization=header),
+            server.ask("GET", "/v1/rounds/1/proof/3", authorization=header),
+        ):
+            assert answer.status == status, header
+            assert answer.problem == {401: "unauthorized", 403: "forbidden"}[status]
+            assert ("www-authenticate" in answer.headers) == (status == 401)
+    assert server.rows() == 0
+    assert server.put(3).status == 201
+
+
+def test_only_the_operator_closes_and_estimates(server: Inside) -> None:
+    for path in ("/v1/rounds/1/close", "/v1/estimate"):
+        assert server.ask("POST", path).problem == "unauthorized"
+        assert server.ask("POST", path, server.lab.tokens[0]).problem == "forbidden"
+    assert server.ask("GET", "/v1/rounds/1").content["state"] == "open"
+
+
+def test_heads_are_refused_before_a_body_is_read(server: Inside) -> None:
+    lab, body = server.lab, server.lab.report(3)
+    gzip = {"content_encoding": "gzip"}
+    cases = [
+        ({"content_length": ""}, "length-required"),
+        ({"transfer_encoding": "chunked"}, "length-required"),
+        (gzip, "media-type"),
+        ({"content_type": "application/json"}, "media-type"),
+        ({"content_type": ""}, "media-type"),
+        ({"content_length": str(1 << 40)}, "too-large"),
+        ({"content_length": str(len(body) + 1)}, "too-large"),
+        ({"content_length": "9" * 400}, "too-large"),
+        ({"content_length": "1"}, "bad-report"),
+    ]
+
+    async def asked(headers: dict[str, str]) -> Answer:
+        sent = {"authorization": f"Bearer {lab.tokens[3]}", "content_type": "application/octet-stream"}
+        sent |= {"content_length": str(len(body))} | headers
+        listed = [(name.replace("_", "-").encode(), value.encode()) for name, value in sent.items() if value]
+
+        async def never() -> dict[str, object]:
+            raise AssertionError("the body was read")
+
+        sent_back: list[dict[str, object]] = []
+
+        async def send(message: dict[str, object]) -> None:
+            sent_back.append(message)
+
+        await server.app({"type": "http", "method": "PUT", "path": lab.path(3), "headers": listed}, never, send)
+        head = {name.decode(): value.decode() for name, value in sent_back[0]["headers"]}  # type: ignore[attr-defined]
+        return Answer(sent_back[0]["status"], head, sent_back[1]["body"])  # type: ignore[arg-type]
+
+    for headers, problem in cases:
+        assert server.runner.run(asked(headers)).problem == problem, headers
+    assert server.rows() == 0
+
+
+def test_bodies_that_are_not_reports_are_refused(server: Inside) -> None:
+    lab, good = server.lab, server.lab.report(3)
+    cases = [bytes(len(good)), good[:-1] + bytes([good[-1] | 0x80]), b"\xff" * len(good), lab.report(2)[: len(good)]]
+    for body in cases:
+        answer = server.ask("PUT", lab.path(3), lab.tokens[3], body)
+        assert answer.problem == "bad-report", body
+    assert server.rows() == 0
+    assert server.put(3).status == 201
+
+
+def test_a_body_may_come_in_parts(server: Inside) -> None:
+    lab, body = server.lab, server.lab.report(3)
+    headers = [
+        (b"authorization", f"Bearer {lab.tokens[3]}".encode()),
+        (b"content-type", b"application/octet-stream"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    parts = [body[:10], b"", body[10:]]
+    assert server.runner.run(raw(server.app, "PUT", lab.path(3), headers, [*parts, b"x"])).problem == "too-large"
+    assert server.rows() == 0
+    assert server.runner.run(raw(server.app, "PUT", lab.path(3), headers, parts)).status == 201
+    with pytest.raises(IndexError):  # whoever hangs up half way is not answered
+        server.runner.run(raw(server.app, "PUT", lab.path(4), _for(headers, lab.tokens[4]), []))
+    assert server.rows() == 1
+
+
+def _for(headers: list[tuple[bytes, bytes]], token: str) -> list[tuple[bytes, bytes]]:
+    return [(b"authorization", f"Bearer {token}".encode()), *headers[1:]]
+
+
+def test_headers_that_stand_twice_are_refused(server: Inside) -> None:
+    token = f"Bearer {server.lab.tokens[3]}".encode()
+    listed = [(b"authorization", token), (b"authorization", token)]
+    answer = server.runner.run(raw(server.app, "GET", server.lab.path(3), listed, [b""]))
+    assert (answer.status, answer.problem) == (400, "bad-request")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/v1",
+        "/v1/rounds/0",
+        "/v1/rounds/2",
+        "/v1/rounds/01",
+        "/v1/rounds/1/reports/24",
+        "//",
+        "/v1/rounds/1/",
+        "/v1/rounds/1/reports/-1",
+        "/v1/rounds/1/reports/1e1",
+        "/v1/rounds/١/reports/1",
+        "/v1/rounds/1/reports/" + "9" * 99,
+    ],
+)
+def test_what_is_not_there_is_not_found(server: Inside, path: str) -> None:
+    answer = server.ask("GET", path, server.lab.tokens[3])
+    assert (answer.status, answer.problem) == (404, "not-found")
+
+
+def test_other_methods_are_not_allowed(server: Inside) -> None:
+    for method, path in (("POST", "/v1/charter"), ("DELETE", server.lab.path(1)), ("PUT", "/v1/rounds/1/close")):
+        answer = server.ask(method, path)
+        assert (answer.status, answer.problem) == (405, "method-not-allowed")
+        assert method not in answer.headers["allow"]
+
+
+def test_who_has_nothing_to_hide_is_not_asked(server: Inside) -> None:
+    last = server.lab.dossier.charter.nodes - 1
+    answer = server.ask("PUT", server.lab.path(last), server.lab.tokens[last], b"anything")
+    assert answer.problem == "forbidden"
+    assert server.rows() == 0
+
+
+def test_the_clock_closes_a_round(server: Inside) -> None:
+    server.put(3)
+    server.clock.now = FAR - 1
+    assert server.put(4).status == 201
+    server.clock.now = FAR
+    assert server.put(5).problem == "late"
+    assert (server.put(3).status, server.put(3, variant=1).problem) == (200, "conflict")
+    server.runner.run(server.app.rounds.tend())
+    status = server.ask("GET", "/v1/rounds/1").content
+    assert (status["state"], status["received"]) == ("closed", 2)
+    assert server.put(5).problem == "late"
+    assert (server.put(3).status, server.put(3, variant=1).problem) == (200, "conflict")
+
+
+def test_a_closed_round_proves_what_is_in_it(server: Inside) -> None:
+    people = [1, 4, 7, 11, 12]
+    for participant in people:
+        server.put(participant)
+    assert server.ask("GET", "/v1/rounds/1/proof/4", server.lab.tokens[4]).problem == "not-ready"
+    server.operator("/v1/rounds/1/close")
+    root = bytes.fromhex(server.ask("GET", "/v1/rounds/1").content["root"])
+    leaves = [merkle.leaf(p, hashlib.sha256(server.lab.report(p)).hexdigest()) for p in people]
+    assert root == merkle.root(leaves)
+    for place, participant in enumerate(people):
+        proof = server.ask("GET", f"/v1/rounds/1/proof/{participant}", server.lab.tokens[participant]).content
+        siblings = [bytes.fromhex(each) for each in proof["proof"]]
+        assert siblings == merkle.proof(leaves, place)
+        assert merkle.verify(root, leaves[place], proof["index"], proof["count"], siblings)
+    assert server.ask("GET", "/v1/rounds/1/proof/2", server.lab.tokens[2]).problem == "not-found"
+
+
+def test_too_few_reports_close_a_round_only_at_its_deadline(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100), fewest=3)
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        server.put(0)
+        assert server.operator("/v1/rounds/1/close").problem == "not-ready"
+        server.clock.now = FAR
+        server.runner.run(server.app.rounds.tend())
+        states = [server.ask("GET", f"/v1/rounds/{number}").content["state"] for number in (1, 2)]
+        assert states == ["closed", "waiting"], "nobody is asked again for what will not be estimated"
+        assert server.operator("/v1/estimate").problem == "not-ready"
+
+
+def test_two_rounds_with_a_transcript(triangles: Inside) -> None:
+    assert triangles.put(3, 2).problem == "not-open"
+    assert triangles.ask("GET", "/v1/rounds/1/transcript").problem == "not-ready"
+    for participant in (0, 3, 9):
+        assert triangles.put(participant).status == 201
+    assert triangles.operator("/v1/estimate").problem == "not-ready"
+    closed = triangles.operator("/v1/rounds/1/close").content
+    heard = triangles.ask("GET", "/v1/rounds/1/transcript")
+    halves = np.frombuffer(heard.body, np.uint8).reshape(2, -1)
+    transcript = Transcript(triangles.lab.dossier.questions.survey.first.identity, *halves)
+    assert transcript.digest == heard.headers["transcript-digest"] == closed["transcript"]
+    assert np.flatnonzero(transcript.rows_heard(triangles.lab.dossier.view)).tolist() == [0, 3, 9]
+    assert triangles.put(4, 2).problem == "forbidden", "who was not heard is not asked again"
+    assert triangles.put(3, 2).status == 201
+    wrong = triangles.lab.report(9, 2, transcript="ab" * 32)
+    assert triangles.ask("PUT", triangles.lab.path(9, 2), triangles.lab.tokens[9], wrong).problem == "bad-report"
+    assert triangles.ask("GET", "/v1/rounds/2").content["asked"] == 3
+    triangles.operator("/v1/rounds/2/close")
+    assert triangles.operator("/v1/estimate").status == 200
+
+
+def test_a_second_round_answers_where_the_first_said_one(labs: dict[str, Lab], tmp_path: Path) -> None:
+    lab = labs["two rounds"]
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        for participant in (0, 1):
+            server.put(participant)
+        server.operator("/v1/rounds/1/close")
+        first = lab.report(0)
+        second = first[:5] + b"\x02" + first[6:]  # the same ones again, as the second round's
+        assert server.ask("PUT", lab.path(0, 2), lab.tokens[0], second).status == 201
+        everywhere = lab.report(1, 2)
+        size = (len(everywhere) - len(lab.report(22)) + 2) // 2
+        everywhere = everywhere[:-size] + everywhere[-2 * size : -size]
+        assert server.ask("PUT", lab.path(1, 2), lab.tokens[1], everywhere).problem == "bad-report"
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "not-found"
+
+
+def test_everything_is_read_the_same_after_the_bodies_have_gone(labs: dict[str, Lab], store_url: str) -> None:
+    lab, clock = labs["triangles"], Clock()
+    paths = ["/v1/rounds/1", "/v1/rounds/2", "/v1/rounds/1/transcript", "/v1/estimates"]
+
+    def read(server: Inside) -> list[bytes]:
+        found = [server.ask("GET", path).body for path in paths]
+        own = [lab.path(3), lab.path(3, 2), "/v1/rounds/1/proof/3", "/v1/rounds/2/proof/3"]
+        return found + [server.ask("GET", path, lab.tokens[3]).body for path in own]
+
+    with inside(lab, store_url, clock) as server:
+        for number in (1, 2):
+            for participant in (0, 3, 9):
+                assert server.put(participant, number).status == 201
+            server.operator(f"/v1/rounds/{number}/close")
+        before = server.runner.run(server.app.writer.do(lambda store: (store.bodies(1), store.bodies(2))))
+        answer = server.operator("/v1/estimate")
+        assert answer.body == stub_estimate(None, None, {1: before[0], 2: before[1]})
+        assert not server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))
+        known = read(server)
+        assert server.operator("/v1/estimate").body == answer.body
+        assert (server.put(3).status, server.put(3, variant=5).problem, server.put(5).problem) == (
+            200,
+            "conflict",
+            "late",
+        )
+    with inside(lab, store_url, clock) as server:
+        assert read(server) == known
+        assert server.operator("/v1/estimate").body == answer.body
+        assert (server.put(3).status, server.put(3, variant=5).problem, server.put(5).problem) == (
+            200,
+            "conflict",
+            "late",
+        )
+
+
+def test_bodies_are_kept_for_as_long_as_the_charter_says(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "position", (FAR,), retention=100)
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        server.put(0)
+        server.operator("/v1/rounds/1/close")
+        server.operator("/v1/estimate")
+        kept = lambda: server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))  # noqa: E731
+        server.clock.now += 99
+        server.runner.run(server.app.rounds.tend())
+        assert kept()
+        server.clock.now += 1
+        server.runner.run(server.app.rounds.tend())
+        assert not kept()
+
+
+def test_a_damaged_store_is_not_estimated_from(labs: dict[str, Lab], tmp_path: Path) -> None:
+    with inside(labs["position"], sqlite_url(tmp_path)) as server:
+        server.put(3)
+        server.put(4)
+        server.operator("/v1/rounds/1/close")
+        change = "UPDATE bodies SET body = zeroblob(length(body)) WHERE participant = 4"
+        server.runner.run(server.app.writer.do(lambda store: store.database.run(change)))  # type: ignore[attr-defined]
+        with pytest.raises(StoreDamaged):
+            server.runner.run(server.app.rounds.estimate())
+        assert server.operator("/v1/estimate").problem == "internal"
+        assert server.ask("GET", "/v1/estimates").problem == "not-ready"
+
+
+def test_a_store_that_fails_is_said_to_fail(server: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(uploads: object) -> None:
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(server.app.writer._store, "put", fails)
+    answer = server.put(3)
+    assert (answer.status, answer.problem, answer.headers["retry-after"]) == (503, "store-unavailable", "1")
+    monkeypatch.undo()
+    assert server.put(3).status == 201
+
+
+def test_metrics_health_and_description(server: Inside) -> None:
+    server.put(3)
+    assert server.ask("GET", "/healthz").content == {"status": "ok"}
+    text = server.ask("GET", "/metrics").body.decode()
+    assert 'va_edge_ldp_campaign_replies_total{route="report",status="201"} 1' in text
+    assert 'va_edge_ldp_campaign_received{round="1"} 1' in text
+    assert 'va_edge_ldp_campaign_store_seconds_bucket{le="+Inf"} 1' in text
+    described = server.ask("GET", "/v1/openapi.json").content
+    assert described["paths"]["/v1/rounds/{round}/reports/{participant}"].keys() == {"put", "get"}
+
+
+def test_two_estimates_at_once_are_made_once(labs: dict[str, Lab], tmp_path: Path) -> None:
+    made = []
+
+    def counted(*args: object) -> bytes:
+        made.append(args)
+        return stub_estimate(*args)
+
+    with inside(labs["position"], sqlite_url(tmp_path), estimate_bytes=counted) as server:
+        server.put(3)
+        server.operator("/v1/rounds/1/close")
+
+        async def both() -> list[Answer]:
+            ask = server.asked
+            return await asyncio.gather(*(ask("POST", "/v1/estimate", server.lab.operator) for _ in range(2)))
+
+        first, second = server.runner.run(both())
+        assert first.body == second.body
+        assert len(made) == 1
+        assert json.loads(first.body)
+
+
+def test_roots_are_of_participants_and_digests() -> None:
+    leaves = [(1, b"\1" * 32), (2, b"\2" * 32)]
+    assert rounds_module.merkle_root(leaves) != rounds_module.merkle_root([(1, b"\2" * 32), (2, b"\1" * 32)])
+    assert rounds_module.merkle_root([]) == hashlib.sha256().hexdigest()

@@ -1,0 +1,37 @@
+"""Small versions of ``python -m benchmarks.campaign_server kills power rounds``, each with the twin that it catches."""
+
+from __future__ import annotations
+
+from benchmarks.campaign_server_kills import kills
+from benchmarks.campaign_server_lab import sqlite_url
+from benchmarks.campaign_server_power import power
+from benchmarks.campaign_server_rounds import rounds
+
+
+def test_kills_lose_nothing_that_was_acknowledged() -> None:
+    tally = kills(4, people=2_000)
+    assert tally.clean, tally
+    assert tally.kills == 4
+    assert tally.acknowledged > 50
+
+
+def test_acknowledging_first_is_caught() -> None:
+    assert kills(3, 0, 2_000, sqlite_url, "--twin", "acknowledges-first").lost > 0
+
+
+def test_losing_power_loses_nothing_that_was_acknowledged() -> None:
+    losses = power(40)
+    assert losses.lost == 0
+    assert losses.acknowledged > 1_000
+
+
+def test_syncing_less_is_caught() -> None:
+    assert power(10, "NORMAL").lost > 0
+
+
+def test_a_kill_anywhere_changes_neither_root_nor_answers() -> None:
+    assert all(rounds(("between", "freeze", "settle", "estimating"), people=8).values())
+
+
+def test_answers_that_depend_on_the_day_are_caught() -> None:
+    assert rounds(("between",), people=5, twin="salted") == {"between": False}

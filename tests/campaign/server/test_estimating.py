@@ -1,0 +1,283 @@
+"""From frozen reports to bytes: the estimates that the same reports have in process, in any order.  [HOLDERS.1]"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.aggregator import hub, position, position_rows, user_degrees, user_triangles
+from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.hub import HubCollection
+from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
+from visibility_aware_edge_ldp.campaign import merkle, signing
+from visibility_aware_edge_ldp.campaign.canonical import digest
+from visibility_aware_edge_ldp.campaign.charter import Charter, Round
+from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.questions import Questions
+from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
+from visibility_aware_edge_ldp.client.hub import Hub
+from visibility_aware_edge_ldp.client.position import Respondent
+from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.two_hop import two_hop
+from visibility_aware_edge_ldp.client.user_degrees import ListHolders
+from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
+from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.public import codec, degree_report, hub_report, row_report
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.truth.statistics import exact
+from visibility_aware_edge_ldp.truth.synthetic import powerlaw
+
+N = 40
+GRAPH = powerlaw(N, 260, seed=2)
+ENOUGH = dict.fromkeys(NON_PUBLIC, Fraction(100))
+SPREAD = VisibilityPolicy("1/5", "3/10", salt="estimates")
+HUBS = VisibilityPolicy.from_profiles(dict.fromkeys(range(4), "public"), rule="any")
+ROWS = ("edges", "stars:2", "stars:3", "triangles")
+# question, statistics, rounds, policy
+CASES: dict[str, tuple[str, tuple[str, ...], int, VisibilityPolicy]] = {
+    "position": ("position", ROWS, 1, SPREAD),
+    "position, two rounds": ("position", ROWS, 2, SPREAD),
+    "degrees": ("degrees", ("edges", "max_degree", "degree_histogram", "stars:2", "tail:9"), 1, SPREAD),
+    "triangles": ("triangles", ("triangles",), 2, SPREAD),
+    "4-cycles": ("triangles", ("four_cycles",), 2, VisibilityPolicy.nothing()),
+    "hubs": ("hubs", ("triangles",), 1, HUBS),
+}
+AWAY = {"everybody": (), "some away": (3, 8, 9, 17, 25, 26, 31)}
+Reports = dict[int, dict[int, bytes]]
+
+
+class Population:
+    """The clients of a campaign, each with its own friend list."""
+
+    def __init__(self, case: str, statistics: tuple[str, ...] | None = None) -> None:
+        question, asked, rounds, policy = CASES[case]
+        classes = policy.bind(list(range(N))).of(GRAPH.edges[:, 0], GRAPH.edges[:, 1])
+        public = GRAPH.edges[classes == Visibility.PUBLIC]
+        self.documents: Documents = drafted(range(N), policy, public, "epoch")
+        closing = tuple(Round(2_000_000_000 + number, 2) for number in range(rounds))
+        split = (Fraction(1, rounds),) * rounds if question == "position" else ()
+        self.charter: Charter = charter_of(
+            self.documents,
+            signing.fingerprint(bytes(32)),
+            question,
+            2,
+            statistics or asked,
+            closing,
+            case,
+            "epoch",
+            0,
+            split,
+        )
+        self.view = self.documents.view
+        self.questions = Questions(self.charter, self.view)
+        place = np.empty(N, np.int64)
+        place[list(self.documents.roster)] = np.arange(N)
+        self.edges = np.unique(np.sort(place[GRAPH.edges], axis=1), axis=0).astype(np.int32)
+
+    def friends(self, user: int) -> np.ndarray:
+        mine = self.edges[(self.edges == user).any(axis=1)]
+        return np.sort(mine[mine != user]).astype(np.int32)
+
+    def answers(self, away: tuple[int, ...]) -> Reports:
+        """The uploads of everybody who is asked and not away; the last of them answers in round 1 alone."""
+        here = [int(user) for user in np.flatnonzero(self.questions.asked(1)) if user not in away]
+        survey: Any = self.questions.survey
+        question, view = self.charter.question, self.view
+        if question == "hubs":
+            clients = {user: Hub(two_hop(N, self.edges, user), view, Purse(ENOUGH)) for user in here}
+            return {1: {u: hub_report.encode_hub(one.answer(survey, coins(u, 1))) for u, one in clients.items()}}
+        lists = {u: FriendLists(u, np.array([0, self.friends(u).size]), self.friends(u)) for u in here}
+        if question == "degrees":
+            holders = {u: ListHolders(each, view, Purse(ENOUGH)) for u, each in lists.items()}
+            return {1: {u: degree_report.encode(one.degrees(survey, coins(u, 1))) for u, one in holders.items()}}
+        again = here[:-1] if away else here
+        if question == "position":
+            bits = {u: np.isin(np.arange(u + 1, N), self.friends(u)) for u in here}
+            each = {u: Respondent(PositionBits(row_start(N, u), bits[u]), view, Purse(ENOUGH)) for u in here}
+            return {
+                number: {u: codec.encode(each[u].answer(survey, number, coins(u, number))) for u in who}
+                for number, who in zip(range(1, survey.rounds + 1), (here, again), strict=False)
+            }
+        rows = {u: RowHolders(each, view, Purse(ENOUGH)) for u, each in lists.items()}
+        first = {u: one.answer(survey, coins(u, 1)) for u, one in rows.items()}
+        collection = TriangleCollection(survey, view)
+        for report in first.values():
+            collection.absorb_answers(report)
+        heard = FirstRound(survey, view, collection.close_first_round())
+        return {
+            1: {u: codec.encode(report) for u, report in first.items()},
+            2: {u: row_report.encode_rows(rows[u].total(survey, heard, coins(u, 2))) for u in again},
+        }
+
+    def in_process(self, reports: Reports) -> dict[str, Estimate]:
+        """What the aggregator's own functions make of the same reports."""
+        survey, view, names = cast(Any, self.questions.survey), self.view, self.charter.statistics
+        if self.charter.question == "position":
+            answers = PositionCollection(survey, view)
+            for data in (data for bodies in reports.values() for data in bodies.values()):
+                answers.absorb(codec.decode(data))
+            return position_rows.estimate(answers, names)
+        if self.charter.question == "degrees":
+            degrees = DegreeCollection(survey, view)
+            for data in reports[1].values():
+                degrees.absorb(degree_report.decode(data))
+            return user_degrees.estimate(degrees, names)
+        if self.charter.question == "hubs":
+            hubs = HubCollection(survey, view)
+            for data in reports[1].values():
+                hubs.absorb(hub_report.decode_hub(data))
+            return {"triangles": hub.estimate(hubs)}
+        sums = TriangleCollection(survey, view)
+        for data in reports[1].values():
+            sums.absorb_answers(codec.decode(data))
+        for data in reports[2].values():
+            sums.absorb(row_report.decode_rows(data))
+        (name,) = names
+        return {name: {"triangles": user_triangles.triangles, "four_cycles": user_triangles.four_cycles}[name](sums)}
+
+
+def coins(user: int, number: int) -> Any:
+    return keyed_coins(seeded_key("estimating", user, number))
+
+
+@cache
+def told(case: str, who: str) -> tuple[Population, Reports, bytes]:
+    people = Population(case)
+    away = AWAY[who]
+    if case == "hubs" and away:
+        away = (int(np.flatnonzero(people.questions.asked(1))[0]),)
+    reports = people.answers(away)
+    return people, reports, estimate_bytes(people.charter, people.view, reports)
+
+
+def as_json(found: dict[str, Estimate]) -> Any:
+    content = {name: {**one.as_dict(), "errors_are_for_release": True} for name, one in found.items()}
+    return json.loads(json.dumps(content).replace("Infinity", "null").replace("NaN", "null"))
+
+
+@pytest.mark.parametrize("who", AWAY)
+@pytest.mark.parametrize("case", CASES)
+def test_the_estimates_are_those_of_the_same_reports_in_process(case: str, who: str) -> None:
+    people, reports, data = told(case, who)
+    found = json.loads(data)
+    assert found["estimates"] == as_json(people.in_process(reports))
+    assert found["refused"] == {}
+    if case == "position" and who == "everybody":
+        answers = PositionCollection(cast(Any, people.questions.survey), people.view)
+        for body in reports[1].values():
+            answers.absorb(codec.decode(body))
+        assert found["estimates"] == as_json(position.estimate(answers, people.charter.statistics))
+
+
+@pytest.mark.parametrize("who", AWAY)
+@pytest.mark.parametrize("case", CASES)
+def test_the_bytes_do_not_depend_on_order_or_workers(case: str, who: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    people, reports, data = told(case, who)
+    backwards = {number: list(reversed(bodies.items())) for number, bodies in reversed(reports.items())}
+    assert estimate_bytes(people.charter, people.view, backwards) == data
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert estimate_bytes(people.charter, people.view, reports) == data
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_fewer_answers_are_another_estimate(case: str) -> None:
+    people, reports, data = told(case, "everybody")
+    last = max(reports)
+    less = reports | {last: dict(list(reports[last].items())[2:])}
+    assert estimate_bytes(people.charter, people.view, less) != data
+
+
+@pytest.mark.parametrize("who", AWAY)
+@pytest.mark.parametrize("case", CASES)
+def test_it_says_what_it_was_made_from_and_who_answered(case: str, who: str) -> None:
+    people, reports, data = told(case, who)
+    found, charter = json.loads(data), people.charter
+    assert found["campaign"] == charter.identity
+    assert found["documents"] == {"roster": charter.roster, "policy": charter.policy, "edges": charter.edges}
+    for number, told_of in enumerate(found["rounds"], 1):
+        leaves = [merkle.leaf(user, digest(body)) for user, body in sorted(reports[number].items())]
+        assert told_of["root"] == merkle.root(leaves).hex()
+        assert told_of["answered"] == len(reports[number])
+        assert told_of["response_rate"] == told_of["answered"] / told_of["asked"]
+    assert found["rounds"][0]["asked"] == people.questions.asked(1).sum()
+    assert found["loss"] == {str(kind): str(loss) for kind, loss in people.questions.losses.items()}
+    paid = {kind: loss["epsilon"] for kind, loss in found["certificate"]["loss_per_edge"].items()}
+    for kind, loss in people.questions.losses.items():
+        assert paid[str(kind)] == pytest.approx(float(loss), rel=1e-9)
+    assert not found["certificate"]["simulation_not_private"]
+    assert found["flagged"] == []
+
+
+@pytest.mark.parametrize("case", ["position", "degrees", "triangles"])
+def test_the_truth_lies_near_and_dropout_and_lies_are_told(case: str) -> None:
+    people, _, data = told(case, "some away")
+    found = json.loads(data)
+    name = people.charter.statistics[0]
+    one = found["estimates"][name]
+    assert abs(one["value"] - exact(GRAPH, name)) < 5 * one["standard_error"]
+    half, twice = found["dropout"]["estimates"][name]
+    assert half < one["value"] < twice
+    assert found["manipulation"]["liars"] == 1
+    assert found["manipulation"]["bounds"][name] > 0
+
+
+def test_what_cannot_be_told_is_refused_by_name_and_the_rest_is_answered() -> None:
+    people = Population("position", ("edges", "max_degree", "triangles"))
+    found = json.loads(estimate_bytes(people.charter, people.view, people.answers(AWAY["some away"])))
+    assert set(found["estimates"]) == {"edges", "triangles"}
+    assert "absent" in found["refused"]["max_degree"]
+    everybody = json.loads(estimate_bytes(people.charter, people.view, people.answers(())))
+    assert everybody["refused"] == {}
+    assert everybody["manipulation"]["bounds"]["max_degree"] is None
+
+
+def test_a_report_that_no_honest_participant_sends_is_listed_and_kept() -> None:
+    people, reports, _ = told("degrees", "everybody")
+    user, data = next(iter(reports[1].items()))
+    honest = degree_report.decode(data)
+    lie = degree_report.degree_report(honest.survey, user, np.ones(1, np.bool_), honest.values + 10**9)
+    lied = reports | {1: reports[1] | {user: degree_report.encode(lie)}}
+    found = json.loads(estimate_bytes(people.charter, people.view, lied))
+    assert {flag["participant"] for flag in found["flagged"]} == {user}
+    assert found["estimates"]["edges"]["value"] > 10**8
+
+
+@pytest.mark.parametrize("case", ["triangles", "4-cycles", "hubs"])
+def test_sums_that_no_honest_participant_sends_are_listed_too(case: str) -> None:
+    people, reports, _ = told(case, "everybody")
+    last = max(reports)
+    user, data = next(iter(reports[last].items()))
+    if case == "hubs":
+        told_of = hub_report.decode_hub(data)
+        lie = hub_report.encode_hub(replace(told_of, values=(2**40, *told_of.values[1:])))
+    else:
+        lie = row_report.encode_rows(replace(row_report.decode_rows(data), totals=np.array([2**60])))
+    found = json.loads(estimate_bytes(people.charter, people.view, reports | {last: reports[last] | {user: lie}}))
+    assert {flag["participant"] for flag in found["flagged"]} == {user}
+    assert "flagged" in found["manipulation"]["words"]
+
+
+def test_reports_of_others_are_refused() -> None:
+    people, reports, _ = told("position", "everybody")
+    first, second = list(reports[1])[:2]
+    swapped = reports | {1: reports[1] | {first: reports[1][second]}}
+    with pytest.raises(ProtocolViolation):
+        estimate_bytes(people.charter, people.view, swapped)
+    other = replace(people.charter, title="another")
+    assert other.identity != people.charter.identity
+    found = json.loads(estimate_bytes(other, people.view, reports))
+    assert found["campaign"] == other.identity

@@ -1,0 +1,404 @@
+"""The page as the server writes it: in every state, for every question, with hostile words, and with nobody's name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from fractions import Fraction
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.campaign_server_lab import FAR, sqlite_url
+
+from campaign.server.inside import QUICK, Answer, Clock, Inside
+from campaign.server.town import STATISTICS, Town, new_town
+from visibility_aware_edge_ldp.campaign.server.app import App
+from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
+from visibility_aware_edge_ldp.campaign.server.front import path, words
+from visibility_aware_edge_ldp.campaign.server.front.answers import _histogram
+from visibility_aware_edge_ldp.campaign.server.front.markup import tag, together
+from visibility_aware_edge_ldp.campaign.server.front.moment import Moment
+from visibility_aware_edge_ldp.campaign.server.front.strips import ticks
+from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.page import page, written
+from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+
+HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert('2')"> & $style ${main}"""
+DAY = 86_400
+
+
+class Read(HTMLParser):
+    """The page's text, its elements, and every attribute that they have; refuses what is not well nested."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.feed(body.decode())
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found.append((name, {key: value or "" for key, value in attributes}))
+        if name not in ("meta", "link", "wbr"):
+            self.open.append(name)
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+    def handle_data(self, data: str) -> None:
+        if not {"script", "style"} & set(self.open):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+    def all(self, name: str) -> list[dict[str, str]]:
+        return [attributes for found, attributes in self.found if found == name]
+
+    @property
+    def main(self) -> dict[str, str]:
+        return self.all("main")[0]
+
+
+@contextlib.contextmanager
+def showing(town: Town, folder: Path, now: float = FAR - 3 * DAY - 7_300) -> Iterator[Inside]:
+    """A server with its page."""
+    charter, clock = town.dossier.charter, Clock(now)
+    url = sqlite_url(folder)
+    store = lambda: open_store(url, charter.identity, len(charter.rounds))  # noqa: E731
+    found = Inside(town, App(town.dossier, store, estimate_bytes, clock, page, QUICK), clock)
+    with found.runner:
+        found.runner.run(found.app.start())
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def look(server: Inside) -> Read:
+    answer = server.ask("GET", "/")
+    assert answer.status == 200
+    return Read(answer.body)
+
+
+def send(server: Inside, count: int, number: int = 1) -> None:
+    heard = server.app.rounds.heard
+    for participant in server.lab.asked[:count]:
+        body = server.lab.report(participant, number, transcript=heard.octets if heard else b"")
+        answer: Answer = server.ask("PUT", server.lab.path(participant, number), server.lab.tokens[participant], body)
+        assert answer.status == 201, answer.body
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Town]:
+    base = tmp_path_factory.mktemp("towns")
+    return {question: new_town(base / question, question) for question in STATISTICS}
+
+
+@pytest.mark.parametrize("question", STATISTICS)
+def test_every_state_of_every_question(towns: dict[str, Town], question: str, tmp_path: Path) -> None:
+    town = towns[question]
+    asked, several = len(town.asked), question == "triangles"
+    answering = asked if question == "hubs" else asked - 4
+    with showing(town, tmp_path) as server:
+        first = look(server)
+        assert f"0 of {asked} reports received" in first.text
+        assert ("Round 1 of 2 is open" if several else "The survey is open") in first.text
+        assert "3 days 2 hours left" in first.text
+        assert "There are none yet" in first.text
+        assert ("Waiting" in first.text) == several
+        _check_promise(first, town)
+        send(server, answering)
+        opened = look(server)
+        assert f"{answering} of {asked} reports received" in opened.text
+        assert f"Response rate{words.percent(answering / asked)}" in opened.text
+        assert "which is reached" in opened.text
+        server.operator("/v1/rounds/1/close")
+        closed = look(server)
+        root = server.app.rounds.stages[1].root
+        assert root in closed.text
+        assert root not in opened.text
+        assert "finished" not in "".join(closed.main)
+        if several:
+            assert f"0 of {answering} reports received" in closed.text
+            send(server, answering, 2)
+            server.operator("/v1/rounds/2/close")
+            assert server.app.rounds.stages[2].root in look(server).text
+        assert "All reports are in." in look(server).text
+        said = server.operator("/v1/estimate").content
+        done = look(server)
+        _check_answers(done, said)
+        assert "data-finished" in done.main
+        assert "no report" in done.text
+        for seen in (first, opened, closed, done):
+            _check_safe(seen)
+
+
+def _check_promise(seen: Read, town: Town) -> None:
+    charter, losses = town.dossier.charter, town.dossier.questions.losses
+    for text in (charter.title, charter.issuer, charter.identity, charter.epoch, "the aggregator is not trusted"):
+        assert text in seen.text
+    for kind, size in town.dossier.view.class_sizes.items():
+        if size:
+            lost = "not protected" if kind not in losses else words.loss(losses[kind])
+            assert f"{kind}{size:,}{lost}" in seen.text
+    for name in charter.statistics:
+        assert f"{words.statistic(name)}: {words.meaning(name)}" in seen.text
+
+
+def _check_answers(seen: Read, said: dict[str, object]) -> None:
+    assert "The answers are published." in seen.text
+    estimates, bounds = said["estimates"], said["manipulation"]["bounds"]  # type: ignore[index]
+    for name, each in estimates.items():  # type: ignore[attr-defined]
+        title = words.statistic(name) + words.meaning(name)
+        if isinstance(each["value"], list):
+            assert f"{title}{len(each['value'])} values" in seen.text
+            continue
+        shown = words.value(each["value"]), words.value(each["standard_error"]), words.interval(each["interval"])
+        assert title + "".join(shown) in seen.text
+        label = f"{words.statistic(name)}: {shown[0]}, 95 % interval {shown[2]}"
+        assert any(drawn.get("aria-label", "").startswith(label) for drawn in seen.all("svg"))
+        away = said["dropout"]["estimates"][name]  # type: ignore[index]
+        ends = "".join(map(words.value, away)) if away else 2 * words.DASH
+        bound = "no bound" if bounds[name] is None else f"± {words.value(bounds[name])}"
+        assert f"{words.statistic(name)}{ends}{bound}" in seen.text
+    for name in said["refused"]:  # type: ignore[attr-defined]
+        assert f"{words.statistic(name)}: not estimated" in seen.text
+    assert "Flagged0 reports." in seen.text
+    for text in said["documents"].values():  # type: ignore[attr-defined]
+        assert text in seen.text
+
+
+def _check_safe(seen: Read) -> None:
+    """Nobody's name or token, nothing from elsewhere, and nothing that the security policy would refuse."""
+    assert "Resident" not in seen.text + str(seen.found)
+    assert len(seen.all("script")) == len(seen.all("style")) == 1
+    for name, attributes in seen.found:
+        assert "style" not in attributes
+        assert not [key for key in attributes if key.startswith("on")]
+        for key in ("href", "src", "action"):
+            target = attributes.get(key, "v1/")
+            assert target.startswith("v1/") or (name == "link" and target.startswith("data:")), target
+    identifiers = [attributes["id"] for _, attributes in seen.found if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+    for _, attributes in seen.found:
+        assert attributes.get("aria-labelledby", identifiers[0]) in identifiers
+
+
+def test_the_check_for_names_can_fail(towns: dict[str, Town]) -> None:
+    seen = Read(tag("main", towns["degrees"].dossier.campaign.documents.roster[0]).encode())
+    with pytest.raises(AssertionError):
+        _check_safe(seen)
+
+
+def test_links_lead_somewhere(towns: dict[str, Town], tmp_path: Path) -> None:
+    with showing(towns["triangles"], tmp_path) as server:
+        before = {each["href"] for each in look(server).all("a")}
+        for number in (1, 2):
+            send(server, 20, number)
+            server.operator(f"/v1/rounds/{number}/close")
+        server.operator("/v1/estimate")
+        after = {each["href"] for each in look(server).all("a")}
+        assert after - before == {"v1/estimates", "v1/rounds/1/transcript"}
+        assert {server.ask("GET", f"/{target}").status for target in after} == {200}
+
+
+def test_hostile_titles_are_words(tmp_path: Path) -> None:
+    town = new_town(tmp_path / "town", title=HOSTILE)
+    with showing(town, tmp_path) as server:
+        seen = look(server)
+        assert seen.text.count(HOSTILE) == 2, "once as the title and once as the heading"
+        assert seen.all("img") == []
+        _check_safe(seen)
+
+
+def test_what_a_browser_is_told(towns: dict[str, Town], tmp_path: Path) -> None:
+    with showing(towns["degrees"], tmp_path) as server:
+        answer = server.ask("GET", "/")
+        rules = dict(rule.split(" ", 1) for rule in answer.headers["content-security-policy"].split("; "))
+        body = answer.body.decode()
+        for kind, element in (("script-src", "script"), ("style-src", "style")):
+            inside = re.findall(f"<{element}>(.*?)</{element}>", body, re.DOTALL)
+            assert len(inside) == 1
+            assert rules.pop(kind) == f"'sha256-{b64encode(sha256(inside[0].encode()).digest()).decode()}'"
+        nothing = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors"), "'none'")
+        assert rules == nothing | {"img-src": "data:", "connect-src": "'self'"}
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["cache-control"] == "no-cache"
+        assert "set-cookie" not in answer.headers
+        addresses = set(re.findall(r"https?:[^\s\"'<>]+", body))
+        assert addresses == {"http://www.w3.org/2000/svg"}, "the name of a format, which nobody asks for"
+        assert server.ask("HEAD", "/").body == b""
+        assert server.ask("POST", "/").problem == "method-not-allowed"
+
+
+def test_too_few_reports(tmp_path: Path) -> None:
+    town = new_town(tmp_path / "town", "triangles")
+    with showing(town, tmp_path) as server:
+        send(server, 2)
+        assert "at least 5; 3 more to come" in look(server).text
+        server.clock.now = FAR
+        server.runner.run(server.app.rounds.tend())
+        seen = look(server)
+        assert "Too few reports came in. Nothing is estimated from them." in seen.text
+        assert "what few people said is not published" in seen.text
+        assert "Waiting" in seen.text
+        assert "data-finished" in seen.main, "nobody waits for what will not come"
+
+
+def test_what_became_of_the_reports_is_what_the_store_says(tmp_path: Path) -> None:
+    town = new_town(tmp_path / "town", "degrees", retention=30 * DAY)
+    with showing(town, tmp_path) as server:
+        assert "30 days after the estimate, reports are replaced by their digests" in look(server).text
+        send(server, 10)
+        server.operator("/v1/rounds/1/close")
+        server.operator("/v1/estimate")
+        due = words.date(int(server.clock.now) + 30 * DAY)
+        kept = look(server)
+        assert f"Due {Read(due.encode()).text}" in kept.text
+        assert "no report" not in kept.text
+        assert "data-finished" in kept.main
+        server.clock.now += 30 * DAY
+        server.runner.run(server.app.rounds.tend())
+        assert "10 digests left, no report" in look(server).text
+
+
+def test_a_store_that_does_not_answer_is_not_spoken_for(
+    towns: dict[str, Town], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise StoreUnavailable("away")
+
+    with showing(towns["degrees"], tmp_path) as server:
+        send(server, 10)
+        server.operator("/v1/rounds/1/close")
+        server.operator("/v1/estimate")
+        monkeypatch.setattr(server.app.writer._store, "has_bodies", fails)
+        seen = look(server)
+        assert "no report" not in seen.text
+        assert "data-finished" not in seen.main
+        assert seen.main["data-stale"] == "0", "and is asked again soon"
+
+
+def test_a_second_has_one_page(towns: dict[str, Town], tmp_path: Path) -> None:
+    with showing(towns["degrees"], tmp_path) as server:
+        moments = [Moment.of(server.app.rounds) for _ in range(2)]
+        assert moments[0] == moments[1]
+        assert written(moments[0]) is written(moments[1])
+
+
+def test_flagged_reports_are_counted_and_nobody_is_named(tmp_path: Path) -> None:
+    town = new_town(tmp_path / "town", "degrees")
+    with showing(town, tmp_path) as server:
+        send(server, 10)
+        server.operator("/v1/rounds/1/close")
+        server.operator("/v1/estimate")
+        rounds = server.app.rounds
+        said = json.loads(rounds.answers or b"")
+        flag = {"round": 1, "what": "friends", "value": 9e9, "low": -5.0, "high": 30.0}
+        said["flagged"] = [
+            flag | {"participant": 77_123},
+            flag | {"participant": 77_123},
+            flag | {"participant": 88_456},
+        ]
+        rounds.answers = json.dumps(said).encode()
+        seen = look(server)
+        assert "Flagged2 reports." in seen.text
+        assert not re.search("77,?123|88,?456", seen.text)
+
+
+def test_the_commands_on_the_page_find_the_own_report(
+    towns: dict[str, Town], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with showing(towns["position"], tmp_path) as server:
+        send(server, 9)
+        server.operator("/v1/rounds/1/close")
+        participant = server.lab.asked[4]
+        assert "/v1/rounds/1/proof/$NUMBER" in path.FETCH
+        proof = server.ask("GET", f"/v1/rounds/1/proof/{participant}", server.lab.tokens[participant]).content
+        seen = look(server).text
+        assert all(" ".join(command.split()) in seen for command in (path.FETCH, path.CHECK))
+        for changed, printed in (({}, "True"), ({"digest": "ab" * 32}, "False"), ({"index": 5}, "False")):
+            Path("proof.json").write_text(json.dumps(proof | changed))
+            exec(compile(path.CHECK, "page", "exec"), {})
+            assert capsys.readouterr().out == f"{printed}\n"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "loss", "odds"),
+    [
+        (Fraction(2), "2", "7.39"),
+        (Fraction(10**9 + 1, 10**9), "1.000001", "2.72"),
+        (Fraction(1, 3), "0.333334", "1.4"),
+        (Fraction(0), "0", "1"),
+        (Fraction(100), "100", "e^100"),
+        (Fraction(10), "10", "22,100"),
+    ],
+)
+def test_losses_are_never_rounded_down(epsilon: Fraction, loss: str, odds: str) -> None:
+    assert words.loss(epsilon) == loss
+    assert words.odds(epsilon) == odds
+
+
+def test_times_in_words() -> None:
+    said = [words.left(seconds) for seconds in (-5, 0, 59, 60, 3_725, 90_061, 10_000 * DAY)]
+    over, brief = "the time is over", "less than a minute left"
+    assert said == [
+        over,
+        over,
+        brief,
+        "1 minute left",
+        "1 hour 2 minutes left",
+        "1 day 1 hour left",
+        "10,000 days left",
+    ]
+    assert "31 December 9999, 23:59 UTC" in words.date(253_402_300_799)
+
+
+def test_numbers_in_words() -> None:
+    assert [words.value(each) for each in (-66.0, -1.5, 949.21, 30_110.4, None, float("nan"))] == [
+        "−66",
+        "−1.5",
+        "949.2",
+        "30,110",
+        "–",
+        "–",
+    ]
+    assert [words.percent(each) for each in (0, 0.0023, 0.864, 1)] == ["0%", "0.23%", "86.4%", "100%"]
+
+
+def test_ticks_are_round_few_and_inside() -> None:
+    coins = np.random.default_rng(3)
+    for low, size in zip(coins.normal(0, 1e4, 200), 10 ** coins.uniform(-6, 9, 200), strict=True):
+        found = ticks(low, low + size)
+        assert 1 <= len(found) <= 5
+        slack = 1e-9 * max(abs(low), size)
+        assert all(low - slack <= each <= low + size + slack for each in found)
+        assert found == sorted(set(found))
+
+
+def test_histograms_of_ranges_and_of_single_degrees() -> None:
+    ends = [[0.0, 2.0, None], [1.0, 9.0, 3.0]]
+    single = {"value": [0.5, 4.0, 0.0], "interval": ends, "labels": [0, 1, 2]}
+    for labels, last in (([0, 1, 2], "2"), ([[0, 2], [3, 3], [4, 6]], "4–6")):
+        seen = Read(_histogram(single | {"labels": labels}).encode())
+        assert len(seen.all("rect")) == 3
+        assert last in seen.words
+
+
+def test_markup_escapes_what_was_not_made_by_it() -> None:
+    assert tag("p", '<b>"', tag("i", "&"), None, [1, ["2"]], title='"<') == (
+        '<p title="&quot;&lt;">&lt;b&gt;&quot;<i>&amp;</i>12</p>'
+    )
+    assert tag("p", class_="a", aria_label="b", id=None) == '<p class="a" aria-label="b"></p>'
+    assert together("<", tag("br")) == "&lt;<br></br>"
