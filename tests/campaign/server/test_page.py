@@ -2,100 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator
-from fractions import Fraction
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pytest
-from benchmarks.campaign_server_lab import FAR, sqlite_url
+from benchmarks.campaign_server_lab import FAR
 
-from campaign.server.inside import QUICK, Answer, Clock, Inside
+from campaign.server.onlooker import DAY, Read, look, send, showing
 from campaign.server.town import STATISTICS, Town, new_town
-from visibility_aware_edge_ldp.campaign.server.app import App
-from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
 from visibility_aware_edge_ldp.campaign.server.front import path, words
-from visibility_aware_edge_ldp.campaign.server.front.answers import _histogram
-from visibility_aware_edge_ldp.campaign.server.front.markup import tag, together
+from visibility_aware_edge_ldp.campaign.server.front.markup import tag
 from visibility_aware_edge_ldp.campaign.server.front.moment import Moment
-from visibility_aware_edge_ldp.campaign.server.front.strips import ticks
-from visibility_aware_edge_ldp.campaign.server.opening import open_store
-from visibility_aware_edge_ldp.campaign.server.page import page, written
+from visibility_aware_edge_ldp.campaign.server.page import written
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert('2')"> & $style ${main}"""
-DAY = 86_400
-
-
-class Read(HTMLParser):
-    """The page's text, its elements, and every attribute that they have; refuses what is not well nested."""
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str]]] = []
-        self.words: list[str] = []
-        self.feed(body.decode())
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found.append((name, {key: value or "" for key, value in attributes}))
-        if name not in ("meta", "link", "wbr"):
-            self.open.append(name)
-
-    def handle_endtag(self, name: str) -> None:
-        assert self.open.pop() == name
-
-    def handle_data(self, data: str) -> None:
-        if not {"script", "style"} & set(self.open):
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", "".join(self.words))
-
-    def all(self, name: str) -> list[dict[str, str]]:
-        return [attributes for found, attributes in self.found if found == name]
-
-    @property
-    def main(self) -> dict[str, str]:
-        return self.all("main")[0]
-
-
-@contextlib.contextmanager
-def showing(town: Town, folder: Path, now: float = FAR - 3 * DAY - 7_300) -> Iterator[Inside]:
-    """A server with its page."""
-    charter, clock = town.dossier.charter, Clock(now)
-    url = sqlite_url(folder)
-    store = lambda: open_store(url, charter.identity, len(charter.rounds))  # noqa: E731
-    found = Inside(town, App(town.dossier, store, estimate_bytes, clock, page, QUICK), clock)
-    with found.runner:
-        found.runner.run(found.app.start())
-        try:
-            yield found
-        finally:
-            found.stop()
-
-
-def look(server: Inside) -> Read:
-    answer = server.ask("GET", "/")
-    assert answer.status == 200
-    return Read(answer.body)
-
-
-def send(server: Inside, count: int, number: int = 1) -> None:
-    heard = server.app.rounds.heard
-    for participant in server.lab.asked[:count]:
-        body = server.lab.report(participant, number, transcript=heard.octets if heard else b"")
-        answer: Answer = server.ask("PUT", server.lab.path(participant, number), server.lab.tokens[participant], body)
-        assert answer.status == 201, answer.body
 
 
 @pytest.fixture(scope="module")
@@ -332,73 +256,3 @@ def test_the_commands_on_the_page_find_the_own_report(
             Path("proof.json").write_text(json.dumps(proof | changed))
             exec(compile(path.CHECK, "page", "exec"), {})
             assert capsys.readouterr().out == f"{printed}\n"
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "loss", "odds"),
-    [
-        (Fraction(2), "2", "7.39"),
-        (Fraction(10**9 + 1, 10**9), "1.000001", "2.72"),
-        (Fraction(1, 3), "0.333334", "1.4"),
-        (Fraction(0), "0", "1"),
-        (Fraction(100), "100", "e^100"),
-        (Fraction(10), "10", "22,100"),
-    ],
-)
-def test_losses_are_never_rounded_down(epsilon: Fraction, loss: str, odds: str) -> None:
-    assert words.loss(epsilon) == loss
-    assert words.odds(epsilon) == odds
-
-
-def test_times_in_words() -> None:
-    said = [words.left(seconds) for seconds in (-5, 0, 59, 60, 3_725, 90_061, 10_000 * DAY)]
-    over, brief = "the time is over", "less than a minute left"
-    assert said == [
-        over,
-        over,
-        brief,
-        "1 minute left",
-        "1 hour 2 minutes left",
-        "1 day 1 hour left",
-        "10,000 days left",
-    ]
-    assert "31 December 9999, 23:59 UTC" in words.date(253_402_300_799)
-
-
-def test_numbers_in_words() -> None:
-    assert [words.value(each) for each in (-66.0, -1.5, 949.21, 30_110.4, None, float("nan"))] == [
-        "−66",
-        "−1.5",
-        "949.2",
-        "30,110",
-        "–",
-        "–",
-    ]
-    assert [words.percent(each) for each in (0, 0.0023, 0.864, 1)] == ["0%", "0.23%", "86.4%", "100%"]
-
-
-def test_ticks_are_round_few_and_inside() -> None:
-    coins = np.random.default_rng(3)
-    for low, size in zip(coins.normal(0, 1e4, 200), 10 ** coins.uniform(-6, 9, 200), strict=True):
-        found = ticks(low, low + size)
-        assert 1 <= len(found) <= 5
-        slack = 1e-9 * max(abs(low), size)
-        assert all(low - slack <= each <= low + size + slack for each in found)
-        assert found == sorted(set(found))
-
-
-def test_histograms_of_ranges_and_of_single_degrees() -> None:
-    ends = [[0.0, 2.0, None], [1.0, 9.0, 3.0]]
-    single = {"value": [0.5, 4.0, 0.0], "interval": ends, "labels": [0, 1, 2]}
-    for labels, last in (([0, 1, 2], "2"), ([[0, 2], [3, 3], [4, 6]], "4–6")):
-        seen = Read(_histogram(single | {"labels": labels}).encode())
-        assert len(seen.all("rect")) == 3
-        assert last in seen.words
-
-
-def test_markup_escapes_what_was_not_made_by_it() -> None:
-    assert tag("p", '<b>"', tag("i", "&"), None, [1, ["2"]], title='"<') == (
-        '<p title="&quot;&lt;">&lt;b&gt;&quot;<i>&amp;</i>12</p>'
-    )
-    assert tag("p", class_="a", aria_label="b", id=None) == '<p class="a" aria-label="b"></p>'
-    assert together("<", tag("br")) == "&lt;<br></br>"

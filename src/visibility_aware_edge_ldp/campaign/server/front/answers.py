@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign.server.estimating import ONE_IN
 from visibility_aware_edge_ldp.campaign.server.front import words
 from visibility_aware_edge_ldp.campaign.server.front.markup import Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.front.moment import Moment
@@ -11,6 +12,7 @@ from visibility_aware_edge_ldp.campaign.server.front.strips import MOST_BARS, ba
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Found = dict[str, Any]
+_SHARE = f"one in {ONE_IN} of those who answered, rounded up"
 
 
 def answers(moment: Moment) -> Markup:
@@ -127,10 +129,7 @@ def doubts(moment: Moment) -> Markup | None:
         words.table("Those who stay away, and those who lie", head, rows),
         words.facts(
             ("Staying away", _stayed(moment, away["words"])),
-            (
-                "Lying",
-                f"{lies['words']} Here: {words.plural(liars, 'participant')}, one in a hundred of those who answered.",
-            ),
+            ("Lying", f"{lies['words']} Here: {words.plural(liars, 'participant')}, {_SHARE}."),
             ("Flagged", _flagged(moment.content["flagged"])),
         ),
     )
