@@ -8,7 +8,10 @@ import typer
 from typer.core import TyperGroup
 
 from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.commands import campaign as campaigns
+from visibility_aware_edge_ldp.commands import campaign_people as people
 from visibility_aware_edge_ldp.commands.audit import audit
+from visibility_aware_edge_ldp.commands.campaign_rehearse import rehearse
 from visibility_aware_edge_ldp.commands.common import START
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
@@ -40,12 +43,26 @@ app = typer.Typer(
 datasets = typer.Typer(
     cls=WholeSentences, help="Known graphs: where they are, and how to get them.", no_args_is_help=True
 )
+campaign = typer.Typer(
+    cls=WholeSentences,
+    help="A real collection: people answer from their own devices, and a server counts.",
+    no_args_is_help=True,
+)
+app.add_typer(campaign, name="campaign")
 app.add_typer(datasets, name="datasets")
 app.command()(estimate)
 app.command()(compare)
 app.command()(plan)
 app.command()(audit)
 app.command()(reproduce)
+campaign.command()(campaigns.new)
+campaign.command()(campaigns.serve)
+campaign.command()(people.enroll)
+campaign.command()(people.answer)
+campaign.command()(people.status)
+campaign.command()(campaigns.close)
+campaign.command()(campaigns.estimate)
+campaign.command()(rehearse)
 datasets.command("list")(list_datasets)
 datasets.command("fetch")(fetch_dataset)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -262,10 +263,12 @@ def checked_caps(caps: Mapping[Visibility, Number]) -> dict[Visibility, Fraction
     return found
 
 
+@lru_cache(maxsize=4)
 def _written(names: Names) -> bytes:
     return encode(list[Content](names))
 
 
+@lru_cache(maxsize=4)
 def _names(content: bytes) -> Names:
     names = decode(content)
     return tuple(str(name) for name in names) if isinstance(names, list) else ()

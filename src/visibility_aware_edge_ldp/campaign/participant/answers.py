@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from visibility_aware_edge_ldp.public.report import PositionReport, pack, part_o
 from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.public.wire import octets
 
@@ -78,12 +80,23 @@ def second_row(seat: Seat, first: bytes, friends: Bits, coins: Coins) -> Made:
 
 def row_sum(seat: Seat, first: bytes, transcript: bytes, friends: Bits, coins: Coins) -> Made:
     """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
-    survey = _as(seat, TriangleSurvey)
-    heard = own_transcript(seat, first, transcript)
+    survey, heard = _as(seat, TriangleSurvey), own_transcript(seat, first, transcript)
     # The ledger has already agreed; the clients' purse is filled for this one round.
     users = RowHolders(_own_list(seat, friends), seat.view, Purse({k: survey.second_price(k) for k in NON_PUBLIC}))
     users.recall(survey, codec.decode(first))
-    return Made(row_report.encode_rows(users.total(survey, FirstRound(survey, seat.view, heard), coins)))
+    return Made(row_report.encode_rows(users.total(survey, _first_round(survey, seat.view, heard), coins)))
+
+
+@lru_cache(maxsize=1)
+def _first_round(survey: TriangleSurvey, view: PublicView, heard: Transcript) -> FirstRound:
+    """What a transcript says, which is public and the same for everybody who answers from this process."""
+    return FirstRound(survey, view, heard).prepared()
+
+
+@lru_cache(maxsize=1)
+def _transcript(survey: str, octets_of_both: bytes) -> Transcript:
+    halves = np.frombuffer(octets_of_both, np.uint8)
+    return Transcript(survey, halves[: halves.size // 2], halves[halves.size // 2 :])
 
 
 def own_transcript(seat: Seat, first: bytes, transcript: bytes) -> Transcript:
@@ -91,15 +104,14 @@ def own_transcript(seat: Seat, first: bytes, transcript: bytes) -> Transcript:
     size = octets(seat.view.positions)
     if len(transcript) != 2 * size:
         raise ProtocolViolation(f"The transcript has {len(transcript):,} bytes; {2 * size:,} are expected.")
-    halves = np.frombuffer(transcript, np.uint8)
-    answered, ones = halves[:size], halves[size:]
+    heard = _transcript(_as(seat, TriangleSurvey).first.identity, transcript)
     sent = codec.decode(first)
-    for whole, own in ((answered, sent.answered), (ones, sent.ones)):
+    for whole, own in ((heard.answered, sent.answered), (heard.ones, sent.ones)):
         if part_of(whole, sent.start, sent.count).tobytes() != own:
             raise ProtocolViolation(
                 "The transcript does not hold your first answers as you sent them; do not answer it."
             )
-    return Transcript(_as(seat, TriangleSurvey).first.identity, answered, ones)
+    return heard
 
 
 def degrees(seat: Seat, friends: Bits, coins: Coins) -> Made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign import charter as charters
@@ -42,7 +42,7 @@ class Enrolment:
     @cached_property
     def seat(self) -> Seat:
         """The participant's seat; refuses a charter that misstates what it asks.  [CHARTER.3, CHARTER.4]"""
-        return Seat.of(self.charter, Documents.from_bytes(self.charter, *self.papers), self.name)
+        return Seat.of(self.charter, _documents(self.charter, *self.papers), self.name)
 
     @property
     def identity(self) -> str:
@@ -116,3 +116,9 @@ def load(home: Path, campaign: str | None = None) -> Enrolment:
     if enrolment.identity != found[0]:
         raise BadInput(f"The folder {found[0][:12]} holds another campaign; enrol again.")
     return enrolment
+
+
+@lru_cache(maxsize=1)
+def _documents(charter: Charter, roster: bytes, policy: bytes, edges: bytes) -> Documents:
+    """The same bytes are read once, however many rounds or people one process answers for."""
+    return Documents.from_bytes(charter, roster, policy, edges)

@@ -1,0 +1,253 @@
+"""``va-edge-ldp campaign``: what the issuer and the operator of a campaign do."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.campaign_words import (
+    ADDRESS,
+    DAY,
+    answer_rows,
+    certificate_lines,
+    date,
+    moment,
+    names_in,
+    operator_at,
+    promise_lines,
+    public_pairs,
+    read_text,
+    span,
+)
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
+from visibility_aware_edge_ldp.errors import BadInput
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.charter import Charter
+
+DEFAULT_DAYS = 14
+DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
+PlaceArgument = Annotated[
+    str, typer.Argument(help="The server's address, or the directory that it serves.", show_default=False)
+]
+TokenOption = Annotated[
+    Path | None, typer.Option("--token-file", help="The operator's token; by default the directory's operator.token.")
+]
+
+
+def new(
+    directory: DirectoryArgument,
+    roster: Annotated[Path, typer.Option(help="Who is asked: one name a line, a .csv or a .json list.")],
+    question: Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")],
+    title: Annotated[str, typer.Option(help="What participants read.")],
+    epoch: Annotated[
+        str, typer.Option(help="The name of the data that is asked about; what is answered about one epoch adds up.")
+    ],
+    epsilon: Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")] = "1",
+    statistics: Annotated[
+        str | None, typer.Option(help="What is estimated, comma-separated. Default: what the question is for.")
+    ] = None,
+    policy: Annotated[
+        str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, or a policy.toml.")
+    ] = "nothing",
+    public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")] = None,
+    closes: Annotated[
+        list[str] | None,
+        typer.Option(help="When a round closes: a date (UTC), or a span from now such as 14d; once for each round."),
+    ] = None,
+    fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
+    retention: Annotated[
+        str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then their digests alone.")
+    ] = "0",
+    issuer_key: Annotated[
+        Path | None, typer.Option(help="The issuer.key of an earlier campaign, whose fingerprint is pinned already.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
+    import time
+
+    from visibility_aware_edge_ldp.campaign.charter import QUESTIONS
+    from visibility_aware_edge_ldp.campaign.new import new_campaign, read_campaign
+    from visibility_aware_edge_ldp.campaign.questions import losses
+    from visibility_aware_edge_ldp.simulation.rehearsal import default_statistics
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    if question not in QUESTIONS:
+        raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
+    names = names_in(roster)
+    count = rounds or (len(closes) if closes else QUESTIONS[question].rounds[0])
+    if closes and len(closes) != count:
+        raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
+    when = closes or [f"{DEFAULT_DAYS * (number + 1)}d" for number in range(count)]
+    rule = open_policy(policy)
+    charter = new_campaign(
+        directory,
+        names=names,
+        policy=rule,
+        edges=public_pairs(public_edges, names) if public_edges else [],
+        question=question,
+        epsilon=epsilon,
+        statistics=statistics.split(",") if statistics else default_statistics(question),
+        closes=[moment(text, time.time()) for text in when],
+        fewest=fewest,
+        title=title,
+        epoch=epoch,
+        retention=span(retention),
+        key=_key(issuer_key),
+    )
+    view = read_campaign(directory).documents.view
+    found = {kind: loss for kind, loss in losses(charter, view).items() if kind in view.present}
+    if as_json:
+        print_json(
+            {
+                **_about(charter),
+                "directory": str(directory),
+                "loss": {str(kind): str(loss) for kind, loss in found.items()},
+            }
+        )
+        return
+    typer.echo("\n".join([*_head(charter), *promise_lines(found), "", *_hand_out(directory)]))
+    if public_edges is None and str(rule) != str(open_policy("nothing")):
+        typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
+
+
+def serve(
+    directory: DirectoryArgument,
+    store: Annotated[
+        str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")
+    ] = "",
+    host: Annotated[str, typer.Option(help="Where to listen; behind a proxy, leave it as it is.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8000,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
+    from visibility_aware_edge_ldp.campaign.new import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.logs import log_to_stderr
+    from visibility_aware_edge_ldp.campaign.server.page import page
+    from visibility_aware_edge_ldp.campaign.server.serving import serve as run
+
+    if not 0 <= port <= 65_535:
+        raise BadInput(f"A port is a number from 0 to 65535; got {port}.")
+    charter, address_file = read_campaign(directory).charter, directory / ADDRESS
+
+    def ready(address: str) -> None:
+        with suppress(OSError):  # a directory that may only be read; then close and estimate take the address
+            address_file.write_text(address)
+        if as_json:
+            typer.echo(f'{{"address": "{address}", "campaign": "{charter.identity}"}}')
+        else:
+            typer.echo(f"Campaign {charter.identity[:12]} is served at {address}. Stop it with Ctrl-C.")
+
+    log_to_stderr()
+    try:
+        run(directory, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+    finally:
+        with suppress(OSError):
+            address_file.unlink()
+
+
+def close(
+    place: PlaceArgument,
+    number: Annotated[int, typer.Option("--round", help="Which round.")],
+    token_file: TokenOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take no more reports for a round, before its deadline; it may be asked for again."""
+    operator = operator_at(place, token_file)
+    if not operator.token:
+        raise BadInput("Only the operator closes a round; name its token with --token-file.")
+    closed = operator.close(number)
+    if as_json:
+        print_json(closed)
+    else:
+        typer.echo(_round_line(closed))
+
+
+def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
+    """Print a campaign's answers; the operator has them made when all rounds are closed."""
+    import json
+
+    operator = operator_at(place, token_file)
+    charter, content = operator.charter(), json.loads(operator.answers())
+    if as_json:
+        print_json(content)
+        return
+    print_table(
+        f"{charter.title}: {charter.nodes:,} participants; ε = {charter.epsilon} for all statistics together",
+        ("statistic", "estimate", "± s.e.", "95 % interval"),
+        answer_rows(content),
+    )
+    typer.echo("\n".join(certificate_lines(content, charter)))
+
+
+def server_status(place: str, as_json: bool) -> None:
+    """How a campaign stands, by its server."""
+    operator = operator_at(place, None)
+    charter = operator.charter()
+    rounds = operator.rounds(charter)
+    if as_json:
+        print_json({**_about(charter), "rounds": rounds})
+    else:
+        typer.echo("\n".join([*_head(charter), *map(_round_line, rounds)]))
+
+
+def _key(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return bytes.fromhex(read_text(path, "key").strip())
+    except ValueError as error:
+        raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
+
+
+def _about(charter: Charter) -> dict[str, Any]:
+    return {
+        "campaign": charter.identity,
+        "issuer": charter.issuer,
+        "title": charter.title,
+        "epoch": charter.epoch,
+        "question": charter.question,
+        "trust": charter.trust,
+        "statistics": list(charter.statistics),
+        "participants": charter.nodes,
+        "epsilon": str(charter.epsilon),
+        "closes": [each.closes for each in charter.rounds],
+        "retention": charter.retention,
+    }
+
+
+def _head(charter: Charter) -> list[str]:
+    closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
+    kept = f"{charter.retention / DAY:g} days" if charter.retention else "no time at all"
+    return [
+        f"Campaign   {charter.identity}",
+        f"Issuer     {charter.issuer}",
+        f"Title      {charter.title}",
+        f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
+        f"for {', '.join(charter.statistics)}",
+        f"Closes     {closing}; reports are kept for {kept} after the estimate",
+    ]
+
+
+def _hand_out(directory: Path) -> list[str]:
+    rows = {
+        "everybody": "the issuer's fingerprint above, on a way that the server cannot change",
+        "each participant": f"the server's address, its name, and its own token from {directory / 'tokens.csv'}",
+        "the server": f"{directory}, without issuer.key and tokens.csv",
+        "the operator": "operator.token, to close rounds and to have the answers made",
+        "nobody": "issuer.key; and tokens.csv as a whole: keep both away from the server",
+    }
+    return ["What to give to whom:", *(f"  {who.ljust(17)} {what}" for who, what in rows.items())]
+
+
+def _round_line(found: dict[str, Any]) -> str:
+    root = f"; root {found['root'][:16]}" if found.get("root") else ""
+    return (
+        f"Round {found['round']}    {found['state']}: {found['received']:,} of {found['asked']:,} have answered{root}"
+    )

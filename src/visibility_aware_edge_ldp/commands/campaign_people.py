@@ -1,0 +1,169 @@
+"""``va-edge-ldp campaign``: what a participant does on its own device."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.campaign import server_status
+from visibility_aware_edge_ldp.commands.campaign_words import read_text
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
+from visibility_aware_edge_ldp.errors import BadInput
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home", help="Where your campaigns and your ledger are kept; one place for all campaigns, for ever."
+    ),
+]
+CLASSES = ("PRIVATE", "FRIEND_VISIBLE")
+
+
+def enroll(
+    url: Annotated[str, typer.Argument(help="The server's address.", show_default=False)],
+    name: Annotated[str, typer.Option(help="Your name in the roster.")],
+    token_file: Annotated[Path, typer.Option(help="A file with your token, or - for standard input.")],
+    issuer: Annotated[str, typer.Option(help="The issuer's fingerprint, from a source that the server cannot change.")],
+    home: HomeOption = None,
+    cap: Annotated[
+        list[str] | None,
+        typer.Option(help="The most an edge may lose in one epoch: a number, or PRIVATE=1 and FRIEND_VISIBLE=2."),
+    ] = None,
+    new_epoch: Annotated[
+        bool, typer.Option("--new-epoch", help="Agree to another data epoch: your list is of another time.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a campaign and keep it on your own disk; nothing is answered yet."""
+    from visibility_aware_edge_ldp.campaign.participant import program
+
+    token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
+    place = home or default_home()
+    found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch)
+    if as_json:
+        print_json({"campaign": found.identity, "title": found.charter.title, "home": str(place)})
+        return
+    typer.echo(
+        f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
+        "and every number of the noise were checked here.\nAnswer with: va-edge-ldp campaign answer --friends FILE"
+    )
+
+
+def answer(
+    friends: Annotated[
+        str | None,
+        typer.Option(help="Your friends, one name a line, or - for standard input; a hub gives the edges it sees."),
+    ] = None,
+    campaign: Annotated[
+        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
+    ] = None,
+    home: HomeOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to what is asked and to what it costs.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer the round that is open, once; shows first what is asked and what it costs, and asks you."""
+    from visibility_aware_edge_ldp.campaign.participant import program
+
+    if friends == "-" and not yes:
+        raise BadInput("Standard input is your friend list, so you cannot be asked there; look first, then add --yes.")
+
+    def consent(lines: list[str]) -> bool:
+        typer.echo("\n".join(lines), err=as_json)
+        return yes or typer.confirm("Answer?", err=as_json)
+
+    def say(line: str) -> None:
+        typer.echo(line, err=as_json)
+
+    given = friends if friends is not None else _no_list
+    outcome = program.answer(given, home or default_home(), consent, campaign, say)
+    if as_json:
+        receipt = None if outcome.receipt is None else vars(outcome.receipt)
+        print_json({"campaign": outcome.campaign, "round": outcome.round, "receipt": receipt})
+    elif outcome.receipt is not None:
+        typer.echo(f"Stored by the server: round {outcome.round}, receipt for {outcome.receipt.digest[:16]}.")
+
+
+def status(
+    place: Annotated[
+        str | None,
+        typer.Argument(help="A server's address or a campaign's directory. Default: what you answered yourself."),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How a campaign stands, or what you have answered and what that has cost."""
+    if place is not None:
+        server_status(place, as_json)
+        return
+    from visibility_aware_edge_ldp.campaign.participant import program
+
+    own = home or default_home()
+    if not (own / program.LEDGER).exists():
+        raise BadInput(f"You are not enrolled in anything at {own}; name the place with --home, or enrol first.")
+    found = program.status(own)
+    if as_json:
+        print_json([_plain(each) for each in found])
+        return
+    for each in found:
+        typer.echo("\n".join(_standing(each)))
+
+
+def default_home() -> Path:
+    """Where this person's ledger is kept; never a cache, which may be emptied."""
+    if explicit := os.environ.get("VA_EDGE_LDP_HOME"):
+        return Path(explicit)
+    if explicit := os.environ.get("XDG_DATA_HOME"):
+        return Path(explicit) / "va-edge-ldp"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "va-edge-ldp"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "va-edge-ldp"
+    return Path.home() / ".local" / "share" / "va-edge-ldp"
+
+
+def _no_list() -> list[object]:
+    raise BadInput("Your friend list is needed for this answer; give it with --friends FILE, or - for standard input.")
+
+
+def _caps(given: list[str] | None) -> dict[Any, str] | None:
+    """Caps by class; a plain number is for both."""
+    from visibility_aware_edge_ldp.public.visibility import Visibility
+
+    if not given:
+        return None
+    found: dict[Any, str] = {}
+    for text in given:
+        kind, said, value = text.rpartition("=")
+        named = kind.strip().upper().replace("-", "_")
+        if said and named not in CLASSES:
+            raise BadInput(f"A cap is a number, or {'=…, '.join(CLASSES)}=…; got {text!r}.")
+        for each in [named] if said else CLASSES:
+            found[Visibility[each]] = value.strip()
+    return found
+
+
+def _standing(found: Any) -> list[str]:
+    from visibility_aware_edge_ldp.campaign.participant.words import number
+
+    said = dict.fromkeys(range(1, found.rounds + 1), "not answered")
+    said |= dict.fromkeys(found.answered, "answered, not acknowledged yet")
+    said |= dict.fromkeys(found.acknowledged, "answered and acknowledged")
+    return [
+        f"{found.title} ({found.campaign[:12]}), {found.question}, about {found.epoch!r}",
+        *(f"  round {each}: {words}" for each, words in said.items()),
+        *(
+            f"  a {kind} edge has lost up to ε = {number(lost)} of {number(found.caps[kind])} in this epoch"
+            for kind, lost in found.lost.items()
+        ),
+    ]
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    by_class = {
+        name: {str(kind): str(value) for kind, value in getattr(found, name).items()} for name in ("lost", "caps")
+    }
+    return {**vars(found), **by_class, "answered": list(found.answered), "acknowledged": list(found.acknowledged)}

@@ -1,0 +1,308 @@
+"""The campaign commands: a whole campaign as it is typed, and what is said to those who mistype."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from command import Run, run_main
+from test_front_door import loaded_by_command
+from visibility_aware_edge_ldp.campaign.participant import program
+
+PEOPLE = [f"person {number}" for number in range(6)]
+NEW = ("--question", "degrees", "--title", "Friends in town", "--epoch", "spring", "--statistics", "edges")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("VA_EDGE_LDP_HOME", str(tmp_path / "nobody"))
+    return partial(run_main, monkeypatch, capsys, "campaign")
+
+
+@pytest.fixture
+def town(tmp_path: Path, run: Run) -> Path:
+    """A campaign that is not served."""
+    (tmp_path / "roster.txt").write_text("\n".join(PEOPLE) + "\n")
+    said = run("new", "town", "--roster", "roster.txt", *NEW)
+    assert said.code == 0, said.err
+    return tmp_path / "town"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A campaign that is served by the real command."""
+
+    directory: Path
+    url: str
+
+    @property
+    def charter(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads((self.directory / "charter.json").read_text())
+        return found
+
+    def token(self, name: str) -> Path:
+        with (self.directory / "tokens.csv").open(newline="") as file:
+            tokens = dict(csv.reader(file))
+        path = self.directory.parent / f"{name}.token"
+        path.write_text(tokens[name] + "\n")
+        return path
+
+
+@pytest.fixture
+def served(town: Path) -> Iterator[Served]:
+    command = [sys.executable, "-m", "visibility_aware_edge_ldp.cli", "campaign", "serve", str(town), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        assert said["campaign"] == program_identity(town)
+        yield Served(town, said["address"])
+        process.terminate()
+        assert process.wait(30) == 0
+    assert not (town / "server.address").exists()
+
+
+def program_identity(town: Path) -> str:
+    from hashlib import sha256
+
+    return sha256((town / "charter.json").read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody watches the clock here."""
+    monkeypatch.setattr(program, "pace_of", lambda seat, number: 0.001)
+
+
+def page_of(url: str, path: str) -> tuple[int, bytes]:
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=30)
+    try:
+        connection.request("GET", path)
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    finally:
+        connection.close()
+
+
+def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Path, run: Run) -> None:
+    said = run("new", "other", "--roster", "roster.txt", *NEW, "--closes", "2w", "--retention", "30d", "--fewest", "3")
+    charter = json.loads(Path("other/charter.json").read_text())
+    assert f"Campaign   {program_identity(Path('other'))}" in said.out
+    assert f"Issuer     {charter['issuer']}" in said.out
+    assert "a PRIVATE position loses at most ε = 1 against all reports" in said.out
+    assert "FRIEND_VISIBLE" not in said.out
+    assert "reports are kept for 30 days" in said.out
+    assert (charter["retention"], charter["rounds"][0]["fewest"]) == (30 * 86_400, 3)
+    for name in ("issuer.key", "operator.token", "tokens.csv"):
+        assert name in said.out
+        assert Path("other", name).stat().st_mode & 0o77 == 0
+
+
+def test_a_new_campaign_as_json(town: Path, run: Run) -> None:
+    said = run("new", "two", "--roster", "roster.txt", *NEW[:1], "triangles", *NEW[2:6], "--json")
+    assert said.code == 0, said.err
+    assert said.json["participants"] == 6
+    assert said.json["loss"].keys() == {"PRIVATE"}
+    assert len(said.json["closes"]) == 2
+    # The same issuer again: whoever has pinned it need not pin another.
+    again = run("new", "more", "--roster", "roster.txt", *NEW, "--issuer-key", "two/issuer.key", "--json")
+    assert again.json["issuer"] == said.json["issuer"]
+
+
+def test_rosters_and_public_edges_of_several_kinds(town: Path, run: Run) -> None:
+    Path("roster.csv").write_text("name,age\n1,30\n2,31\n3,32\n4,33\n")
+    Path("roster.json").write_text('["ann", "bob", "eve"]')
+    Path("public.txt").write_text("1 2\n3 4\n")
+    Path("policy.toml").write_text('kind = "profiles"\nrule = "any"\n[profiles]\n1 = "public"\n3 = "public"\n')
+    said = run(
+        "new", "a", "--roster", "roster.csv", "--policy", "policy.toml", "--public-edges", "public.txt", *NEW
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert said.err == ""
+    assert len(json.loads(Path("a/edges.json").read_text())) == 2
+    assert sorted(json.loads(Path("a/roster.json").read_text())) == [1, 2, 3, 4]
+    assert run("new", "b", "--roster", "roster.json", *NEW).code == 0
+    silent = run("new", "c", "--roster", "roster.csv", "--policy", "policy.toml", *NEW)
+    assert "every public position counts as empty" in silent.err
+
+
+def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) -> None:
+    issuer = str(served.charter["issuer"])
+    Path("friends.txt").write_text("person 0\nperson 1\na stranger\n")
+    for number, name in enumerate(PEOPLE[2:]):
+        token, home = str(served.token(name)), f"home {name}"
+        said = run("enroll", served.url, "--name", name, "--token-file", token, "--issuer", issuer, "--home", home)
+        assert said.code == 0, said.err
+        assert "were checked here" in said.out
+        said = run("answer", "--friends", "friends.txt", "--yes", "--home", home, *(["--json"] if number else []))
+        assert said.code == 0, said.err
+        if number:
+            assert said.json["receipt"]["campaign"] == program_identity(served.directory)
+            assert "Costs" in said.err
+        else:
+            assert "ε = 1 now" in said.out
+            assert "'a stranger'" in said.out
+            assert "Stored by the server: round 1" in said.out
+    own = run("status", "--home", f"home {PEOPLE[2]}")
+    assert "round 1: answered and acknowledged" in own.out
+    assert run("status", "--home", f"home {PEOPLE[2]}", "--json").json[0]["lost"]["PRIVATE"] == "1"
+    assert "Round 1    open: 4 of 6 have answered" in run("status", served.url).out
+
+    early = run("estimate", "town")
+    assert (early.code, "Round 1 is open" in early.err) == (2, True)
+    unsigned = run("close", served.url, "--round", "1")
+    assert (unsigned.code, "--token-file" in unsigned.err) == (2, True)
+    wrong = run("close", served.url, "--round", "1", "--token-file", str(served.token(PEOPLE[0])))
+    assert (wrong.code, "does not take this operator's token" in wrong.err) == (2, True)
+    assert run("close", "town", "--round", "3").code == 2
+    assert "closed: 4 of 6" in run("close", "town", "--round", "1").out
+    assert run("close", "town", "--round", "1", "--json").json["received"] == 4
+
+    made = run("estimate", "town")
+    assert made.code == 0, made.err
+    for words in (
+        "edges",
+        "95 % interval",
+        "Round 1: 4 of 6 answered (66.7%)",
+        "loses at most ε = 1",
+        "Manipulation: if 1 of",
+    ):
+        assert words in made.out
+    assert "Simulated" not in made.out
+    # Anybody may read them, and reads what the server keeps.
+    everybody = run("estimate", served.url, "--json")
+    status, kept = page_of(served.url, "/v1/estimates")
+    assert status == 200
+    assert everybody.json == json.loads(kept)
+    status, front = page_of(served.url, "/")
+    assert status == 200
+    assert b"Friends in town" in front
+
+
+def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, issuer = PEOPLE[0], str(served.charter["issuer"])
+    enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer")
+    assert run(*enrol, "0" * 64).code == 3
+    assert run(*enrol, issuer, "--cap", "PRIVATE=0.5").code == 0
+    declined = run("answer", "--friends", "friends.txt", "--yes")
+    assert (declined.code, "you allowed 0.5" in declined.err) == (4, True)
+    assert run(*enrol, issuer, "--cap", "2", "--json").json["campaign"] == program_identity(served.directory)
+    monkeypatch.setattr("typer.confirm", lambda *words, **options: False)
+    declined = run("answer", "--friends", "friends.txt")
+    assert (declined.code, "You declined" in declined.err) == (4, True)
+    unlisted = run("answer", "--yes")
+    assert (unlisted.code, "--friends FILE" in unlisted.err) == (2, True)
+    assert "open: 0 of 6" in run("status", "town").out
+    # A server need not hold the operator's token: whoever looks needs none, whoever closes has it elsewhere.
+    (served.directory / "operator.token").rename("elsewhere.token")
+    assert "open: 0 of 6" in run("status", "town").out
+    unsigned = run("close", "town", "--round", "1")
+    assert (unsigned.code, "--token-file" in unsigned.err) == (2, True)
+    few = run("close", "town", "--round", "1", "--token-file", "elsewhere.token")
+    assert (few.code, "needs 2 reports and has 0" in few.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("new", "x", "--roster", "none.txt", *NEW), "cannot be read"),
+        (("new", "town", "--roster", "roster.txt", *NEW), "exists already"),
+        (("new", "x", "--roster", "roster.txt", "--question", "friends", *NEW[2:]), "not a question"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "1999-01-01"), "in the past"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "soon"), "A date is written"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "1d", "--closes", "2d"), "rounds"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--rounds", "2", "--closes", "1d"), "--closes 2 times"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--retention", "long"), "A span of time"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--fewest", "7"), "at most all participants"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--epsilon", "0"), "epsilon"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--policy", "hubs:0.1"), ""),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--public-edges", "edges.txt"), "not in the roster"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--issuer-key", "roster.txt"), "not an issuer's key"),
+        (("new", "x", "--roster", "twice.txt", *NEW), "written alike"),
+        (("serve", "x"), "not the directory of a campaign"),
+        (("serve", "town", "--port", "70000"), "from 0 to 65535"),
+        (("serve", "town", "--store", "mysql://x", "--port", "0"), ""),
+        (("close", "x", "--round", "1"), "neither a server's address nor"),
+        (("close", "town", "--round", "1"), "campaign serve town"),
+        (("status",), "not enrolled"),
+        (("status", "ftp://x"), "looks like https://"),
+        (("status", "http://example.org"), "Use https"),
+        (("answer", "--friends", "-"), "add --yes"),
+        (("answer", "--yes"), "enrol first"),
+        (
+            (
+                "enroll",
+                "http://127.0.0.1:9",
+                "--name",
+                "x",
+                "--token-file",
+                "roster.txt",
+                "--issuer",
+                "x",
+                "--cap",
+                "A=1",
+            ),
+            "A cap is",
+        ),
+        (("rehearse", "random:20,40", "--absent", "many%"), "A share is written"),
+        (("rehearse", "random:20,40", "--question", "friends"), "not a question"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
+)
+def test_bad_input_is_one_sentence_and_exit_2(words: tuple[str, ...], sentence: str, town: Path, run: Run) -> None:
+    Path("edges.txt").write_text("1 2\n")
+    Path("twice.txt").write_text("ann\nann\n")
+    said = run(*words)
+    assert said.code == 2
+    assert said.out == ""
+    assert said.err.count("Error: ") == 1
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+    assert not Path("x").exists()
+
+
+def test_a_server_that_is_not_there_is_said(town: Path, run: Run) -> None:
+    (town / "server.address").write_text("http://127.0.0.1:9")
+    said = run("estimate", "town")
+    assert (said.code, "Is it running?" in said.err) == (5, True)
+
+
+def test_a_rehearsal_as_a_table_and_as_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = run("rehearse", "random:20,60", "--question", "degrees", "--absent", "10%", "--processes", "1")
+    assert said.code == 0, said.err
+    for words in ("truth", "reports a second", "bytes", "to the last bit", "Round 1: ", "counting again"):
+        assert words in said.out
+    from visibility_aware_edge_ldp.simulation import rehearsal
+
+    real = rehearsal.estimate_bytes
+    monkeypatch.setattr(rehearsal, "estimate_bytes", lambda *given: real(*given) + b" ")
+    other = run("rehearse", "random:20,60", "--question", "degrees", "--processes", "1", "--json")
+    assert other.code == 1
+    assert other.json["same_as_counted_here"] is False
+
+
+@pytest.mark.parametrize("word", ["", "new", "serve", "enroll", "answer", "status", "close", "estimate", "rehearse"])
+def test_help_loads_nothing_heavy(word: str) -> None:
+    assert loaded_by_command(f"campaign {word} -h") == set()
+
+
+def test_every_command_takes_json() -> None:
+    from typer.main import get_command
+
+    from visibility_aware_edge_ldp.cli import app
+
+    found: Callable[[str], object] = get_command(app).commands["campaign"].commands.__getitem__  # type: ignore[attr-defined]
+    for word in ("new", "serve", "enroll", "answer", "status", "close", "estimate", "rehearse"):
+        assert any("--json" in each.opts for each in found(word).params)  # type: ignore[attr-defined]

@@ -1,0 +1,153 @@
+"""What operators deploy: a copy of a live store is the same campaign, and the examples say what the program takes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from command import Run, run_main
+from visibility_aware_edge_ldp.campaign.operator import Operator
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.simulation import rehearsal
+from visibility_aware_edge_ldp.simulation.rehearsal_processes import serving
+from visibility_aware_edge_ldp.truth.synthetic import parse
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return partial(run_main, monkeypatch, capsys)
+
+
+def copy_of(store: Path, folder: Path, *words: str) -> Path:
+    command = [sys.executable, str(DEPLOY / "backup.py"), str(store), str(folder), *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Path(done.stdout.strip())
+
+
+def restored(campaign: Path, copy: Path, place: Path) -> Path:
+    """As the guide says it: the campaign's directory without secrets, and the copy as its store."""
+    shutil.copytree(
+        campaign, place / "campaign", ignore=shutil.ignore_patterns("issuer.key", "tokens.csv", "store.db*")
+    )
+    shutil.copyfile(copy, place / "campaign" / "store.db")
+    return place
+
+
+class Copying(Operator):
+    """An operator who copies the live store after each round that it closes."""
+
+    copies: dict[int, Path] = {}  # noqa: RUF012
+    closed: dict[int, dict[str, object]] = {}  # noqa: RUF012
+    place: Path
+
+    def close(self, number: int) -> dict[str, object]:
+        early = copy_of(self.place / "campaign" / "store.db", self.place / "early")
+        self.copies[0] = early if number == 1 else self.copies[0]
+        self.closed[number] = super().close(number)
+        self.copies[number] = copy_of(self.place / "campaign" / "store.db", self.place / f"copies {number}")
+        return self.closed[number]
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, rehearsal.Rehearsal]:
+    place = tmp_path / "real"
+    monkeypatch.setattr(Copying, "place", place, raising=False)
+    monkeypatch.setattr(rehearsal, "Operator", Copying)
+    world = VisibilityAwareGraph(parse("random:16,40"), VisibilityPolicy.nothing())
+    return place, rehearsal.rehearse(world, "triangles", 2, processes=1, keep=place)
+
+
+def test_a_copy_of_a_live_store_is_the_same_campaign(copies: tuple[Path, rehearsal.Rehearsal], tmp_path: Path) -> None:
+    place, found = copies
+    frozen = Copying.closed[1]
+    with serving(restored(place / "campaign", Copying.copies[1], _made(tmp_path / "after round 1"))) as url:
+        first, second = Operator(url).rounds(found.charter)
+    assert first["root"] == frozen["root"]
+    assert first["transcript"] == frozen["transcript"]
+    assert (first["state"], second["state"]) == ("closed", "open")
+    assert second["received"] == 0
+    with serving(restored(place / "campaign", Copying.copies[2], _made(tmp_path / "after round 2"))) as url:
+        again = Operator(url, (place / "campaign" / "operator.token").read_text())
+        assert [each["root"] for each in again.rounds(found.charter)] == [
+            Copying.closed[number]["root"] for number in (1, 2)
+        ]
+        # The same answers, from the copy: what was estimated follows from the frozen reports alone.
+        assert _read(again.answers()) == found.answers
+    # A copy from before the round was closed knows all reports and has no root: it is not the frozen campaign.
+    with serving(restored(place / "campaign", Copying.copies[0], _made(tmp_path / "before"))) as url:
+        first, _ = Operator(url).rounds(found.charter)
+    assert (first["state"], first["root"], first["received"]) == ("open", "", frozen["received"])
+
+
+def test_copies_are_private_whole_and_few(tmp_path: Path) -> None:
+    import apsw
+
+    store, folder = tmp_path / "store.db", tmp_path / "copies"
+    with closing(apsw.Connection(str(store))) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE kept (number)")
+        for number in range(5):
+            connection.execute("INSERT INTO kept VALUES (?)", (number,))
+            newest = copy_of(store, folder, "--keep", "2")
+            with closing(apsw.Connection(str(newest), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
+                assert list(copy.execute("SELECT count(*) FROM kept")) == [(number + 1,)]
+            assert newest.stat().st_mode & 0o77 == 0
+    assert len(list(folder.iterdir())) == 2
+    assert newest in folder.iterdir()
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        copy_of(tmp_path / "none.db", tmp_path / "copies")
+    assert not (tmp_path / "none.db").exists()
+
+
+def _made(place: Path) -> Path:
+    place.mkdir()
+    return place
+
+
+def _read(data: bytes) -> object:
+    import json
+
+    return json.loads(data)
+
+
+@pytest.mark.parametrize("name", ["va-edge-ldp-campaign@.service", "Containerfile"])
+def test_what_is_started_is_a_command_that_exists(name: str) -> None:
+    from test_docs import unknown_words
+
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+    if name == "Containerfile":
+        (listed,) = re.findall(r"^ENTRYPOINT \[(.*)\]$", text, re.MULTILINE)
+        words = re.findall(r'"([^"]*)"', listed)[1:]
+    else:
+        (line,) = re.findall(r"^ExecStart=\S*va-edge-ldp (.*)$", text, re.MULTILINE)
+        words = line.split()
+    assert words[:2] == ["campaign", "serve"]
+    assert unknown_words(words) == []
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.parametrize(("added", "taken"), [("", True), ("\n[Service]\nNonsense=yes\n", False)])
+def test_the_units_are_ones_that_systemd_takes(added: str, taken: bool, tmp_path: Path) -> None:
+    for unit in DEPLOY.glob("*@.*"):
+        text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.MULTILINE)
+        (tmp_path / unit.name.replace("@.", "@town.")).write_text(text + (added if "campaign" in unit.name else ""))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *sorted(map(str, tmp_path.iterdir()))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    complaints = [line for line in done.stderr.splitlines() if str(tmp_path) in line or "town" in line]
+    assert (complaints == []) is taken
