@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -22,17 +26,17 @@ def on_cores(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterab
 
     All cores are busy already with the pieces of larger work, so a piece's own pieces are done one after the other.
     """
-    if len(pieces) < 2 or getattr(_HERE, "is_piece", False):
+    if len(pieces) < 2 or number_of_cores() < 2 or getattr(_HERE, "is_piece", False):
         return map(work, pieces)
-    return _on_threads(work, pieces)
+    return _threads(os.getpid()).map(work, pieces)
 
 
-def _on_threads(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterator[Result]:
+@lru_cache(maxsize=1)
+def _threads(process: int) -> ThreadPoolExecutor:
+    """As many threads as cores, started once: small work would take longer to start them. A fork has its own."""
     from concurrent.futures import ThreadPoolExecutor
 
-    threads = min(number_of_cores(), len(pieces))
-    with ThreadPoolExecutor(threads, initializer=setattr, initargs=(_HERE, "is_piece", True)) as pool:
-        yield from pool.map(work, pieces)
+    return ThreadPoolExecutor(number_of_cores(), "core", initializer=setattr, initargs=(_HERE, "is_piece", True))
 
 
 def pieces_of(first: int, last: int, unit: int = 1, each_core: int = 1) -> list[tuple[int, int]]:
