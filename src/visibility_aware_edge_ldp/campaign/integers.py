@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeAlias
 
 from visibility_aware_edge_ldp.campaign.canonical import Content, shortened
@@ -64,6 +65,7 @@ def total_loss(mechanisms: Sequence[Stated]) -> Losses:
     return {kind: sum((each[kind] for each in rounds), Fraction(0)) for kind in rounds[0]}
 
 
+@cache
 def response_loss(threshold: int) -> Fraction:
     """ln((2^64 − T)/T), rounded up: what randomized response with this threshold loses.  [RR.1]"""
     if not 0 < 2 * threshold < RESOLUTION:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.audit import statistical_twins, timing
+from visibility_aware_edge_ldp.evaluation.audit import statistical_twins
 from visibility_aware_edge_ldp.evaluation.audit.catalogue import (
     LONG,
     REAL_NAMES,
+    TIMED,
+    TIMED_TWINS,
     TWIN_OF,
     WAYS,
     Choice,
@@ -31,6 +33,9 @@ FAULTS = (
     ("existing edges only", "documents 001, 002"),
     ("one uniform",),
     ("float laplace",),
+    ("campaign", "re-asked"),
+    ("campaign", "one uniform"),
+    ("chained", "worse"),
 )
 
 
@@ -90,7 +95,7 @@ def test_twins_can_be_left_out() -> None:
 
 def test_one_run_counts_as_statistical_and_time_as_itself() -> None:
     assert {audit.way for audit in chosen(Choice(way="statistical", runs=1000))} == {"statistical", "one run"}
-    assert len(chosen(Choice(way="time"))) == len(timing.AUDITS) + len(timing.TWINS)
+    assert len(chosen(Choice(way="time"))) == len(TIMED) + len(TIMED_TWINS)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from visibility_aware_edge_ldp.errors import BadInput, meant
 from visibility_aware_edge_ldp.evaluation.audit import (
+    campaign_bytes,
+    campaign_lengths,
     exact_believed,
+    exact_campaign,
+    exact_chain,
     exact_curator,
     exact_degrees,
     exact_histogram,
@@ -22,6 +26,7 @@ from visibility_aware_edge_ldp.evaluation.audit import (
     one_run,
     statistical_audits,
     statistical_twins,
+    timed_campaign,
     timing,
 )
 from visibility_aware_edge_ldp.evaluation.audit.finding import Audit
@@ -63,6 +68,9 @@ EXACT = (
     *exact_hubs.AUDITS,
     *exact_hub_choice.AUDITS,
     *exact_curator.AUDITS,
+    *exact_chain.AUDITS,
+    *exact_campaign.AUDITS,
+    *campaign_lengths.AUDITS,
 )
 EXACT_TWINS = (
     *exact_samplers.TWINS,
@@ -77,12 +85,20 @@ EXACT_TWINS = (
     *exact_hubs.TWINS,
     *exact_hub_choice.TWINS,
     *exact_curator.TWINS,
+    *exact_chain.TWINS,
+    *exact_campaign.TWINS,
+    *campaign_lengths.TWINS,
 )
 
 LONG = {audit.name: audit for audit in (*exact_position.LONG, *exact_rows.LONG)}
 """Walks of everything that four users can do, which take minutes; they stand in for the shorter ones of their names."""
 
-REAL_NAMES = frozenset(audit.name for audit in (*EXACT, *statistical_audits.AUDITS, *one_run.AUDITS, *timing.AUDITS))
+TIMED = (*timing.AUDITS, *timed_campaign.AUDITS)
+TIMED_TWINS = (*timing.TWINS, *timed_campaign.TWINS)
+
+REAL_NAMES = frozenset(
+    audit.name for audit in (*EXACT, *statistical_audits.AUDITS, *campaign_bytes.AUDITS, *one_run.AUDITS, *TIMED)
+)
 
 
 @dataclass(frozen=True)
@@ -112,11 +128,13 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
     return (
         *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
         *statistical_audits.audits(runs),
+        *campaign_bytes.audits(runs),
         *one_run.audits(runs),
-        *timing.AUDITS,
+        *TIMED,
         *EXACT_TWINS,
         *statistical_twins.twins(runs),
-        *timing.TWINS,
+        *campaign_bytes.twins(runs),
+        *TIMED_TWINS,
     )
 
 

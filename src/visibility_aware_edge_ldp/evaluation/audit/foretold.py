@@ -29,10 +29,12 @@ USUAL: dict[str, tuple[float, float]] = {
 LONG: dict[str, float] = {
     "user triangles, two rounds": 31.1,
     "position, one round": 11.9,
+    "campaign rows": 10.0,
     "user 4-cycles, two rounds": 9.4,
     "neighbourhood (a), believed": 8.0,
     "curator 2-stars": 7.0,
     "curator triangles, with delta": 5.9,
+    "campaign triangles, round 1": 4.0,
     "curator 3-stars": 5.8,
     "neighbourhood (a), weighted": 5.2,
     "curator triangles": 4.5,
