@@ -195,3 +195,12 @@ def test_places_follow_the_people(tmp_path: Path) -> None:
     documents = read_campaign(tmp_path / "campaign").documents
     told = {frozenset(documents.roster[end] for end in edge) for edge in documents.edges}
     assert told == {frozenset(NAMES[end] for end in edge) for edge in np.asarray(edges)}
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-x", "@ann", "\t=1", "＝1"], ids=repr)
+def test_names_that_a_spreadsheet_would_run_are_refused(name: str, tmp_path: Path) -> None:
+    """Everybody's tokens are in that table."""
+    given = inputs()
+    with pytest.raises(BadInput, match="begins as a formula does"):
+        new_campaign(tmp_path / "campaign", **{**given, "names": [*list(given["names"])[:-1], name]})
+    assert os.listdir(tmp_path) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign import signing
-from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode
+from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.campaign.charter import QUESTIONS, Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents, checked_names, in_order, renumbered
 from visibility_aware_edge_ldp.campaign.integers import shares, stated
@@ -28,6 +28,8 @@ from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
+# What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +77,9 @@ def new_campaign(
     key
         The issuer's private key; a new one by default.
     """
-    place = Path(directory)
+    place, names = Path(directory), list(names)
     _refuse_existing(place)
+    _refuse_formulas(names)
     documents, secret = drafted(names, policy, edges, epoch), signing.new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
@@ -173,6 +176,16 @@ def _refuse_too_few(questions: Questions) -> None:
         if each.fewest > asked:
             raise BadInput(
                 f"Round {number} asks {asked:,} participants; {each.fewest:,} responders can never be reached."
+            )
+
+
+def _refuse_formulas(names: Iterable[Hashable]) -> None:
+    """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
+    for name in names:
+        if isinstance(name, str) and name.startswith(_FORMULA):
+            raise BadInput(
+                f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when {TOKENS} is "
+                "opened. Leave out =, +, -, @ and blanks at the beginning of names."
             )
 
 

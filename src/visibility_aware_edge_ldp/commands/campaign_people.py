@@ -31,7 +31,10 @@ def enroll(
     home: HomeOption = None,
     cap: Annotated[
         list[str] | None,
-        typer.Option(help="The most an edge may lose in one epoch: a number, or PRIVATE=1 and FRIEND_VISIBLE=2."),
+        typer.Option(
+            help="The most an edge may lose in one epoch: a number, or PRIVATE=1 and FRIEND_VISIBLE=2; "
+            "a class that is not named keeps its cap."
+        ),
     ] = None,
     new_epoch: Annotated[
         bool, typer.Option("--new-epoch", help="Agree to another data epoch: your list is of another time.")
@@ -44,13 +47,17 @@ def enroll(
     token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
     place = home or default_home()
     found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch)
+    caps = program.allowed(place)
     if as_json:
-        print_json({"campaign": found.identity, "title": found.charter.title, "home": str(place)})
+        said = {str(kind): str(value) for kind, value in caps.items()}
+        print_json({"campaign": found.identity, "title": found.charter.title, "home": str(place), "caps": said})
         return
     typer.echo(
         f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
         "and every number of the noise were checked here.\nAnswer with: va-edge-ldp campaign answer --friends FILE"
     )
+    if cap:
+        typer.echo(_allowed(caps))
 
 
 def answer(
@@ -146,8 +153,15 @@ def _caps(given: list[str] | None) -> dict[Any, str] | None:
     return found
 
 
+def _allowed(caps: Any) -> str:
+    from visibility_aware_edge_ldp.campaign.participant.words import cap
+
+    each = ", ".join(f"ε = {cap(value)} for a {kind} edge" for kind, value in caps.items())
+    return f"Allowed from now on, in one epoch: {each}."
+
+
 def _standing(found: Any) -> list[str]:
-    from visibility_aware_edge_ldp.campaign.participant.words import number
+    from visibility_aware_edge_ldp.campaign.participant.words import cap, number
 
     said = dict.fromkeys(range(1, found.rounds + 1), "not answered")
     said |= dict.fromkeys(found.answered, "answered, not acknowledged yet")
@@ -156,7 +170,7 @@ def _standing(found: Any) -> list[str]:
         f"{found.title} ({found.campaign[:12]}), {found.question}, about {found.epoch!r}",
         *(f"  round {each}: {words}" for each, words in said.items()),
         *(
-            f"  a {kind} edge has lost up to ε = {number(lost)} of {number(found.caps[kind])} in this epoch"
+            f"  a {kind} edge has lost up to ε = {number(lost)} of {cap(found.caps[kind])} in this epoch"
             for kind, lost in found.lost.items()
         ),
     ]

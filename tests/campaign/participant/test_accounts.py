@@ -17,12 +17,14 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     caps_of,
     charge_entries,
     checked_caps,
+    class_entries,
     level_entries,
     list_entry,
-    roster_entry,
+    other_entries,
     units,
 )
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.rosters import roster_entry
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import Level
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -125,6 +127,43 @@ def test_pairs_have_an_account_of_their_own() -> None:
     with pytest.raises(Refused, match=r"ε = 1\.2"):
         later.refuse_beyond(DEFAULT_CAPS, [ask])
     later.refuse_beyond({**DEFAULT_CAPS, PRIVATE: Fraction(2)}, [ask])
+
+
+def test_pairs_keep_the_strictest_class() -> None:
+    private, relabelled = (
+        request(bits(0, 0, 0, 0), pairs={kind: Fraction(3, 5)}) for kind in (PRIVATE, FRIEND_VISIBLE)
+    )
+    later = account_of(charge_entries(empty(), "spring", private), OLD)
+    with pytest.raises(Refused, match=r"A PRIVATE edge would have lost ε = 1\.2"):
+        later.refuse_beyond(DEFAULT_CAPS, [relabelled])
+    account_of(charge_entries(empty(), "spring", relabelled), OLD).refuse_beyond(DEFAULT_CAPS, [relabelled])
+
+
+def test_a_position_is_held_to_every_cap_of_a_class_that_it_was_asked_as() -> None:
+    ask = request(bits(0, 1, 0, 0), bits(0, 0, 1, 0), thresholds={PRIVATE: ONE_, FRIEND_VISIBLE: TWO})
+    later = account_of([roster_entry(OLD), *class_entries(empty(), "spring", [ask])], NEW)
+    assert later.held_as(PRIVATE).tolist() == [False, False, False, True]
+    assert class_entries(later, "spring", [request(bits(0, 0, 0, 1))]) == []
+    relabelled = request(bits(0, 0, 0, 0), bits(0, 0, 0, 1), thresholds={FRIEND_VISIBLE: TWO})
+    with pytest.raises(Refused, match="A PRIVATE edge would have lost ε = 2 in this epoch, and you allowed 1"):
+        later.refuse_beyond(DEFAULT_CAPS, [relabelled])
+    low = {**DEFAULT_CAPS, FRIEND_VISIBLE: Fraction(1, 2)}
+    stricter = account_of([roster_entry(OLD), *class_entries(empty(), "spring", [ask])], OLD)
+    with pytest.raises(
+        Refused, match=r"A FRIEND_VISIBLE edge would have lost ε = 1 in this epoch, and you allowed 0\.5"
+    ):
+        stricter.refuse_beyond(low, [request(bits(0, 0, 1, 0), thresholds={PRIVATE: ONE_})])
+
+
+def test_others_answers_cost_their_best_and_are_written_once() -> None:
+    ask = request(bits(0, 1, 1, 0), bits(0, 0, 0, 1), thresholds={PRIVATE: HALF, FRIEND_VISIBLE: HALF})
+    entries = [roster_entry(OLD), *other_entries(empty(), "spring", ask)]
+    later = account_of(entries, OLD)
+    assert (later.lost / ONE).tolist() == [0, 0.5, 0.5, 0.5]
+    assert later.levels == ()
+    assert other_entries(later, "spring", ask) == []
+    better = other_entries(later, "spring", request(bits(0, 1, 0, 0), thresholds={PRIVATE: TWO}))
+    assert (account_of([*entries, *better], OLD).lost / ONE).tolist() == [0, 2, 0.5, 0.5]
 
 
 def test_two_answers_for_one_position_are_recognised() -> None:

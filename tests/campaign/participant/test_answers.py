@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 from benchmarks.campaign_stub import Served
 
-from campaign.participant.conftest import QUICK, TOWN
+from campaign.participant.conftest import QUICK, STATISTICS, TOWN
 from campaign.participant.people import PRIVATE, Ask, join, reply, who
+from visibility_aware_edge_ldp.campaign.charter import Round
+from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.participant import answers
+from visibility_aware_edge_ldp.campaign.participant.answering import memo_key
 from visibility_aware_edge_ldp.campaign.participant.program import enroll, status
-from visibility_aware_edge_ldp.campaign.participant.seat import pace_of
+from visibility_aware_edge_ldp.campaign.participant.seat import Seat, pace_of
 from visibility_aware_edge_ldp.campaign.participant.transport import Reply, Transport
 from visibility_aware_edge_ldp.client.purse import Purse
 from visibility_aware_edge_ldp.client.user_triangles import FirstRound, RowHolders
@@ -23,7 +27,7 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refuse
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.transcript import Transcript
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 
 def test_degrees_are_answered_once_for_all_campaigns_with_that_survey(ask: Ask, tmp_path: Path) -> None:
@@ -65,6 +69,50 @@ def test_hubs(ask: Ask, tmp_path: Path) -> None:
     join(again, home, TOWN[0])
     with pytest.raises(Refused, match="in this epoch, and you allowed 1"):
         reply(again, home, [])
+
+
+THIRD_PUBLIC = VisibilityPolicy("1/3", "0", salt="s")
+
+
+def at_edges(question: str, chosen: slice) -> Seat:
+    """A seat in a campaign where some of the public positions are edges."""
+    classes, pairs = THIRD_PUBLIC.bind(TOWN), np.transpose(np.triu_indices(len(TOWN), 1))
+    public = pairs[classes.of(pairs[:, 0], pairs[:, 1]) == Visibility.PUBLIC]
+    documents = drafted(TOWN, THIRD_PUBLIC, public[chosen], "spring")
+    rounds = tuple(Round(4_000_000_000 + number, 1) for number in range(2 if question == "triangles" else 1))
+    charter = charter_of(documents, "ab" * 32, question, 1, STATISTICS[question], rounds, "A survey", "spring")
+    return Seat.of(charter, documents, TOWN[0])
+
+
+def test_other_public_edges_are_another_question_where_the_answer_follows_from_them() -> None:
+    few, many = (at_edges("triangles", slice(end)) for end in (2, 9))
+    assert few.questions.survey.identity == many.questions.survey.identity
+    assert memo_key(few, 2, "x" * 64) != memo_key(many, 2, "x" * 64)
+    assert memo_key(few, 2, "x" * 64) == memo_key(at_edges("triangles", slice(2)), 2, "x" * 64)
+
+
+def test_degrees_do_not_follow_from_public_edges() -> None:
+    """So one answer serves all, and another would only cost more."""
+    few, many = (at_edges("degrees", slice(end)) for end in (2, 9))
+    friends = np.arange(len(TOWN)) != few.number
+    made = [
+        answers.degrees(each, answers.as_public_knows(each, friends), keyed_coins(seeded_key("degrees", 1))).upload
+        for each in (few, many)
+    ]
+    assert (few.public_friends != many.public_friends).any()
+    assert made[0] == made[1]
+    assert memo_key(few, 1) == memo_key(many, 1)
+
+
+def test_hubs_with_other_public_edges_pay_again(ask: Ask, tmp_path: Path) -> None:
+    """A chord between two of a hub's friends is no triangle more or less in its plan, and one more in its count."""
+    policy, home = VisibilityPolicy.from_profiles({TOWN[0]: "public", TOWN[1]: "public"}, "any"), tmp_path / "home"
+    lists = [(0, other) for other in range(1, 5)]
+    served = [ask("hubs", epsilon="1/2", policy=policy, edges=each) for each in (lists, [*lists, (1, 2)], lists)]
+    for each in served:
+        join(each, home, TOWN[0])
+        reply(each, home, [])
+    assert max(each.lost[PRIVATE] for each in status(home)) == 2 * served[0].questions.losses[PRIVATE]
 
 
 @pytest.mark.parametrize("question", ["position", "degrees", "triangles", "hubs"])

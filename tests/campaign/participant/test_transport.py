@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+import socket
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -118,6 +121,31 @@ def test_a_torn_answer_is_asked_for_again(ask: Ask, stub: Stub) -> None:
     stub.faults = [torn]
     assert Transport(served.url, patience=clock.patience()).get("/v1/charter").body == served.campaign.signed.data
     assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"],
+    ids=["status", "headers", "body"],
+)
+def test_a_server_that_drips_is_left_at_the_deadline(opening: bytes) -> None:
+    """Every byte comes in time; the whole never does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_drip, args=(server, opening), daemon=True).start()
+        url, began = f"http://127.0.0.1:{server.getsockname()[1]}", time.monotonic()
+        with pytest.raises(NotReached, match="TimeoutError"):
+            Transport(url, patience=Patience(attempt=0.3, total=0)).get("/")
+        assert time.monotonic() - began < 2
+
+
+def _drip(server: socket.socket, opening: bytes) -> None:
+    connection, _ = server.accept()
+    with connection, suppress(OSError):
+        connection.recv(9999)
+        connection.sendall(opening)
+        for _ in range(100):
+            connection.sendall(b"a")
+            time.sleep(0.05)
 
 
 def test_a_problem_that_nobody_registered_says_little(ask: Ask, stub: Stub) -> None:

@@ -6,8 +6,11 @@ roster   the names of a roster, in its order; ``names`` is the digest under whic
 list     which names were asked about first now, and which of them are friends: this stays for the epoch
 level    which positions answered now at the flip threshold ``key``/2^64, and what they said
 charge   positions that a report which is not randomized response has cost ``key`` each
-pairs    the same for a hub's report: ``key`` for every position between two others
-memo     such a report itself, under what it is an answer to
+pairs    the same for a hub's report: ``key`` for every position between two others, of the classes that it lists
+class    positions that were asked about as being of the class ``key``, whatever they are called later
+other    positions that others hold, and may have answered for at the flip threshold ``key``/2^64
+noted    what others answer about this participant's positions in one round: that it is charged already
+memo     a report that is not randomized response, under what it is an answer to
 upload   what was sent for a campaign's round;  receipt  what came back
 caps     how much a position of each class may lose in an epoch, from now on
 epoch    a data epoch that the participant has agreed to be asked about, and its own name there, the ``key``
@@ -18,23 +21,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode
+from visibility_aware_edge_ldp.campaign.canonical import Content, decode, encode
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.rosters import Aligned, Bits, Names, merged, roster_digest
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import DECIMALS, Level, loss
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact
-from visibility_aware_edge_ldp.public.report import pack, unpack
+from visibility_aware_edge_ldp.public.report import pack
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.public.wire import octets
 
-Bits = npt.NDArray[np.bool_]
 Units = npt.NDArray[np.int64]
-Names = tuple[str, ...]
 Caps = Mapping[Visibility, Fraction]
 
 # Losses are added as whole numbers of this many to one, each rounded up, so that sums of arrays are exact.
@@ -48,9 +48,15 @@ def units(value: Fraction) -> int:
     return -int(-value * ONE // 1)
 
 
+def written(amount: int) -> str:
+    """Units in decimals, all of them."""
+    whole, rest = divmod(amount, ONE)
+    return f"{whole}.{rest:0{DECIMALS}}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a round asks of this participant's positions, from public data alone.
+    """What a round asks about this participant's positions, of it or of others, from public data alone.
 
     Parameters
     ----------
@@ -74,7 +80,9 @@ class Request:
 class Account:
     """One epoch as the ledger knows it, in the order of one roster's names. Private.
 
-    ``known`` says of whom it is kept whether they are ``friends``; ``charged`` what all but chained answers have cost.
+    ``known`` says of whom it is kept whether they are ``friends``; ``charged`` what all but chained answers have cost;
+    ``others`` at which thresholds other people may have answered for positions that they hold; ``asked`` as what
+    classes positions were ever asked about, and ``pair_classes`` the same for positions between two others.
     """
 
     names: Names = field(repr=False)
@@ -83,11 +91,14 @@ class Account:
     levels: tuple[Level, ...] = field(repr=False)
     charged: Units = field(repr=False)
     pairs: int
+    others: tuple[Level, ...] = field(default=(), repr=False)
+    asked: Mapping[Visibility, Bits] = field(default_factory=dict, repr=False)
+    pair_classes: frozenset[Visibility] = frozenset()
 
     @property
     def lost(self) -> Units:
         """What each position has lost so far: its best chained answer, and everything else.  [LEDGER.2]"""
-        return self.charged + best_loss(self.levels, len(self.names))
+        return self.lost_after([])
 
     def lost_after(self, requests: Sequence[Request]) -> Units:
         """What each position will have lost when these have been answered too."""
@@ -100,24 +111,41 @@ class Account:
         for request in requests:
             for kind, cost in request.charges.items():
                 charged += np.where(request.places[kind], units(cost), 0)
-        return charged + best_loss([*self.levels, *asked], len(self.names))
+        return charged + best_loss([*self.levels, *self.others, *asked], len(self.names))
 
     def pairs_after(self, requests: Sequence[Request]) -> int:
         """The same for positions between two others; the dearest class stands for all."""
         return self.pairs + sum(units(max(request.pairs.values())) for request in requests if request.pairs)
 
+    def held_as(self, kind: Visibility, requests: Sequence[Request] = ()) -> Bits:
+        """Which positions are held to this class's cap: all that were ever asked about as such, or are now."""
+        now = [request.places[kind] for request in requests if kind in request.places]
+        ever = self.asked.get(kind, np.zeros(len(self.names), np.bool_))
+        found: Bits = np.logical_or.reduce([ever, *now])
+        return found
+
+    def most_lost(self, kind: Visibility, requests: Sequence[Request]) -> int:
+        """What the dearest position that these touch, and that is held to this class's cap, will have lost."""
+        costly = [request for request in requests if request.thresholds or request.charges]
+        touched = np.zeros(len(self.names), np.bool_)
+        for request in costly:
+            for each in {**request.thresholds, **request.charges}:
+                touched |= request.places[each]
+        most = int(self.lost_after(requests)[touched & self.held_as(kind, costly)].max(initial=0))
+        between = [request.pairs for request in requests if request.pairs]
+        if between and kind in self.pair_classes.union(*between):
+            most = max(most, self.pairs_after(requests))
+        return most
+
     def refuse_beyond(self, caps: Caps, requests: Sequence[Request]) -> None:
         """Declines, from public prices alone, before any bit is looked at.  [LEDGER.2]"""
-        lost, pairs = self.lost_after(requests), self.pairs_after(requests)
         for kind in NON_PUBLIC:
-            places = [request.places[kind] for request in requests if kind in {**request.thresholds, **request.charges}]
-            most = max((int(lost[each].max(initial=0)) for each in places), default=0)
-            if any(kind in request.pairs for request in requests):
-                most = max(most, pairs)
+            most = self.most_lost(kind, requests)
             if most > caps[kind] * ONE:
                 raise Refused(
-                    f"A {kind} edge would have lost ε = {most / ONE:.13g} in this epoch, and you allowed "
-                    f"{float(caps[kind]):.13g}. Nothing was answered or sent."
+                    f"A {kind} edge would have lost ε = {written(most)} in this epoch, and you allowed "
+                    f"{written(units(caps[kind]))}. What others answer about their edges with you counts, and so does "
+                    f"that an edge was {kind} before. Nothing was answered or sent."
                 )
 
 
@@ -131,75 +159,37 @@ def best_loss(levels: Sequence[Level], count: int) -> Units:
 
 def account_of(entries: Sequence[Entry], names: Names) -> Account:
     """The account of an epoch, given its entries and all rosters'."""
-    rosters = {entry.names: _names(entry.content) for entry in entries if entry.kind == "roster"}
-    aligned = _Aligned(rosters, names)
-    known, friends = _merged(aligned.two(entry) for entry in entries if entry.kind == "list") or aligned.nothing
+    aligned = Aligned(entries, names)
+    known, friends = merged(aligned.two(entry) for entry in entries if entry.kind == "list") or aligned.nothing
     levels = []
-    for key in sorted({entry.key for entry in entries if entry.kind == "level"}, key=int):
-        merged = _merged(aligned.two(entry) for entry in entries if (entry.kind, entry.key) == ("level", key))
-        levels.append(Level(int(key), *(merged or aligned.nothing)))
+    for key, said in _by_key(entries, "level").items():
+        levels.append(Level(int(key), *(merged(map(aligned.two, said)) or aligned.nothing)))
+    others = [Level(int(key), aligned.any(said), aligned.none) for key, said in _by_key(entries, "other").items()]
     charged = np.zeros(len(names), np.int64)
+    for key, said in _by_key(entries, "charge").items():
+        for entry in said:
+            charged += np.where(aligned.one(entry), int(key), 0)
+    between = [entry for entry in entries if entry.kind == "pairs"]
+    return Account(
+        names,
+        known,
+        friends,
+        tuple(levels),
+        charged,
+        sum(int(entry.key) for entry in between),
+        tuple(others),
+        {Visibility[key]: aligned.any(said) for key, said in _by_key(entries, "class").items()},
+        frozenset(Visibility[kind] for entry in between for kind in entry.content.decode().split()),
+    )
+
+
+def _by_key(entries: Sequence[Entry], kind: str) -> dict[str, list[Entry]]:
+    """The entries of a kind, gathered by their key."""
+    found: dict[str, list[Entry]] = {}
     for entry in entries:
-        if entry.kind == "charge":
-            charged += np.where(aligned.one(entry), int(entry.key), 0)
-    pairs = sum(int(entry.key) for entry in entries if entry.kind == "pairs")
-    return Account(names, known, friends, tuple(levels), charged, pairs)
-
-
-class _Aligned:
-    """Bits that were written in the order of some roster, read in the order of this one."""
-
-    def __init__(self, rosters: Mapping[str, Names], names: Names) -> None:
-        self._rosters, self._names = rosters, names
-        self._places: dict[str, npt.NDArray[np.int64]] = {}
-
-    @property
-    def nothing(self) -> tuple[Bits, Bits]:
-        return np.zeros(len(self._names), np.bool_), np.zeros(len(self._names), np.bool_)
-
-    def one(self, entry: Entry) -> Bits:
-        return self._read(entry.names, entry.content)
-
-    def two(self, entry: Entry) -> tuple[Bits, Bits]:
-        half = len(entry.content) // 2
-        return self._read(entry.names, entry.content[:half]), self._read(entry.names, entry.content[half:])
-
-    def _read(self, roster: str, packed: bytes) -> Bits:
-        if roster not in self._rosters or len(packed) != octets(len(self._rosters[roster])):
-            raise UnusableLedger("The ledger speaks of a roster that it does not hold; bring back the newest copy.")
-        places = self._of(roster)
-        # Whom that roster does not name, it says nothing about: the bit after the last one is 0.
-        return np.append(unpack(packed, len(self._rosters[roster])), False)[places]
-
-    def _of(self, roster: str) -> npt.NDArray[np.int64]:
-        if roster not in self._places:
-            numbers = {name: number for number, name in enumerate(self._rosters[roster])}
-            absent = len(numbers)
-            self._places[roster] = np.array([numbers.get(name, absent) for name in self._names], np.int64)
-        return self._places[roster]
-
-
-def _merged(parts: object) -> tuple[Bits, Bits] | None:
-    """Several entries as one; two that contradict each other cannot have been written here."""
-    found: tuple[Bits, Bits] | None = None
-    for known, ones in parts:  # type: ignore[attr-defined]
-        if found is None:
-            found = known, ones
-            continue
-        if (found[0] & known & (found[1] ^ ones)).any():
-            raise UnusableLedger("The ledger holds two answers for one position; it cannot have been written so.")
-        found = found[0] | known, found[1] | ones
+        if entry.kind == kind:
+            found.setdefault(entry.key, []).append(entry)
     return found
-
-
-def roster_digest(names: Names) -> str:
-    """Under which digest the ledger speaks of a roster."""
-    return digest(_written(names))
-
-
-def roster_entry(names: Names) -> Entry:
-    """The entry that makes a roster's order known."""
-    return Entry("roster", names=roster_digest(names), content=_written(names))
 
 
 def list_entry(account: Account, epoch: str, friends: Bits, own: int) -> Entry | None:
@@ -231,14 +221,37 @@ def charge_entries(account: Account, epoch: str, request: Request) -> list[Entry
         if request.places[kind].any()
     ]
     if request.pairs:
-        found.append(Entry("pairs", epoch, str(units(max(request.pairs.values())))))
+        classes = " ".join(map(str, request.pairs)).encode()
+        found.append(Entry("pairs", epoch, str(units(max(request.pairs.values()))), content=classes))
     return found
 
 
-def caps_entry(caps: Mapping[Visibility, Number]) -> Entry:
-    """The entry that sets the caps."""
-    written: dict[str, Content] = {str(kind): str(checked_caps(caps)[kind]) for kind in NON_PUBLIC}
-    return Entry("caps", content=encode(written))
+def other_entries(account: Account, epoch: str, request: Request) -> list[Entry]:
+    """At which positions others may now have answered at a threshold, where that was not known before."""
+    before = {level.threshold: level.known for level in account.others}
+    wanted: dict[int, Bits] = {}
+    for kind, threshold in request.thresholds.items():
+        wanted[threshold] = wanted.get(threshold, np.zeros(len(account.names), np.bool_)) | request.places[kind]
+    fresh = {threshold: places & ~before.get(threshold, ~places) for threshold, places in wanted.items()}
+    return _bit_entries("other", account, epoch, {str(key): places for key, places in fresh.items()})
+
+
+def class_entries(account: Account, epoch: str, requests: Sequence[Request]) -> list[Entry]:
+    """As what positions are asked about now, where they were not before."""
+    fresh = {str(kind): account.held_as(kind, requests) & ~account.held_as(kind) for kind in NON_PUBLIC}
+    return _bit_entries("class", account, epoch, fresh)
+
+
+def _bit_entries(kind: str, account: Account, epoch: str, bits: Mapping[str, Bits]) -> list[Entry]:
+    names = roster_digest(account.names)
+    return [Entry(kind, epoch, key, names, pack(places)) for key, places in bits.items() if places.any()]
+
+
+def caps_entry(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS) -> Entry:
+    """The entry that sets the caps; classes that are left out keep theirs."""
+    chosen = checked_caps(caps, before)
+    said: dict[str, Content] = {str(kind): str(chosen[kind]) for kind in NON_PUBLIC}
+    return Entry("caps", content=encode(said))
 
 
 def caps_of(content: bytes) -> dict[Visibility, Fraction]:
@@ -249,9 +262,9 @@ def caps_of(content: bytes) -> dict[Visibility, Fraction]:
     return {kind: Fraction(str(written[str(kind)])) for kind in NON_PUBLIC}
 
 
-def checked_caps(caps: Mapping[Visibility, Number]) -> dict[Visibility, Fraction]:
-    """A cap for each class, exact, with at most twelve decimals; classes that are left out have the default."""
-    found = dict(DEFAULT_CAPS)
+def checked_caps(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS) -> dict[Visibility, Fraction]:
+    """A cap for each class, exact, with at most twelve decimals; classes that are left out keep theirs."""
+    found = dict(before)
     for kind, value in caps.items():
         cap = exact(value, f"the cap for {kind} edges")
         if kind not in NON_PUBLIC or not 0 <= cap <= _LARGEST_CAP or (cap * ONE).denominator != 1:
@@ -261,14 +274,3 @@ def checked_caps(caps: Mapping[Visibility, Number]) -> dict[Visibility, Fraction
             )
         found[kind] = cap
     return found
-
-
-@lru_cache(maxsize=4)
-def _written(names: Names) -> bytes:
-    return encode(list[Content](names))
-
-
-@lru_cache(maxsize=4)
-def _names(content: bytes) -> Names:
-    names = decode(content)
-    return tuple(str(name) for name in names) if isinstance(names, list) else ()

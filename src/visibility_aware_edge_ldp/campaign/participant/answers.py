@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request
+from visibility_aware_edge_ldp.campaign.participant.rosters import Bits
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
 from visibility_aware_edge_ldp.client.hub import Hub
 from visibility_aware_edge_ldp.client.position import check_question, randomize
@@ -33,7 +34,6 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.public.wire import octets
 
-Bits = npt.NDArray[np.bool_]
 Asked = TypeVar("Asked", PositionSurvey, DegreeSurvey, TriangleSurvey, HubSurvey)
 
 

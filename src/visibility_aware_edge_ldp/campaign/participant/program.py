@@ -1,6 +1,6 @@
 """The participant's program: enrol in a campaign, answer it, see how things stand.  [LEDGER.1-3]
 
-The command line and Python callers use these three functions. What is asked for and why something is declined is
+The command line and Python callers use these functions. What is asked for and why something is declined is
 shown here, on the participant's side, and never sent.
 """
 
@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
-from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_of
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_of, checked_caps
 from visibility_aware_edge_ldp.campaign.participant.answering import (
     Quote,
     Task,
+    beyond,
     changed,
+    note_others,
     quote,
     record,
-    standing,
     upload_key,
 )
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Enrolment
@@ -33,8 +34,17 @@ from visibility_aware_edge_ldp.campaign.participant.rounds import (
     stored_receipt,
 )
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat, pace_of
+from visibility_aware_edge_ldp.campaign.participant.standing import LEDGER as LEDGER
+from visibility_aware_edge_ldp.campaign.participant.standing import Status as Status
+from visibility_aware_edge_ldp.campaign.participant.standing import status as status
 from visibility_aware_edge_ldp.campaign.participant.transport import Patience, Transport, checked_url
-from visibility_aware_edge_ldp.campaign.participant.words import changed_lines, question_lines, unknown_lines
+from visibility_aware_edge_ldp.campaign.participant.words import (
+    beyond_lines,
+    changed_lines,
+    late_lines,
+    question_lines,
+    unknown_lines,
+)
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.errors import BadInput, Refused
@@ -45,8 +55,6 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 Say = Callable[[str], None]
 Consent = Callable[[list[str]], bool]
 """Is shown what is asked and what it costs, line by line, and says whether to answer."""
-
-LEDGER = "ledger.db"
 
 
 @dataclass(frozen=True)
@@ -71,21 +79,6 @@ class Outcome:
     receipt: Receipt | None
 
 
-@dataclass(frozen=True)
-class Status:
-    """How one campaign stands on this side: which rounds were answered, and which of these have a receipt."""
-
-    campaign: str
-    title: str
-    epoch: str
-    question: str
-    rounds: int
-    answered: tuple[int, ...]
-    acknowledged: tuple[int, ...]
-    lost: Mapping[Visibility, Fraction]
-    caps: Mapping[Visibility, Fraction]
-
-
 def enroll(
     url: str,
     name: str,
@@ -104,7 +97,8 @@ def enroll(
         The issuer's public key, from a source that the server cannot change: only what it signed is believed.
     caps
         How much an edge of each class may lose in one data epoch by all that is answered from here; by default 1 for
-        PRIVATE and 2 for FRIEND_VISIBLE edges. The first enrolment sets it; given again, it holds from now on.
+        PRIVATE and 2 for FRIEND_VISIBLE edges. The first enrolment sets it; given again, it holds from now on, and a
+        class that is left out keeps its own.
     new_epoch
         Answers about different epochs are not added up, so an issuer that invents one could ask anew. The first epoch
         is taken as it comes; another one only if the participant says that its list is of another time.
@@ -115,8 +109,9 @@ def enroll(
     ledger = _ledger(home, caps)
     with ledger.writing() as page:
         _accept_epoch(page, found.charter.epoch, name, new_epoch)
-        if caps is not None and caps_of(page.one("caps") or b"") != caps_of(caps_entry(caps).content):
-            page.append(caps_entry(caps))
+        before = caps_of(page.one("caps") or b"")
+        if caps is not None and checked_caps(caps, before) != before:
+            page.append(caps_entry(caps, before))
     enrolments.keep(found, home)
     return found
 
@@ -145,7 +140,8 @@ def answer(
     seat, server, ledger = enrolment.seat, surroundings.server(enrolment), Ledger(home / LEDGER)
     number = _unsent(ledger, seat) or _open_round(server, seat)
     if not seat.questions.asks(seat.number, number):
-        say("Nothing is asked of you: all your positions are public, or others hold them.")
+        for line in _nothing_asked(ledger, seat):
+            say(line)
         return Outcome(enrolment.identity, number, None)
     upload, remarks = _stored(ledger, seat, number), list[str]()
     if upload is None:
@@ -160,11 +156,10 @@ def answer(
             say(remark)
 
 
-def status(home: Path) -> list[Status]:
-    """All campaigns that are enrolled here; asks nobody."""
-    ledger = Ledger(home / LEDGER)
-    with ledger.reading() as page:
-        return [_status(page, enrolments.load(home, each).seat) for each in enrolments.enrolled(home)]
+def allowed(home: Path) -> dict[Visibility, Fraction]:
+    """How much an edge of each class may lose in one epoch."""
+    with Ledger(home / LEDGER).reading() as page:
+        return caps_of(page.one("caps") or b"")
 
 
 def _ledger(home: Path, caps: Mapping[Visibility, Number] | None) -> Ledger:
@@ -211,6 +206,24 @@ def _open_round(server: Transport, seat: Seat) -> int:
     raise BadInput(f"No round is open now: {said}. Try again when one is.")
 
 
+def _nothing_asked(ledger: Ledger, seat: Seat) -> list[str]:
+    """What to say to somebody of whom nothing is asked; what others answer about its positions is charged.
+
+    It cannot be stopped from here, so it is charged beyond the caps too: later questions are then declined.
+    """
+    lines = ["Nothing is asked of you: all your positions are public, or others hold them."]
+    with ledger.writing() as page:
+        _refuse_unknown_epoch(page, seat.charter.epoch)
+        lines += beyond_lines(beyond(page, seat))
+        note_others(page, seat)
+    return lines
+
+
+def _refuse_unknown_epoch(page: Page, epoch: str) -> None:
+    if not page.entries("epoch", epoch):
+        raise Refused(f"You have not agreed to be asked about the data epoch {epoch!r}; enrol first.")
+
+
 def _stored(ledger: Ledger, seat: Seat, number: int) -> bytes | None:
     with ledger.reading() as page:
         return page.one("upload", key=upload_key(seat, number))
@@ -234,8 +247,7 @@ def _task(server: Transport, ledger: Ledger, seat: Seat, number: int) -> Task:
 def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
     """The cost, if it is within the caps and the participant agrees; no bit has been looked at."""
     with ledger.reading() as page:
-        if not page.entries("epoch", task.epoch):
-            raise Refused(f"You have not agreed to be asked about the data epoch {task.epoch!r}; enrol first.")
+        _refuse_unknown_epoch(page, task.epoch)
         cost = quote(page, task)
     if not consent(question_lines(task, cost)):
         raise Refused("You declined. Nothing was answered or sent.")
@@ -245,9 +257,11 @@ def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
 def _answered(
     ledger: Ledger, task: Task, agreed: Quote, source: Source, surroundings: Surroundings
 ) -> tuple[bytes, list[str]]:
-    """The upload, in the ledger and on disk; how long this took tells nothing of the list.  [PACE.1]"""
+    """The upload, in the ledger and on disk; how long this took tells nothing of the list, or is remarked.  [PACE.1]"""
     pace = surroundings.pace or pace_of(task.seat, task.round)
-    return paced(pace, partial(_made, ledger, task, agreed, source, surroundings.coins())).answer
+    done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.coins()))
+    upload, remarks = done.answer
+    return upload, [*remarks, *late_lines(pace, done.beats)]
 
 
 def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coins) -> tuple[bytes, list[str]]:
@@ -272,24 +286,3 @@ def _send(server: Transport, ledger: Ledger, seat: Seat, number: int, upload: by
         if page.one("receipt", key=upload_key(seat, number)) is None:
             page.append(Entry("receipt", seat.charter.epoch, upload_key(seat, number), content=reply.body))
     return receipt
-
-
-def _status(page: Page, seat: Seat) -> Status:
-    rounds = range(1, len(seat.charter.rounds) + 1)
-    answered, acknowledged = (
-        tuple(number for number in rounds if page.one(kind, key=upload_key(seat, number)) is not None)
-        for kind in ("upload", "receipt")
-    )
-    charter = seat.charter
-    lost = standing(page, seat)
-    return Status(
-        charter.identity,
-        charter.title,
-        charter.epoch,
-        charter.question,
-        len(charter.rounds),
-        answered,
-        acknowledged,
-        lost,
-        caps_of(page.one("caps") or b""),
-    )

@@ -5,15 +5,18 @@ Everything here follows from public documents; no friend list is near.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.documents import Documents
-from visibility_aware_edge_ldp.campaign.participant.accounts import Names, Request
+from visibility_aware_edge_ldp.campaign.participant.accounts import Request
+from visibility_aware_edge_ldp.campaign.participant.rosters import Bits, Names
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.hub_survey import HubSurvey
@@ -21,8 +24,6 @@ from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-
-Bits = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +82,26 @@ class Seat:
             return Request(self._places(np.zeros(self.view.n, np.bool_)), pairs=losses)
         if not isinstance(survey, (PositionSurvey, TriangleSurvey)):
             return Request(self._places(np.ones(self.view.n, np.bool_)), charges=losses)
-        places = self._places(np.arange(self.view.n) > self.number)
+        return self._rows(round_number, self._places(np.arange(self.view.n) > self.number))
+
+    def others(self, round_number: int) -> Request:
+        """What a round asks others about positions of this participant: who holds them, or hubs that see them.
+
+        Degrees are charged at what both ends' reports cost, so of them nothing is left to others.
+        """
+        if isinstance(self.questions.survey, HubSurvey):
+            everybody = self._places(np.ones(self.view.n, np.bool_))
+            return Request(everybody, charges=self.questions.round_losses(round_number))
+        if isinstance(self.questions.survey, (PositionSurvey, TriangleSurvey)):
+            return self._rows(round_number, self._places(np.arange(self.view.n) < self.number))
+        return Request(self._places(np.zeros(self.view.n, np.bool_)))
+
+    def _rows(self, round_number: int, places: Mapping[Visibility, Bits]) -> Request:
+        """The same questions about any positions, whoever holds them."""
+        survey = self.questions.survey
         if round_number == 2:
-            return Request(places, charges=losses)
-        first = survey.first if isinstance(survey, TriangleSurvey) else survey
+            return Request(places, charges=self.questions.round_losses(2))
+        first = survey.first if isinstance(survey, TriangleSurvey) else cast(PositionSurvey, survey)
         return Request(places, thresholds={kind: first.mechanism(kind, 1).threshold for kind in NON_PUBLIC})
 
     def _places(self, asked: Bits) -> dict[Visibility, Bits]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import email.utils
 import http.client
+import io
 import ipaddress
 import os
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from visibility_aware_edge_ldp.campaign.canonical import decode, shortened
@@ -50,7 +53,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait, in seconds: for one attempt, between attempts at first and at most, and in all."""
+    """How long to wait, in seconds: for one attempt as a whole, between attempts at first and at most, and in all."""
 
     attempt: float = 30.0
     first: float = 0.5
@@ -89,13 +92,15 @@ class Transport:
 
     def _once(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> tuple[Reply | None, str]:
         """One attempt: its reply, or why there is none."""
-        connection = self._connection()
+        connection, until = self._connection(), self._patience.clock() + self._patience.attempt
         headers = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
         if own:
             headers["Authorization"] = f"Bearer {self._token}"
         if body is not None:
             headers["Content-Type"] = "application/octet-stream"
         try:
+            connection.connect()
+            connection.sock = _Timely(connection.sock, until, self._patience.clock)
             connection.request(method, self._url.path.rstrip("/") + path, body, headers)
             response = connection.getresponse()
             reply = Reply(response.status, _lower(response), self._read(response, most))
@@ -112,20 +117,60 @@ class Transport:
         return http.client.HTTPConnection(host, port, timeout=seconds)
 
     def _read(self, response: http.client.HTTPResponse, most: int) -> bytes:
-        """The body; a server that sends too much, or a little at a time for ever, is not listened to."""
-        patience, parts, size = self._patience, list[bytes](), 0
-        until = patience.clock() + patience.attempt
+        """The body; a server that sends too much is not listened to."""
+        parts, size = list[bytes](), 0
         while piece := response.read1(_PIECE):
             size += len(piece)
             parts.append(piece)
             if size > most:
                 raise ProtocolViolation(f"The server sent more than the {most:,} bytes that are expected at most.")
-            if patience.clock() > until:
-                raise TimeoutError
         length = response.headers.get("Content-Length")
         if length is not None and length.isdigit() and size < int(length):
             raise http.client.IncompleteRead(b"".join(parts))
         return b"".join(parts)
+
+
+class _Timely:
+    """A connected socket that stops at a deadline, however little comes or goes at a time: in headers as in bodies.
+
+    A socket's own timeout begins anew with every byte. ``http.client`` uses no more of a socket than this.
+    """
+
+    def __init__(self, connected: socket.socket, until: float, clock: Callable[[], float]) -> None:
+        self._socket, self._until, self._clock = connected, until, clock
+
+    def hurry(self) -> None:
+        """Whatever is done next may take what is left of the time."""
+        left = self._until - self._clock()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
+    def sendall(self, data: bytes) -> None:
+        self.hurry()
+        self._socket.sendall(data)
+
+    def makefile(self, mode: Literal["rb"]) -> io.BufferedReader:
+        return io.BufferedReader(_TimelyReader(self._socket.makefile(mode, buffering=0), self))
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _TimelyReader(io.RawIOBase):
+    def __init__(self, stream: io.RawIOBase, owner: _Timely) -> None:
+        self._stream, self._owner = stream, owner
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._owner.hurry()
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def checked_url(url: str) -> SplitResult:

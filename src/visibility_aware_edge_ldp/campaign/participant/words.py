@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from visibility_aware_edge_ldp.campaign.participant.accounts import units, written
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
+from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.mechanisms.chain import DECIMALS
 from visibility_aware_edge_ldp.public.hub_survey import HubSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
+DAY = 86_400
 _ASKS = {
     "position": "for each person listed after you in the roster, whether you are friends: one randomized bit each",
     "degrees": "how many friends you have in each class, with noise",
@@ -37,9 +41,17 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"Public     {int((seat.classes == Visibility.PUBLIC).sum()) - 1:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
         f"Closes     {_date(charter.rounds[task.round - 1].closes)}; reports are kept for "
-        f"{charter.retention:,} seconds after the estimate",
+        f"{kept_for(charter.retention)} after the estimate",
     ]
-    return [*lines, *_cost_lines(task, quote)]
+    return [*lines, *_other_lines(seat), *_cost_lines(task, quote)]
+
+
+def _other_lines(seat: Seat) -> list[str]:
+    """That an edge has two ends, where the other one answers for it."""
+    held = sum(int(places.sum()) for places in seat.others(1).places.values())
+    if not held:
+        return []
+    return [f"Others     {held:,} people answer for their edge with you; your ledger counts all rounds of that"]
 
 
 def _cost_lines(task: Task, quote: Quote) -> list[str]:
@@ -51,8 +63,12 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
             f"Costs      {kind} edge, {where}: ε = {number(quote.now[kind])} now "
             f"({number(whole.get(kind, Fraction(0)))} by all rounds of the campaign); "
             f"in this epoch {number(quote.before[kind])} so far, {number(quote.after[kind])} after, "
-            f"{number(quote.caps[kind])} allowed"
+            f"{cap(quote.caps[kind])} allowed"
         )
+        if quote.stricter[kind]:
+            lines.append(
+                f"           {quote.stricter[kind]:,} of these were of a stricter class before, and keep its cap"
+            )
     return lines
 
 
@@ -75,9 +91,39 @@ def changed_lines(count: int) -> list[str]:
     ]
 
 
+def beyond_lines(lost: Mapping[Visibility, Fraction]) -> list[str]:
+    """That others' answers may cost more than is allowed."""
+    return [
+        f"By what others answer, a {kind} edge of yours may have lost ε = {number(each)} in this epoch, more than you "
+        "allowed. This cannot be stopped from here; your own answers about it end."
+        for kind, each in lost.items()
+    ]
+
+
+def late_lines(pace: float, beats: int) -> list[str]:
+    """That an answer was not made within its pace."""
+    if beats <= 1:
+        return []
+    return [
+        f"This answer took longer to make than its pace of {pace:g} s, and left after {beats:,} times as long: whoever "
+        "saw when you were asked and when it left may guess how long your list is. A less busy device is in time."
+    ]
+
+
 def number(value: Fraction) -> str:
-    """A loss as people write it, rounded up in the sixth decimal."""
-    return f"{-int(-value * 10**6 // 1) / 10**6:g}"
+    """A loss as people write it, rounded up in the sixth decimal: never less than it is."""
+    millionths = -int(-value * 10**6 // 1)
+    return written(millionths * 10 ** (DECIMALS - 6))
+
+
+def cap(value: Fraction) -> str:
+    """A cap, with all its decimals: never more than it is."""
+    return written(units(value))
+
+
+def kept_for(seconds: int) -> str:
+    """How long reports are kept."""
+    return f"{seconds / DAY:g} days" if seconds else "no time at all"
 
 
 def _date(moment: int) -> str:

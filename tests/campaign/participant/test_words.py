@@ -1,0 +1,83 @@
+"""What a participant reads: numbers that are never below what they stand for, and the issuer's own words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.participant.conftest import QUICK
+from campaign.participant.people import Ask, join, reply, who
+from command import run_main
+from visibility_aware_edge_ldp.campaign.participant.words import cap, kept_for, late_lines, number
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("1", "1"),
+        ("1.000001", "1.000001"),
+        ("1.0000001", "1.000001"),
+        ("12.34567", "12.34567"),
+        ("0", "0"),
+        ("20", "20"),
+    ],
+)
+def test_losses_are_shown_rounded_up(value: str, shown: str) -> None:
+    assert number(Fraction(value)) == shown
+
+
+@given(st.fractions(0, 1000))
+def test_a_loss_is_never_shown_below_itself(value: Fraction) -> None:
+    assert 0 <= Fraction(number(value)) - value < Fraction(1, 10**6)
+
+
+def test_a_cap_is_never_shown_above_itself() -> None:
+    assert [cap(Fraction(each)) for each in ("1", "0.9999999", "999.999999999999")] == [
+        "1",
+        "0.9999999",
+        "999.999999999999",
+    ]
+
+
+def test_retention_is_said_as_the_issuer_says_it(ask: Ask, tmp_path: Path) -> None:
+    assert [kept_for(each) for each in (0, 86_400 * 30, 43_200)] == ["no time at all", "30 days", "0.5 days"]
+    served, shown = ask(), list[str]()
+    join(served, tmp_path / "home")
+    reply(served, tmp_path / "home", consent=lambda lines: not shown.extend(lines))
+    assert any(line.endswith("reports are kept for no time at all after the estimate") for line in shown)
+
+
+def test_an_answer_that_is_late_for_its_pace_is_said_to_be(ask: Ask, tmp_path: Path) -> None:
+    assert late_lines(1, 1) == []
+    served, said = ask(), dict[float, list[str]]()
+    for pace in (1e-6, 1.0):
+        said[pace] = []
+        join(served, tmp_path / str(pace))
+        served.kept.clear()
+        reply(served, tmp_path / str(pace), [], replace(QUICK, pace=pace), say=said[pace].append)
+    assert "took longer to make than its pace of 1e-06 s" in said[1e-6][0]
+    assert said[1.0] == []
+
+
+def test_enrolling_with_a_cap_prints_both(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = ask()
+    token, home = tmp_path / "token", tmp_path / "home"
+    token.write_text(served.tokens[who(served)])
+    words = [served.url, "--name", who(served), "--token-file", token, "--issuer", served.issuer, "--home", home]
+
+    def enrol(*more: str) -> str:
+        done = run_main(monkeypatch, capsys, "campaign", "enroll", *map(str, words), *more)
+        assert done.code == 0, done.err
+        return " ".join(done.out.split())
+
+    enrol("--cap", "PRIVATE=0.5")
+    assert "Allowed" not in enrol()
+    said = enrol("--cap", "FRIEND_VISIBLE=0.7")
+    assert "Allowed from now on, in one epoch: ε = 0.7 for a FRIEND_VISIBLE edge, ε = 0.5 for a PRIVATE edge." in said
