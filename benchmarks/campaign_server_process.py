@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--connections", type=int, default=4096)
+    parser.add_argument("--grace", type=float, default=5.0)
     parser.add_argument("--twin", choices=["acknowledges-first", "salted"])
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
@@ -82,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.store,
         port=given.port,
         estimate_bytes=estimate_bytes,
-        limits=Limits(seconds=given.seconds, connections=given.connections),
+        limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,
     )

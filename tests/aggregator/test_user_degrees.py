@@ -217,3 +217,16 @@ def test_a_maximum_whose_doubt_is_all_used_up_by_one_absent_user_still_has_limit
         collection.absorb(ListHolders(view, world.public, exact_purse(survey)).degrees(survey, coins))
     low, high = estimate(collection, ["max_degree"])["max_degree"].interval(0.95)
     assert low <= world.graph.degrees.max() <= high == 39
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_classes_do_not_wrap_around(sign: int) -> None:
+    """2^62 in each of two classes would be 2^63, which is a negative number."""
+    collection = DegreeCollection(SURVEY, WORLD.public)
+    values = np.zeros((2, N), np.int64)
+    values[:, 4] = sign * (1 << 62)
+    collection.absorb(degree_report(SURVEY.identity, 0, np.ones(N, np.bool_), values))
+    assert abs(collection.reported[4] - sign * (1 << 61)) < N
+    found = estimate(collection, ["edges", "max_degree", "degree_histogram", "tail:3"])
+    assert found["edges"].value * sign > 2.0**59
+    assert 0 <= found["max_degree"].value <= N - 1

@@ -83,6 +83,12 @@ def test_names_that_cannot_be_told_apart_are_refused(names: list[object]) -> Non
         checked_names(names)
 
 
+def test_a_roster_stays_small() -> None:
+    assert checked_names(["a", "é" * 200]) == ["a", "é" * 200]
+    with pytest.raises(BadInput, match=r"200 characters.*has 201"):
+        checked_names(["a", "é" * 201])
+
+
 def test_a_name_has_one_place_in_an_epoch_whether_it_is_a_number_or_its_digits() -> None:
     """[CHARTER.5] Otherwise an issuer could make both ends of a position hold it, in two campaigns of one epoch."""
     for epoch in ("2026", "2027"):

@@ -24,6 +24,7 @@ STATUS = {
     "late": 409,
     "not-open": 409,
     "not-ready": 409,
+    "erased": 410,
     "length-required": 411,
     "too-large": 413,
     "media-type": 415,

@@ -237,3 +237,14 @@ def test_skew_is_that_of_randomized_response_unless_told() -> None:
     assert implied.interval() == pytest.approx(told.interval())
     # Noise that leans upwards explains more of a large maximum, so the truth may lie lower.
     assert implied.interval()[0] < max_degree(noisy, variance, low, high, skew=0.0).interval()[0]
+
+
+@pytest.mark.parametrize("lie", [2.0**40, 2.0**62, -(2.0**62)])
+def test_one_number_beyond_all_measure_leaves_the_others_their_places(lie: float) -> None:
+    graph = core(np.random.default_rng(3))
+    noisy, variance, low, high = observe(graph, 1.0, np.random.default_rng(4))
+    told = noisy.copy()
+    told[7] = lie
+    shares, lied = deconvolve(noisy, variance, low, high), deconvolve(told, variance, low, high)
+    assert lied.sum() == pytest.approx(1)
+    assert np.abs(shares - lied).sum() < 0.2

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
+from visibility_aware_edge_ldp.aggregator.plausible import degree_band
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.degree_report import DegreeReport
@@ -27,6 +29,10 @@ PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
 
 # A chance that rounding alone may have left.
 _CRUMB = 1e-9
+# What a class adds to a degree is cut off here, so that no sum of classes wraps around; honest numbers are far below.
+_FARTHEST = 1 << 60
+# The chance that a normal deviate lies within one standard deviation.
+_ONE_SIGMA = 2 * NormalDist().cdf(1) - 1
 
 
 class DegreeCollection:
@@ -106,8 +112,18 @@ class DegreeCollection:
     @property
     def reported(self) -> Ints:
         """Everybody's public degree plus what it reported of classes that it can have."""
-        found: Ints = self.public_degrees + np.where(self.hiding, self._values, 0).sum(axis=0)
+        said = np.clip(self._values, -_FARTHEST, _FARTHEST)
+        found: Ints = self.public_degrees + np.where(self.hiding, said, 0).sum(axis=0)
         return found
+
+    def plausible(self, degrees: NoisyDegrees) -> NoisyDegrees:
+        """The same degrees, with each moved to the nearest that an honest user reports; for fits, not for sums.
+
+        An honest degree is moved with less than a chance of 10⁻⁹; a lie of 2⁶² would leave a fit no room for the rest.
+        """
+        bands = [degree_band(self.survey, kind) for kind in self.survey.classes]
+        low, high = (sum(ends) for ends in zip(*bands, strict=True)) if bands else (0, 0)
+        return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))
 
     @property
     def _constants(self) -> Floats:
@@ -140,12 +156,33 @@ def _one(collection: DegreeCollection, degrees: NoisyDegrees, statistic: str) ->
     if k is not None:
         return estimate_of(statistic, *degree_functions.stars(degrees, k))
     if least is not None:
-        return estimate_of(statistic, *degree_functions.tail(degrees, least))
+        return _tail(degrees, least)
     if statistic == "edges":
         return estimate_of(statistic, *degree_functions.edges(degrees))
-    if statistic == "max_degree":
-        return _max_degree(degrees)
-    return _degrees(collection, degrees) if statistic == "degrees" else _histogram(degrees)
+    if statistic == "degrees":
+        return _degrees(collection, degrees)
+    fit = _max_degree if statistic == "max_degree" else _histogram
+    return fit(collection.plausible(degrees))
+
+
+def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
+    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]"""
+    found, spread = degree_functions.tail(degrees, threshold)
+    if degrees.absent.size:
+        spread = spread._replace(variance=max(spread.variance, _least_variance(degrees, threshold)))
+    return estimate_of(f"tail:{threshold}", found, spread)
+
+
+def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
+    """What a count varies at least by who answered: as a share does that has two more on either side."""
+    answers, absent = degrees.noisy.size, degrees.absent.size
+    each, noise = degree_functions.per_answer(degrees, lambda degree: degree >= threshold, clamped=True)
+    known, away = (int((public >= threshold).sum()) for public in (degrees.public, degrees.absent))
+    hidden = 1 - (known + away) / degrees.asked  # the share of those of whom the public does not know it
+    counted = float(np.clip(each.sum() - known, 0.0, answers * hidden))
+    share = (counted + 2 * hidden) / (answers + 4)
+    noisy = max(degrees.expansion**2 * float(noise.sum()), 0.0)
+    return noisy + degrees.asked * absent / answers * share * (1 - share)
 
 
 def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
@@ -159,7 +196,8 @@ def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
     if absent.any():
         spread = float(hidden.var(ddof=1) - degrees.noise.mean()) if hidden.size > 1 else np.inf
         value[absent] = degrees.absent + hidden.mean()
-        variance[absent] = max(spread, 0.0) + hidden.var() / hidden.size
+        # Two answers that agree by chance do not make the mean certain: its noise is known.
+        variance[absent] = max(spread, 0.0) + max(float(hidden.var()), float(degrees.noise.mean())) / hidden.size
     names = collection.view.names
     return Estimate("degrees", value, variance, labels=names, unbiased=not absent.any())
 
@@ -173,7 +211,10 @@ def _histogram(degrees: NoisyDegrees) -> Estimate:
 
 
 def _max_degree(degrees: NoisyDegrees) -> Estimate:
-    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]"""
+    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]
+
+    The standard error is half of the interval of one standard deviation, so that it grows with the absent, too.
+    """
     known, ceiling = degrees.certain.astype(np.float64), float(degrees.nodes - 1)
     noisy, low = (np.concatenate([each, known]) for each in (degrees.noisy, degrees.public))
     high = np.concatenate([np.full(degrees.noisy.size, ceiling), known])
@@ -188,5 +229,8 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
         below, above = np.floor(below + 1e-9), np.ceil(above - 1e-9)
         return max(float(below), floor), max(float(above), floor) if error > _CRUMB else ceiling
 
-    value = max(found.value, floor)
-    return Estimate("max_degree", value, found.standard_error**2, unbiased=False, limits=limits)
+    value, error = max(found.value, floor), found.standard_error
+    if degrees.absent.size:
+        below, above = limits(_ONE_SIGMA)
+        error = max(error, float(above - below) / 2)
+    return Estimate("max_degree", value, error**2, unbiased=False, limits=limits)

@@ -78,7 +78,9 @@ class Charter:
     rounds
         Deadlines and least numbers of responders.
     retention
-        For how many seconds after the estimate the bodies of reports are kept; then their digests alone are.
+        For how many seconds after the estimate the bodies of reports, and the transcript that holds the first ones,
+        are kept; then their digests alone are. If too few reports come in, the time runs from that round's deadline;
+        if nobody asks for the estimate, it is made and the time begins, 30 days and this time after the last deadline.
     """
 
     title: str

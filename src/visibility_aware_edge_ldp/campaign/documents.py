@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Name = str | int
+LONGEST_NAME = 200
 Edges = npt.NDArray[np.int32]
 
 
@@ -83,9 +84,14 @@ def in_order(names: Iterable[Name], epoch: str) -> list[Name]:
 
 
 def checked_names(names: Iterable[Hashable]) -> list[Name]:
-    """Names that a roster can have: texts without control characters, or whole numbers, no two written alike."""
+    """Names that a roster can have: short texts without control characters, or whole numbers, no two written alike."""
     found = [write_name(name) for name in names]
     for name in found:
+        if len(str(name)) > LONGEST_NAME:
+            raise BadInput(
+                f"A roster's names have up to {LONGEST_NAME} characters, as everybody downloads all of them; "
+                f"{shortened(name)} has {len(str(name)):,}."
+            )
         if isinstance(name, str) and (not name or any(unicodedata.category(letter) == "Cc" for letter in name)):
             raise BadInput(
                 f"A roster's names have letters and no control characters; {shortened(name)} cannot be used."

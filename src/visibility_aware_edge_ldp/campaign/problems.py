@@ -43,6 +43,7 @@ _ALL = (
     Problem("late", "The round is closed.", 409),
     Problem("not-open", "The round is not open yet.", 409),
     Problem("not-ready", "This is not there yet.", 409),
+    Problem("erased", "This was erased, as the charter promises.", 410),
     Problem("length-required", "The length must be said first.", 411),
     Problem("too-large", "This is larger than what is asked for.", 413),
     Problem("media-type", "Uploads are plain octets.", 415),

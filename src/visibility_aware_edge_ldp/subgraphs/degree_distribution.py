@@ -56,6 +56,7 @@ _BASIS = 36  # cosines beyond the straight line and the parabola
 _POLYNOMIAL_SCALE = 60.0  # prior standard deviation of line and parabola: wide, so that narrow graphs fit
 _ROUGHNESS = (3.0, 10.0, 30.0, 100.0, 300.0)  # prior scales of the cosines; the evidence chooses among them
 _SKEWNESS_CAP = 0.3
+_FARTHEST = 40.0  # deviations beyond the possible degrees: noise goes there less than once in 10^24 draws
 _FEW_ROWS = 32
 
 
@@ -118,6 +119,7 @@ def group(
     law: Law = NORMAL,
 ) -> Sample:
     x, t, lo, hi = (np.asarray(a, dtype=np.float64) for a in (noisy, variance, low, high))
+    x = _within_reach(x, t, lo, hi)
     known = (t <= 0) | (lo == hi)
     exact = np.sort(np.rint(np.where(t <= 0, x, lo)[known]).astype(np.int64))
     if skew is None:
@@ -133,6 +135,12 @@ def group(
     keys, count = np.unique(family * (1 << 40) + (rung - lowest), return_counts=True)
     of, rung = keys >> 40, (keys & ((1 << 40) - 1)) + lowest
     return Sample(rung * steps[of], means[of], count.astype(np.float64), exact, int(hi.max()), skew, law)
+
+
+def _within_reach(x: Floats, t: Floats, low: Floats, high: Floats) -> Floats:
+    """The noisy degrees, moved to where noise can have brought them: a lie of 2^62 would leave no room for the rest."""
+    reach = _FARTHEST * np.sqrt(np.maximum(t, 0.0))
+    return np.asarray(np.where(t > 0, np.clip(x, low - reach, high + reach), x))
 
 
 def sorted_nodes(noisy: ArrayLike, variance: ArrayLike) -> tuple[Floats, Floats]:

@@ -162,6 +162,74 @@ def test_the_idle_make_room_too(tmp_path: Path) -> None:
             each.close()
 
 
+ASKED, TIMES = b"GET /v1/roster HTTP/1.1\r\nHost: x\r\n\r\n", 300
+
+
+def unread(server: Running, count: int) -> list[socket.socket]:
+    """Connections that ask for more than any buffer on the way holds, and read nothing of it."""
+    held = []
+    for _ in range(count):
+        each = socket.socket()
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        each.connect((server.host, server.port))
+        each.sendall(ASKED * TIMES)
+        held.append(each)
+    time.sleep(0.5)
+    return held
+
+
+def read_on(each: socket.socket, pause: float = 0.0) -> int:
+    """How much still comes, before the end or a reset."""
+    each.settimeout(10)
+    found = 0
+    try:
+        while part := each.recv(1 << 16):
+            found += len(part)
+            time.sleep(pause)
+    except ConnectionResetError:
+        pass
+    each.close()
+    return found
+
+
+def test_who_does_not_read_makes_room(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 4_000, "degrees", (FAR,))
+    with running(lab, sqlite_url(tmp_path), "--connections", "5") as server:
+        held = unread(server, 5)
+        assert ask(server, lab.request(3, lab.report(3))).status == 201
+        whole = TIMES * (lab.directory / "roster.json").stat().st_size
+        assert read_on(held[0]) < whole, "the first to be stuck is the first to go"
+        for each in held:
+            each.close()
+
+
+def test_who_does_not_read_is_cut_in_time_and_who_reads_slowly_is_not(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 4_000, "degrees", (FAR,))
+    size = (lab.directory / "roster.json").stat().st_size
+    with running(lab, sqlite_url(tmp_path), "--seconds", str(SECONDS)) as server:
+        stuck = unread(server, 3)
+        time.sleep(2 * SECONDS)
+        status = ask(server, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").body
+        assert b"va_edge_ldp_campaign_connections 1\n" in status.replace(b".0\n", b"\n")
+        assert max(read_on(each) for each in stuck) < TIMES * size
+        slowly = socket.create_connection((server.host, server.port))
+        slowly.sendall(ASKED * (TIMES - 1) + ASKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        begun = time.perf_counter()
+        assert read_on(slowly, 0.02) > TIMES * size
+        assert time.perf_counter() - begun > 2 * SECONDS
+
+
+def test_sigterm_does_not_wait_for_those_who_do_not_read(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 4_000, "degrees", (FAR,))
+    with running(lab, sqlite_url(tmp_path), "--seconds", "1000", "--grace", "0.5") as server:
+        held = unread(server, 3)
+        begun = time.perf_counter()
+        assert server.stop() == 0
+        assert time.perf_counter() - begun < 10
+        for each in held:
+            each.close()
+
+
 def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
     lab = new_lab(tmp_path / "lab", 200, "degrees", (FAR,))
     url = sqlite_url(tmp_path)

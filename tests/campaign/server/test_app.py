@@ -17,6 +17,8 @@ from visibility_aware_edge_ldp.campaign import merkle
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
 from visibility_aware_edge_ldp.campaign.server import rounds as rounds_module
+from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.retention import PATIENCE
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
 from visibility_aware_edge_ldp.public.transcript import Transcript
 
@@ -325,10 +327,14 @@ def test_everything_is_read_the_same_after_the_bodies_have_gone(labs: dict[str, 
                 assert server.put(participant, number).status == 201
             server.operator(f"/v1/rounds/{number}/close")
         before = server.runner.run(server.app.writer.do(lambda store: (store.bodies(1), store.bodies(2))))
+        tag = server.ask("GET", "/v1/rounds/1/transcript").headers["etag"]
         answer = server.operator("/v1/estimate")
         assert answer.body == stub_estimate(None, None, {1: before[0], 2: before[1]})
         assert not server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))
         known = read(server)
+        gone = server.ask("GET", "/v1/rounds/1/transcript", if_none_match=tag)
+        assert (gone.status, gone.problem) == (410, "erased")
+        assert server.ask("GET", "/v1/rounds/1").content["transcript"] == tag.strip('"')
         assert server.operator("/v1/estimate").body == answer.body
         assert (server.put(3).status, server.put(3, variant=5).problem, server.put(5).problem) == (
             200,
@@ -358,6 +364,134 @@ def test_bodies_are_kept_for_as_long_as_the_charter_says(tmp_path: Path) -> None
         server.clock.now += 1
         server.runner.run(server.app.rounds.tend())
         assert not kept()
+
+
+def _holds(server: Inside) -> bool:
+    server.runner.run(server.app.rounds.tend())
+    return server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))
+
+
+@pytest.mark.parametrize("kind", ["triangles", "position"])
+def test_nothing_is_left_that_first_reports_can_be_made_from(kind: str, tmp_path: Path) -> None:
+    """Neither in the store nor in memory, before and after a restart; also where nobody but us hears the first."""
+    lab, clock, url = new_lab(tmp_path / "lab", 12, kind, (FAR, FAR + 100)), Clock(), sqlite_url(tmp_path)
+    with inside(lab, url, clock) as server:
+        for number in (1, 2):
+            for participant in (0, 3, 9):
+                assert server.put(participant, number).status == 201
+            server.operator(f"/v1/rounds/{number}/close")
+        assert server.runner.run(server.app.writer.do(lambda store: store.transcript(1)))
+        assert server.app.rounds.heard is not None
+        digest = server.app.rounds.stages[1].transcript
+        assert digest
+        assert server.operator("/v1/estimate").status == 200
+        assert server.app.rounds.heard is None
+    with inside(lab, url, clock) as server:
+        assert server.app.rounds.heard is None
+        assert server.runner.run(server.app.writer.do(lambda store: store.transcript(1))) == b""
+        assert server.app.rounds.stages[1].transcript == digest
+        assert server.ask("GET", "/v1/rounds/2").content["asked"] == 3
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == (
+            "erased" if kind == "triangles" else "not-found"
+        )
+
+
+def test_a_store_of_the_version_before_loses_its_transcript_too(tmp_path: Path) -> None:
+    lab, clock, url = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100)), Clock(), sqlite_url(tmp_path)
+    with inside(lab, url, clock) as server:
+        for number in (1, 2):
+            for participant in (0, 3, 9):
+                server.put(participant, number)
+            server.operator(f"/v1/rounds/{number}/close")
+        heard = server.runner.run(server.app.writer.do(lambda store: store.transcript(1)))
+        server.operator("/v1/estimate")
+    store = open_store(url, lab.dossier.charter.identity, 2)
+    run = store.database.run  # type: ignore[attr-defined]
+    run("DROP TABLE erasures")
+    run("INSERT INTO pieces VALUES (1, 0, ?)", heard)
+    run("UPDATE meta SET value = '2' WHERE name = 'version'")
+    store.close()
+    with inside(lab, url, clock) as server:
+        assert not _holds(server)
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "erased"
+
+
+def test_a_kill_between_the_mark_and_the_erasing_is_no_damage(tmp_path: Path) -> None:
+    clock, url = Clock(), sqlite_url(tmp_path)
+    lab = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100), retention=50)
+    with inside(lab, url, clock) as server:
+        for number in (1, 2):
+            for participant in (0, 3, 9):
+                server.put(participant, number)
+            server.operator(f"/v1/rounds/{number}/close")
+        server.operator("/v1/estimate")
+        assert _holds(server)
+    clock.now += 50
+    store = open_store(url, lab.dossier.charter.identity, 2)
+    store._mark_erased(int(clock.now))  # type: ignore[attr-defined]
+    store.database.erase("bodies")  # type: ignore[attr-defined]
+    store.close()
+    with inside(lab, url, clock) as server:
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "erased"
+        assert not _holds(server)
+
+
+@pytest.mark.parametrize("kind", ["position", "triangles"])
+def test_too_few_reports_are_not_kept_for_ever(kind: str, tmp_path: Path) -> None:
+    closes = (FAR, FAR + 100) if kind == "triangles" else (FAR,)
+    lab = new_lab(tmp_path / "lab", 12, kind, closes, fewest=3, retention=70)
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        server.put(0)
+        server.clock.now = FAR + 69
+        assert _holds(server)
+        assert server.app.rounds.heard is None, "what few people said is not broadcast"
+        if kind == "triangles":
+            assert server.ask("GET", "/v1/rounds/1/transcript").problem == "not-ready"
+        server.clock.now = FAR + 70
+        assert not _holds(server)
+        assert server.operator("/v1/estimate").problem == "not-ready"
+        assert server.put(0).status == 200, "the receipt stays"
+
+
+def test_a_second_round_with_too_few_reports_ends_at_its_own_deadline(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100), fewest=2, retention=70)
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        server.put(0)
+        server.put(1)
+        server.clock.now = FAR
+        server.runner.run(server.app.rounds.tend())
+        assert server.put(0, 2).status == 201
+        server.clock.now = FAR + 169
+        assert _holds(server)
+        server.clock.now = FAR + 170
+        assert not _holds(server)
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "erased"
+
+
+def test_an_estimate_that_nobody_asks_for_is_made_before_reports_go(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "position", (FAR,), retention=70)
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        server.put(0)
+        server.clock.now = FAR + PATIENCE + 69
+        assert _holds(server)
+        assert server.ask("GET", "/v1/estimates").problem == "not-ready"
+        server.clock.now = FAR + PATIENCE + 70
+        assert _holds(server), "from the estimate on they have their time"
+        assert server.ask("GET", "/v1/estimates").status == 200
+        server.clock.now += 70
+        assert not _holds(server)
+
+
+def test_what_cannot_be_estimated_in_all_that_time_goes_too(tmp_path: Path) -> None:
+    def fails(*given: object) -> bytes:
+        raise ZeroDivisionError
+
+    lab = new_lab(tmp_path / "lab", 12, "position", (FAR,), retention=70)
+    with inside(lab, sqlite_url(tmp_path), None, fails) as server:
+        server.put(0)
+        server.clock.now = FAR + PATIENCE + 70
+        assert not _holds(server)
+        assert server.operator("/v1/estimate").problem == "erased"
 
 
 def test_a_damaged_store_is_not_estimated_from(labs: dict[str, Lab], tmp_path: Path) -> None:

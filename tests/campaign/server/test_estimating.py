@@ -271,6 +271,96 @@ def test_sums_that_no_honest_participant_sends_are_listed_too(case: str) -> None
     assert "flagged" in found["manipulation"]["words"]
 
 
+EVERY = {
+    "degrees": ("edges", "degrees", "max_degree", "degree_histogram", "stars:2", "stars:3", "tail:9"),
+    "triangles": ("triangles",),
+    "4-cycles": ("four_cycles",),
+    "hubs": ("triangles",),
+}
+
+
+def _lie(case: str, data: bytes, number: int) -> bytes:
+    """The same participant's report, with the number everywhere."""
+    if case == "hubs":
+        told_of = hub_report.decode_hub(data)
+        return hub_report.encode_hub(replace(told_of, values=(number,) * len(told_of.values)))
+    if case == "degrees":
+        honest = degree_report.decode(data)
+        same = np.full(honest.values.shape, number, np.int64)
+        return degree_report.encode(
+            degree_report.degree_report(honest.survey, honest.start, np.ones(1, np.bool_), same)
+        )
+    row = row_report.decode_rows(data)
+    return row_report.encode_rows(replace(row, reaches=np.array([number]), totals=np.array([number])))
+
+
+@pytest.mark.parametrize("liars", [1, 5])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("power", [40, 62])
+@pytest.mark.parametrize("case", EVERY)
+def test_no_number_spoils_a_round(case: str, power: int, sign: int, liars: int) -> None:
+    people = Population(case, EVERY[case])
+    reports = people.answers(())
+    last = max(reports)
+    number = sign * 2 ** min(power, 61 if last == 2 else 62)  # rows are cut off at 2^61
+    lies = {user: _lie(case, data, number) for user, data in list(reports[last].items())[:liars]}
+    for user, data in lies.items():
+        if case in ("degrees", "hubs"):
+            people.questions.check_upload(user, last, data)
+    found = json.loads(estimate_bytes(people.charter, people.view, reports | {last: reports[last] | lies}))
+    assert found["refused"] == {}
+    assert set(found["estimates"]) == set(EVERY[case])
+    assert {flag["participant"] for flag in found["flagged"]} == set(lies)
+    if case == "degrees":
+        assert found["estimates"]["edges"]["value"] * sign > 2 ** (min(power, 60) - 2)
+        largest = found["estimates"]["max_degree"]
+        assert 0 <= largest["value"] <= N - 1
+        assert sum(found["estimates"]["degree_histogram"]["value"]) == pytest.approx(N)
+
+
+def test_fits_take_honest_degrees_as_they_are() -> None:
+    people, reports, _ = told("degrees", "everybody")
+    collection = DegreeCollection(cast(Any, people.questions.survey), people.view)
+    for data in reports[1].values():
+        collection.absorb(degree_report.decode(data))
+    degrees = collection.noisy_degrees()
+    assert (collection.plausible(degrees).noisy == degrees.noisy).all()
+
+
+def test_a_statistic_that_fails_is_refused_and_the_rest_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    people, reports, data = told("degrees", "everybody")
+
+    def fails(*given: object) -> None:
+        raise IndexError("out of bounds")
+
+    monkeypatch.setattr(user_degrees, "max_degree", fails)
+    found, whole = json.loads(estimate_bytes(people.charter, people.view, reports)), json.loads(data)
+    assert set(found["refused"]) == {"max_degree"}
+    assert found["refused"]["max_degree"].endswith("flagged.")
+    assert found["estimates"] == {name: each for name, each in whole["estimates"].items() if name != "max_degree"}
+
+
+def test_few_answers_that_agree_are_not_sure_of_the_others() -> None:
+    """Two of forty: what they say of a count, and of the maximum, says little about thirty-eight others."""
+    people = Population("degrees", ("max_degree", "tail:9", "tail:39"))
+    everybody = people.answers(())[1]
+    for first in range(0, 30, 5):
+        few = dict(list(everybody.items())[first : first + 2])
+        found = json.loads(estimate_bytes(people.charter, people.view, {1: few}))["estimates"]
+        assert found["max_degree"]["standard_error"] > N / 4
+        assert found["max_degree"]["interval"][1] == N - 1
+        assert found["tail:9"]["standard_error"] > N / 10
+        assert found["tail:39"]["standard_error"] > N / 10
+
+
+def test_what_is_said_of_liars_is_what_is_proved() -> None:
+    """[LIARS.6] bounds first answers in the mean over the others' noise only."""
+    said = {case: json.loads(told(case, "everybody")[2])["manipulation"]["words"] for case in ("degrees", "triangles")}
+    assert "in the mean over the others' noise" in said["triangles"]
+    assert "No choice" not in said["triangles"]
+    assert "No choice" in said["degrees"]
+
+
 def test_reports_of_others_are_refused() -> None:
     people, reports, _ = told("position", "everybody")
     first, second = list(reports[1])[:2]

@@ -17,7 +17,8 @@ from visibility_aware_edge_ldp.campaign.server.front import path, words
 from visibility_aware_edge_ldp.campaign.server.front.markup import tag
 from visibility_aware_edge_ldp.campaign.server.front.moment import Moment
 from visibility_aware_edge_ldp.campaign.server.page import written
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.store import State, StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.tree import merkle_root
 
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert('2')"> & $style ${main}"""
 
@@ -130,10 +131,29 @@ def test_links_lead_somewhere(towns: dict[str, Town], tmp_path: Path) -> None:
         for number in (1, 2):
             send(server, 20, number)
             server.operator(f"/v1/rounds/{number}/close")
+        closed = {each["href"] for each in look(server).all("a")}
+        assert closed - before == {"v1/rounds/1/transcript"}
+        assert {server.ask("GET", f"/{target}").status for target in closed} == {200}
         server.operator("/v1/estimate")
         after = {each["href"] for each in look(server).all("a")}
-        assert after - before == {"v1/estimates", "v1/rounds/1/transcript"}
+        assert after - before == {"v1/estimates"}, "the transcript was erased with the reports"
         assert {server.ask("GET", f"/{target}").status for target in after} == {200}
+
+
+def test_a_round_that_is_closing(towns: dict[str, Town], tmp_path: Path) -> None:
+    with showing(towns["triangles"], tmp_path) as server:
+        send(server, 6)
+        rounds = server.app.rounds
+        rounds.stages[1] = server.runner.run(server.app.writer.do(lambda store: store.freeze(1, merkle_root)))
+        assert rounds.stages[1].state is State.CLOSING
+        seen = look(server)
+        assert "Round 1 of 2 is being closed." in seen.text
+        assert "those that came in are being frozen" in seen.text
+        assert rounds.stages[1].root in seen.text
+        assert "data-finished" not in seen.main
+        _check_safe(seen)
+        server.runner.run(rounds.tend())
+        assert "Round 2 of 2 is open" in look(server).text
 
 
 def test_hostile_titles_are_words(tmp_path: Path) -> None:
@@ -177,6 +197,21 @@ def test_too_few_reports(tmp_path: Path) -> None:
         assert "what few people said is not published" in seen.text
         assert "Waiting" in seen.text
         assert "data-finished" in seen.main, "nobody waits for what will not come"
+        assert "2 digests left, no report" in seen.text
+        assert "transcript" not in {each["href"].rpartition("/")[2] for each in seen.all("a")}
+
+
+def test_too_few_reports_are_kept_as_long_as_others(tmp_path: Path) -> None:
+    town = new_town(tmp_path / "town", "degrees", retention=30 * DAY)
+    with showing(town, tmp_path) as server:
+        send(server, 2)
+        server.clock.now = FAR + 5
+        server.runner.run(server.app.rounds.tend())
+        due = words.date(FAR + 30 * DAY)
+        assert f"Due {Read(due.encode()).text}" in look(server).text
+        server.clock.now = FAR + 30 * DAY
+        server.runner.run(server.app.rounds.tend())
+        assert "2 digests left, no report" in look(server).text
 
 
 def test_what_became_of_the_reports_is_what_the_store_says(tmp_path: Path) -> None:

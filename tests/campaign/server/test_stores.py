@@ -105,14 +105,18 @@ def test_bodies_go_and_digests_stay(opener: Opener) -> None:
     upload = Upload.of(1, 1, b"body")
     store.put([upload])
     with pytest.raises(BadInput, match="kept"):
-        store.forget_bodies()
+        store.forget_bodies(9)
+    assert store.erased_at() is None
     store.freeze(1, root_of)
     store.settle(1, b"heard", "d", opens_next=False)
     store.keep_estimate(b"e", 7)
-    before = store.stages(), store.leaves(1), store.received(), store.transcript(1)
-    store.forget_bodies()
-    assert store.bodies(1) == {}
-    assert (store.stages(), store.leaves(1), store.received(), store.transcript(1)) == before
+    before = store.stages(), store.leaves(1), store.received()
+    assert store.has_bodies()
+    store.forget_bodies(9)
+    store.forget_bodies(11)
+    assert (store.bodies(1), store.transcript(1), store.has_bodies(), store.erased_at()) == ({}, b"", False, 9)
+    assert (store.stages(), store.leaves(1), store.received()) == before
+    assert store.stages()[0].transcript == "d"
     assert store.put([upload]) == [Outcome.SAME]
     assert store.estimate() == b"e"
 
@@ -136,12 +140,15 @@ def test_forgotten_bodies_are_not_on_disk(tmp_path: Path) -> None:
     body = b"a report that must not be found again" * 40
     store.put([Upload.of(1, number, body + bytes([number])) for number in range(50)])
     store.freeze(1, root_of)
-    store.settle(1, b"", "", opens_next=False)
+    heard = b"a transcript that reports can be made from" * 40_000
+    store.settle(1, heard, "d", opens_next=False)
     store.keep_estimate(b"e", 7)
     files = [tmp_path / "s.db", tmp_path / "s.db-wal"]
-    assert any(body[:37] in file.read_bytes() for file in files), "the search must find what is there"
-    store.forget_bodies()
-    assert not any(body[:37] in file.read_bytes() for file in files)
+    for secret in (body[:37], heard[:42]):
+        assert any(secret in file.read_bytes() for file in files), "the search must find what is there"
+    store.forget_bodies(9)
+    for secret in (body[:37], heard[:42]):
+        assert not any(secret in file.read_bytes() for file in files)
     store.close()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from visibility_aware_edge_ldp.campaign.server.logs import failed
 from visibility_aware_edge_ldp.campaign.server.replies import INTERNAL, Refusal, Reply, problem_reply
 from visibility_aware_edge_ldp.campaign.server.requests import Request, Send
-from visibility_aware_edge_ldp.campaign.server.rounds import NotReady
+from visibility_aware_edge_ldp.campaign.server.retention import Erased, NotReady
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.writer import TooManyWaiting
 from visibility_aware_edge_ldp.errors import ProtocolViolation
@@ -34,6 +34,8 @@ def refused(failure: Exception) -> Reply:
         return Refusal("bad-report", str(failure)).reply
     if isinstance(failure, NotReady):
         return Refusal("not-ready", str(failure)).reply
+    if isinstance(failure, Erased):
+        return Refusal("erased", str(failure)).reply
     if isinstance(failure, TooManyWaiting):
         return Refusal("too-many", str(failure)).reply
     failed("request", failure)
@@ -42,10 +44,12 @@ def refused(failure: Exception) -> Reply:
     return problem_reply(INTERNAL)
 
 
-def cached(request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[tuple[bytes, bytes], ...]) -> Reply:
-    """Bytes that never change: whoever has them need not fetch them again."""
+def cached(
+    request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[tuple[bytes, bytes], ...], seconds: int
+) -> Reply:
+    """Bytes that never change: whoever has them need not fetch them again for so many seconds."""
     tag = b'"%s"' % digest.encode()
-    headers = ((b"etag", tag), (b"cache-control", b"public, max-age=86400, immutable"), *extra)
+    headers = ((b"etag", tag), (b"cache-control", b"public, max-age=%d, immutable" % seconds), *extra)
     held = [each.strip() for each in request.headers.get(b"if-none-match", b"").split(b",")]
     return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
 

@@ -28,6 +28,8 @@ from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not-open"}
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
+# How long caches may hold what never changes, in seconds; of what is going to be erased, not for long.
+_DAY, _HOUR = 86_400, 3_600
 Page = Callable[[Rounds], Reply]
 Gauges = Callable[[], dict[str, float]]
 
@@ -211,10 +213,9 @@ class App:
     async def _transcript(self, request: Request, number: int) -> Reply:
         if self.dossier.charter.question != "triangles" or number != 1:
             raise Refusal("not-found", "This round has no transcript that others need.")
-        heard = self.rounds.heard
-        if heard is None:
-            raise Refusal("not-ready", "The transcript is made when the round is closed.")
-        return cached(request, heard.octets, heard.digest, OCTETS, ((b"transcript-digest", heard.digest.encode()),))
+        heard = self.rounds.transcript(number)
+        said = ((b"transcript-digest", heard.digest.encode()),)
+        return cached(request, heard.octets, heard.digest, OCTETS, said, _HOUR)
 
     async def _close(self, request: Request, number: int) -> Reply:
         self._admit(request, None)
@@ -237,10 +238,12 @@ class App:
         data, digest = self.dossier.documents[name]
         signature = self.dossier.campaign.signed.signature.hex().encode()
         extra = ((b"charter-signature", signature),) if name == "charter" else ()
-        return cached(request, data, digest, JSON, extra)
+        return cached(request, data, digest, JSON, extra, _DAY)
 
     async def _openapi(self, request: Request) -> Reply:
-        return Reply(200, openapi.described(len(self.rounds.stages), self.dossier.charter.nodes))
+        return Reply(
+            200, openapi.described(len(self.rounds.stages), self.dossier.charter.nodes, self._page is not None)
+        )
 
     async def _healthz(self, request: Request) -> Reply:
         """Whether the store answers, too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -71,9 +70,3 @@ def heard_again(questions: Questions, octets: bytes, digest: str) -> Heard:
     if survey is None or Transcript(survey.identity, half[0], half[1]).digest != digest:
         raise StoreDamaged("The kept transcript is not the one that was broadcast. Restore the store from a copy.")
     return Heard(survey.identity, octets, digest, questions.view)
-
-
-def refuse_other_bytes(digest: bytes, body: bytes) -> None:
-    """A kept report must be the one that a receipt was given for."""
-    if hashlib.sha256(body).digest() != digest:
-        raise StoreDamaged("A kept report is not the one that was acknowledged. Restore the store from a copy.")

@@ -1,13 +1,16 @@
 """What one connection may cost: how long a request takes to arrive, how large its head is, how many there are.
 
-Uvicorn waits for a head or a body as long as the other side pleases. The classes here are its own, with a clock: a
-request that has not arrived as a whole when its time is up is answered 408, and the connection is closed. Of too many
+Uvicorn waits for a head or a body, and for an answer to be read, as long as the other side pleases. The classes here
+are its own, with clocks: a request that has not arrived as a whole when its time is up is answered 408, and the
+connection is closed; a connection on which an answer waits and nothing of it is read in that time is cut. Of too many
 connections the one that has kept us waiting longest makes room.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +23,26 @@ from visibility_aware_edge_ldp.campaign.server.requests import HEAD
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for a whole request, octets of its head, connections at a time, octets of an unwanted body to skip."""
+    """What each connection may take.
+
+    Parameters
+    ----------
+    seconds
+        For a whole request to arrive; and in which something of an answer must be read, ``progress`` octets or all.
+    head, skipped
+        Octets of a request's head, and of an unwanted body to skip.
+    connections
+        At a time.
+    grace
+        Seconds for unread answers after the server was told to stop.
+    """
 
     seconds: float = 20.0
     head: int = HEAD
     connections: int = 4_096
     skipped: int = 1 << 20
+    progress: int = 4_096
+    grace: float = 5.0
 
 
 class Watch:
@@ -34,7 +51,9 @@ class Watch:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.waiting: dict[Any, asyncio.TimerHandle] = {}
+        self.reading: dict[Any, None] = {}  # those with a large answer, in the order in which it got stuck
         self.connections: dict[Any, None] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
         self.dropped = 0
         self.malformed = 0
 
@@ -43,17 +62,39 @@ class Watch:
         return len(self.connections)
 
     def make_room(self) -> bool:
-        """Whether one more connection has room, after the slowest, or else one that is idle, has gone."""
+        """Whether one more connection has room, after the slowest sender, an idle one or the slowest reader is gone."""
         if self.open < self.limits.connections:
             return True
         slowest = next(iter(self.waiting), None)
         if slowest is not None:
             slowest.too_slow()
             return True
-        idle = next((each for each in self.connections if each.is_idle), None)
+        idle = next((each for each in self.connections if each.is_idle and not each.unread), None)
         if idle is not None:
             idle.transport.close()
-        return idle is not None
+            return True
+        reader = next((each for each in (*self.reading, *self.connections) if each.unread), None)
+        if reader is not None:
+            reader.cut()
+        return reader is not None
+
+    def keep_sweeping(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look at all answers twice in the time that they have; one timer for all, as most are read at once."""
+        if self._sweeper is None and self.connections:
+            self._sweeper = loop.call_later(self.limits.seconds / 2, self._sweep, loop)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._sweeper = None
+        for each in list(self.connections):
+            if each.is_stuck():
+                each.cut()
+        self.keep_sweeping(loop)
+
+    def cut_readers(self) -> None:
+        """Wait no longer for anybody to read an answer."""
+        for each in list(self.connections):
+            if each.unread:
+                each.cut()
 
 
 if TYPE_CHECKING:
@@ -67,11 +108,15 @@ class _Watched(_Base):
 
     watch: Watch
     _head = 0
+    _left: int | None = None  # how much of an answer was unread when we last looked
+    _idle_looks = 0
+    _cut = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         admitted = self.watch.make_room()
         self.watch.connections[self] = None
+        self.watch.keep_sweeping(self.loop)
         if admitted:
             self._start_clock()
         else:
@@ -79,8 +124,20 @@ class _Watched(_Base):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.watch.connections.pop(self, None)
+        self.watch.reading.pop(self, None)
         self._stop_clock()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self.watch.reading.setdefault(self)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """A part of an answer has gone; the connection keeps its place among readers until the whole has."""
+        self._left = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.watch.reading.pop(self, None)
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -108,6 +165,29 @@ class _Watched(_Base):
     def is_idle(self) -> bool:
         """Between two requests."""
         return self.cycle is not None and self.cycle.response_complete and not self.transport.is_closing()
+
+    @property
+    def unread(self) -> int:
+        """Octets of answers that we still hold because the other side does not read them."""
+        return 0 if self._cut else self.transport.get_write_buffer_size()
+
+    def is_stuck(self) -> bool:
+        """Whether too little of an answer was read since the last two looks."""
+        if not self.unread:
+            self._left, self._idle_looks = None, 0
+            return False
+        left = self.unread + _in_the_system(self.transport)
+        moved = self._left is None or self._left - left >= self.watch.limits.progress
+        self._idle_looks = 0 if moved else self._idle_looks + 1
+        self._left = left if moved else self._left
+        return self._idle_looks >= 2
+
+    def cut(self) -> None:
+        """End the connection without waiting for what is still to be read."""
+        self._cut = True
+        self.watch.dropped += 1
+        self._stop_clock()
+        self.transport.abort()
 
     def too_slow(self) -> None:
         """Its time is up, or others need its place."""
@@ -138,6 +218,17 @@ class _Watched(_Base):
         clock = self.watch.waiting.pop(self, None)
         if clock is not None:
             clock.cancel()
+
+
+def _in_the_system(transport: asyncio.Transport) -> int:
+    """Octets that the operating system has taken from us and the other side has not: they move before ours do."""
+    sock = transport.get_extra_info("socket")
+    with contextlib.suppress(ImportError, OSError, AttributeError, ValueError):
+        import fcntl
+        import termios
+
+        return int(struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, b"\0" * 4))[0])
+    return 0
 
 
 def watched_protocol(watch: Watch) -> type[asyncio.Protocol]:

@@ -15,13 +15,17 @@ _FIRST = (
     "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
 )
 
-# A transcript outlives the reports that it was made from, and may be larger than one value can be.
+# A transcript is heard while the second round lasts, also by a server that was started again; it may be larger than
+# one value can be. From it the first reports can be made again, so it goes when they do.
 _SECOND = (
     "CREATE TABLE pieces (round INTEGER NOT NULL, piece INTEGER NOT NULL, octets {octets} NOT NULL,"
     " PRIMARY KEY (round, piece))",
 )
 
-MIGRATIONS = (_FIRST, _SECOND)
+# When the reports went: what is missing since then is not damage.
+_THIRD = ("CREATE TABLE erasures (place INTEGER PRIMARY KEY, made BIGINT NOT NULL)",)
+
+MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 VERSION = len(MIGRATIONS)
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 

@@ -10,8 +10,8 @@ from visibility_aware_edge_ldp.campaign.problems import MEDIA_TYPE, PROBLEMS
 _JSON, _OCTETS = "application/json", "application/octet-stream"
 
 
-def described(rounds: int, participants: int) -> bytes:
-    """The description of a campaign's server."""
+def described(rounds: int, participants: int, page: bool = True) -> bytes:
+    """The description of a campaign's server, with its page or without."""
     report = "/v1/rounds/{round}/reports/{participant}"
     place = [_number("round", 1, rounds), _number("participant", 0, participants - 1)]
     number = place[:1]
@@ -21,7 +21,10 @@ def described(rounds: int, participants: int) -> bytes:
         "/v1/policy": {"get": _operation("Which positions are public.", {200: _JSON, 304: None})},
         "/v1/edges": {"get": _operation("The public edges.", {200: _JSON, 304: None})},
         "/v1/rounds/{round}": {"get": _operation("The state of a round.", {200: _JSON}, number)},
-        "/v1/rounds/{round}/transcript": {"get": _operation("The first answers.", {200: _OCTETS, 304: None}, number)},
+        "/v1/rounds/{round}/transcript": {
+            "get": _operation("The first answers, until reports are erased.", {200: _OCTETS, 304: None}, number)
+            | {"description": _ERASED}
+        },
         "/v1/rounds/{round}/close": {"post": _operation("Take no more reports.", {200: _JSON}, number, True)},
         report: {
             "put": _operation("Store a report.", {200: _JSON, 201: _JSON}, place, True) | {"requestBody": _BODY},
@@ -35,6 +38,8 @@ def described(rounds: int, participants: int) -> bytes:
         "/healthz": {"get": _operation("Whether the server and its store answer.", {200: _JSON})},
         "/metrics": {"get": _operation("Counters for Prometheus.", {200: "text/plain"})},
     }
+    if page:
+        paths["/"] = {"get": _operation("The page for people.", {200: "text/html"})}
     bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
     about = {"title": "VA-Edge-LDP campaign", "version": "1", "description": "Collects randomized reports."}
     parts = {"securitySchemes": bearer, "schemas": {"Problem": _PROBLEM}}
@@ -61,6 +66,10 @@ def _number(name: str, least: int, most: int) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
+_ERASED = (
+    "The first reports can be made again from the transcript, so it is erased with them, and answered 410 "
+    "(urn:va-edge-ldp:problem:erased) from then on. Its digest stays in the state of the round."
+)
 _BODY = {"required": True, "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 _PROBLEM = {
     "type": "object",

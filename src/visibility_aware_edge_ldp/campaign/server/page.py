@@ -99,7 +99,7 @@ def _raw(moment: Moment) -> Markup:
     """Everything that this page was made from."""
     links = {f"v1/{name}": title for name, title in _DOCUMENTS.items()}
     links |= {f"v1/rounds/{stage.round}": f"State of round {stage.round}" for stage in moment.stages}
-    if moment.charter.question == "triangles" and moment.stages[0].transcript:
+    if moment.charter.question == "triangles" and moment.stages[0].transcript and moment.kept is not False:
         links["v1/rounds/1/transcript"] = "Transcript of round 1"
     if moment.answers is not None:
         links["v1/estimates"] = "Answers"

@@ -9,27 +9,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from visibility_aware_edge_ldp.campaign import merkle
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
-from visibility_aware_edge_ldp.campaign.server.hearing import Heard, heard_again, heard_from, refuse_other_bytes
+from visibility_aware_edge_ldp.campaign.server.hearing import Heard, heard_again, heard_from
 from visibility_aware_edge_ldp.campaign.server.logs import event, failed
-from visibility_aware_edge_ldp.campaign.server.store import Leaf, Outcome, Stage, State, Store, StoreDamaged, Upload
-from visibility_aware_edge_ldp.campaign.server.tree import Tree
+from visibility_aware_edge_ldp.campaign.server.retention import Erased, NotReady, kept_until, lacks
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, StoreDamaged, Upload
+from visibility_aware_edge_ldp.campaign.server.tree import Tree, merkle_root, refuse_damage
 from visibility_aware_edge_ldp.campaign.server.writer import Writer
-from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Bodies = Mapping[int, bytes]  # a participant's upload
 EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
 Clock = Callable[[], float]
-
-
-class NotReady(BadInput):
-    """What was asked for is not there yet, or never will be."""
 
 
 class Rounds:
@@ -38,11 +34,13 @@ class Rounds:
     def __init__(
         self, dossier: Dossier, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock = time.time
     ) -> None:
-        self.dossier, self._writer, self._estimate_bytes, self._clock = dossier, writer, estimate_bytes, clock
+        self.dossier, self._writer, self._estimate_bytes, self.clock = dossier, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
         self.answers: bytes | None = None
         self.heard: Heard | None = None
+        self.erased = False
+        self._tried = False
         self._heard_rows: frozenset[int] = frozenset()
         self._trees: dict[int, Tree] = {}
         self._turn = asyncio.Lock()
@@ -59,10 +57,11 @@ class Rounds:
         await self._refresh()
         self.received |= await self._writer.do(lambda store: store.received())
         self.answers = await self._writer.do(lambda store: store.estimate())
+        self.erased = await self._writer.do(lambda store: store.erased_at()) is not None
         for stage in self.stages.values():
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
-        if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1:
+        if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1):
             await self._hear_again()
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
@@ -80,7 +79,7 @@ class Rounds:
 
     def takes(self, number: int) -> bool:
         """Whether the round takes reports now, by the server's clock."""
-        return self.stages[number].state is State.OPEN and self._clock() < self.charter.rounds[number - 1].closes
+        return self.stages[number].state is State.OPEN and self.clock() < self.charter.rounds[number - 1].closes
 
     def upload_size(self, number: int, participant: int) -> int | None:
         """How many octets are expected; None of those who are not asked, as who was not heard before a second round."""
@@ -146,10 +145,10 @@ class Rounds:
     async def _settle(self, number: int) -> None:
         """From closing to closed, from what is frozen alone; asked again after a crash it does the same."""
         heard = None
-        if number == 1 and len(self.stages) > 1:
+        enough = not self.lacks(number)
+        if number == 1 and len(self.stages) > 1 and enough:  # what few people said is not broadcast
             bodies = await self._frozen(number)
             heard = await asyncio.to_thread(heard_from, self.dossier.questions, bodies.values())
-        enough = self.stages[number].included >= self.charter.rounds[number - 1].fewest
         octets, digest = (heard.octets, heard.digest) if heard else (b"", "")
         await self._writer.do(lambda store: store.settle(number, octets, digest, opens_next=enough))
         if heard is not None:
@@ -157,15 +156,27 @@ class Rounds:
         await self._refresh()
         event("closed", round=number, enough=enough)
 
-    async def _hear(self, heard: Heard) -> None:
+    async def _hear(self, heard: Heard | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
         self._heard_rows, self.heard = frozenset(participant for participant, _ in leaves), heard
+
+    def transcript(self, number: int) -> Heard:
+        """What the second round is about, for everybody to hear."""
+        if self.heard is not None:
+            return self.heard
+        if self.erased:
+            raise Erased("The transcript was erased with the reports that it can be turned into; its digest is kept.")
+        if self.stages[number].state in (State.WAITING, State.OPEN, State.CLOSING):
+            raise NotReady("The transcript is made when the round is closed.")
+        raise NotReady("Too few reports came in, so there is no transcript and no second round.")
 
     async def _hear_again(self) -> None:
         """What was kept of the first round; a store of version 1 did not keep it, and has the reports."""
         octets = await self._writer.do(lambda store: store.transcript(1))
         digest = self.stages[1].transcript
-        if octets:
+        if self.erased:
+            await self._hear(None)
+        elif octets:
             await self._hear(await asyncio.to_thread(heard_again, self.dossier.questions, octets, digest))
         elif digest:
             bodies = await self._frozen(1)
@@ -179,7 +190,7 @@ class Rounds:
     async def _frozen(self, number: int) -> Bodies:
         """The reports of a closed round, compared with the root that was frozen."""
         leaves, bodies = await self._writer.do(lambda store: (store.leaves(number), store.bodies(number)))
-        await asyncio.to_thread(_refuse_damage, self.stages[number], leaves, bodies)
+        await asyncio.to_thread(refuse_damage, self.stages[number], leaves, bodies)
         return bodies
 
     # ── estimating ──
@@ -189,13 +200,15 @@ class Rounds:
         async with self._turn:
             if self.answers is None:
                 self._refuse_too_soon()
+                if self.erased:
+                    raise Erased("The reports were erased before anybody asked for an estimate.")
                 reports = {number: await self._frozen(number) for number in self.stages}
                 work = partial(self._estimate_bytes, self.charter, self.dossier.view, reports)
                 try:
                     answers = await asyncio.to_thread(work)
                 except BadStatistic as reason:
                     raise NotReady(f"Nothing can be estimated: {reason}") from reason
-                made = int(self._clock())
+                made = int(self.clock())
                 await self._writer.do(lambda store: store.keep_estimate(answers, made))
                 self.answers = await self._writer.do(lambda store: store.estimate())
                 await self._refresh()
@@ -215,12 +228,28 @@ class Rounds:
                     f"Round {number} has {stage.included:,} reports and needs {fewest:,}: nothing is estimated."
                 )
 
+    # ── forgetting ──
+
+    def lacks(self, number: int) -> bool:
+        """Whether a round has closed, or is closing, with too few reports, so that nothing will be estimated."""
+        return lacks(self.charter, self.stages[number])
+
+    def retained(self) -> tuple[int | None, bool | None]:
+        """When the answers were made, and whether reports are still there, for other threads than the event loop's."""
+        try:
+            return self._writer.ask(lambda store: (store.estimated_at(), store.has_bodies()))
+        except (TimeoutError, VaEdgeLdpError):
+            return None, None
+
     async def _forget_if_due(self) -> None:
-        """Replace reports by their digests, once their time is over."""
-        made = await self._writer.do(lambda store: store.estimated_at())
-        due = made is not None and self._clock() >= made + self.charter.retention
-        if due and await self._writer.do(_forget):
-            event("bodies forgotten")
+        """Replace reports, and the transcript that holds the first ones, by their digests once their time is over."""
+        made, kept = await self._writer.do(lambda store: (store.estimated_at(), store.has_bodies()))
+        if not kept or self.clock() < kept_until(self.charter, self.stages.values(), made):
+            return
+        now = int(self.clock())
+        await self._writer.do(lambda store: store.forget_bodies(now))
+        self.erased, self.heard = True, None
+        event("reports erased", estimated=made is not None)
 
     # ── deadlines ──
 
@@ -233,13 +262,29 @@ class Rounds:
             await asyncio.sleep(0.5)
 
     async def tend(self) -> None:
-        """Do what the clock demands: close a round that is over, forget reports whose time is over."""
+        """Do what the clock demands: close a round that is over, erase reports whose time is over.
+
+        An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
+        """
         for number, stage in list(self.stages.items()):
-            over = self._clock() >= self.charter.rounds[number - 1].closes
+            over = self.clock() >= self.charter.rounds[number - 1].closes
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
                 await self.close(number, early=False)
-        if self.answers is not None:
+        if any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
+            return
+        await self._estimate_unasked()
+        async with self._turn:
             await self._forget_if_due()
+
+    async def _estimate_unasked(self) -> None:
+        possible = not self.erased and not any(map(self.lacks, self.stages))
+        due = self.clock() >= kept_until(self.charter, self.stages.values(), None)
+        if self.answers is None and possible and due and not self._tried:
+            self._tried = True
+            try:
+                await self.estimate()
+            except Exception as failure:  # what cannot be estimated by now is erased all the same
+                failed("estimate", failure)
 
     # ── proofs ──
 
@@ -251,25 +296,3 @@ class Rounds:
             leaves = await self._writer.do(lambda store: store.leaves(number))
             self._trees[number] = await asyncio.to_thread(Tree.of, leaves)
         return self._trees[number]
-
-
-def merkle_root(leaves: Sequence[Leaf]) -> str:
-    """The root of a round's uploads."""
-    return merkle.root([merkle.leaf(participant, digest.hex()) for participant, digest in leaves]).hex()
-
-
-def _refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Bodies) -> None:
-    if merkle_root(leaves) != stage.root or len(leaves) != stage.included:
-        raise StoreDamaged("The kept digests are not the ones that were frozen. Restore the store from a copy.")
-    if [participant for participant, _ in leaves] != list(bodies):
-        raise StoreDamaged("Reports are missing from the store. Restore the store from a copy.")
-    for participant, digest in leaves:
-        refuse_other_bytes(digest, bodies[participant])
-
-
-def _forget(store: Store) -> bool:
-    """Whether there was anything to forget."""
-    if not store.has_bodies():
-        return False
-    store.forget_bodies()
-    return True

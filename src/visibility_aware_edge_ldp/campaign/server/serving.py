@@ -31,6 +31,18 @@ STORE = "store.db"
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
+    def __init__(self, config: uvicorn.Config, watch: Watch) -> None:
+        super().__init__(config)
+        self._watch = watch
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
+        over = asyncio.get_running_loop().call_later(self._watch.limits.grace, self._watch.cut_readers)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            over.cancel()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
@@ -98,7 +110,7 @@ def serve(
     )
     with _listening(host, port) as listener:
         address = f"http://{_written(listener)}"
-        server = _Server(config)
+        server = _Server(config, watch)
         with contextlib.suppress(SystemExit), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_until_told(server, listener, address, ready))
     if not server.started:

@@ -21,6 +21,8 @@ from visibility_aware_edge_ldp.campaign.server.store import (
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 PIECE = 1 << 20
+# Where reports are, and what they can be made from again.
+_FORGOTTEN = ("bodies", "pieces")
 _TAKES_NONE = {
     State.WAITING: Outcome.EARLY,
     State.CLOSING: Outcome.LATE,
@@ -222,16 +224,28 @@ class SqlStore:
 
     @_guarded
     def has_bodies(self) -> bool:
-        return bool(self.database.run("SELECT 1 FROM bodies LIMIT 1"))
+        return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _FORGOTTEN)  # noqa: S608
 
-    def forget_bodies(self) -> None:
-        if self.estimate() is None:
-            raise BadInput("Nothing has been estimated from the reports yet, so they are kept.")
+    def forget_bodies(self, at: int) -> None:
+        self._mark_erased(at)
         self._erase_bodies()
+
+    @_guarded
+    def _mark_erased(self, at: int) -> None:
+        """First of all: whoever is killed between two tables must not find half of them and call it damage."""
+        if {State.OPEN, State.CLOSING} & set(self._states().values()):
+            raise BadInput("A round is not closed yet, so its reports are kept.")
+        self.database.run("INSERT INTO erasures VALUES (1, ?) ON CONFLICT (place) DO NOTHING", at)
+
+    @_guarded
+    def erased_at(self) -> int | None:
+        rows = self.database.run("SELECT made FROM erasures")
+        return int(rows[0][0]) if rows else None
 
     def _erase_bodies(self) -> None:
         try:
-            self.database.erase("bodies")
+            for table in _FORGOTTEN:
+                self.database.erase(table)
         except Exception as failure:
             self.database.recover()
             raise StoreUnavailable("The reports could not be erased. Ask again.") from failure

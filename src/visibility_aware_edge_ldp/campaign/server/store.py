@@ -97,10 +97,10 @@ class Store(Protocol):
         """Every participant that sent a report, in order, and the report's digest."""
 
     def bodies(self, number: int) -> dict[int, bytes]:
-        """The reports of a round, in order; empty once they are gone."""
+        """The reports of a round, in order; empty once they are erased."""
 
     def transcript(self, number: int) -> bytes:
-        """What everybody hears of a round; empty where there is nothing to hear."""
+        """What everybody hears of a round; empty where there is nothing to hear, and once reports are erased."""
 
     def keep_estimate(self, estimate: bytes, made: int) -> None:
         """From closed to estimated, at this second; the first estimate stands."""
@@ -112,10 +112,13 @@ class Store(Protocol):
         """When they were made, in seconds of Unix time."""
 
     def has_bodies(self) -> bool:
-        """Whether any report is more than its digest."""
+        """Whether any report, or the transcript that holds the first ones, is more than its digest."""
 
-    def forget_bodies(self) -> None:
-        """Leave of every report its digest only."""
+    def forget_bodies(self, at: int) -> None:
+        """Leave of every report, and of the transcript, the digest only; from this second on they count as erased."""
+
+    def erased_at(self) -> int | None:
+        """When reports were erased, in seconds of Unix time."""
 
     def close(self) -> None:
         """Let go of it."""

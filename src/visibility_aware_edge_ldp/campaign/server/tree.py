@@ -1,13 +1,14 @@
-"""The Merkle tree of a closed round, kept whole so that a proof costs a few look-ups."""
+"""The Merkle tree of a closed round, kept whole so that a proof costs a few look-ups; and what its root refuses."""
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from visibility_aware_edge_ldp.campaign import merkle
-from visibility_aware_edge_ldp.campaign.server.store import Leaf
+from visibility_aware_edge_ldp.campaign.server.store import Leaf, Stage, StoreDamaged
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,18 @@ class Tree:
                 siblings.append(level[place ^ 1].hex())
             place >>= 1
         return Proof(index, len(self.participants), self.digests[index].hex(), siblings)
+
+
+def merkle_root(leaves: Sequence[Leaf]) -> str:
+    """The root of a round's uploads."""
+    return merkle.root([merkle.leaf(participant, digest.hex()) for participant, digest in leaves]).hex()
+
+
+def refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Mapping[int, bytes]) -> None:
+    """The kept reports must be those that receipts were given for, and that the root names."""
+    if merkle_root(leaves) != stage.root or len(leaves) != stage.included:
+        raise StoreDamaged("The kept digests are not the ones that were frozen. Restore the store from a copy.")
+    if [participant for participant, _ in leaves] != list(bodies):
+        raise StoreDamaged("Reports are missing from the store. Restore the store from a copy.")
+    if any(hashlib.sha256(bodies[participant]).digest() != digest for participant, digest in leaves):
+        raise StoreDamaged("A kept report is not the one that was acknowledged. Restore the store from a copy.")

@@ -70,6 +70,10 @@ class Writer:
         self._queue.put(_Work(function, future))
         return await future
 
+    def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
+        """The same, for other threads than the event loop's; TimeoutError when the store takes longer."""
+        return asyncio.run_coroutine_threadsafe(self.do(function), self._loop).result(seconds)
+
     async def end(self) -> None:
         """Finish what waits, then let go of the store."""
         if not self._ended:

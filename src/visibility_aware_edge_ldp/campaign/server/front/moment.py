@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,12 +9,9 @@ from typing import Any
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.server.retention import kept_until, lacks
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
-from visibility_aware_edge_ldp.campaign.server.store import Stage, State
-from visibility_aware_edge_ldp.errors import VaEdgeLdpError
-
-_PATIENCE = 5.0
-_FROZEN = (State.CLOSED, State.ESTIMATED)
+from visibility_aware_edge_ldp.campaign.server.store import Stage
 
 
 @dataclass(frozen=True)
@@ -39,10 +35,11 @@ class Moment:
     def of(cls, rounds: Rounds) -> Moment:
         """What the rounds are now; called beside the event loop, not on it."""
         stages, received, answers = dict(rounds.stages), dict(rounds.received), rounds.answers
-        made, kept = (None, True) if answers is None else _retained(rounds)
+        ended = answers is not None or any(map(rounds.lacks, stages))
+        made, kept = rounds.retained() if ended else (None, True)
         return cls(
             rounds.dossier,
-            int(rounds._clock()),
+            int(rounds.clock()),
             tuple(stages.values()),
             tuple(rounds.asked(number) for number in stages),
             tuple(received[number] for number in stages),
@@ -62,8 +59,7 @@ class Moment:
 
     def lacks(self, number: int) -> bool:
         """Whether a round has closed with too few reports, so that nothing will be estimated."""
-        stage = self.stages[number - 1]
-        return stage.state in _FROZEN and stage.included < self.charter.rounds[number - 1].fewest
+        return lacks(self.charter, self.stages[number - 1])
 
     @property
     def failed(self) -> bool:
@@ -72,19 +68,20 @@ class Moment:
     @property
     def settles(self) -> bool:
         """Whether reports are about to be replaced by their digests."""
-        return self.answers is not None and self.charter.retention == 0 and self.kept is not False
+        over = self.charter.retention == 0 or self.now >= self.kept_until
+        return self.ended and self.kept is not False and over
+
+    @property
+    def ended(self) -> bool:
+        """Whether there are answers, or it is known that there will be none."""
+        return self.answers is not None or self.failed
+
+    @property
+    def kept_until(self) -> int:
+        """When reports are erased; known as soon as the campaign has ended, and at the latest before."""
+        return kept_until(self.charter, self.stages, self.made)
 
     @property
     def finished(self) -> bool:
         """Whether this page has nothing more to wait for."""
-        return self.failed or (self.answers is not None and not self.settles)
-
-
-def _retained(rounds: Rounds) -> tuple[int | None, bool | None]:
-    """What the store says of the answers' time and of the reports, asked from another thread than the event loop's."""
-    writer = rounds._writer
-    asked = writer.do(lambda store: (store.estimated_at(), store.has_bodies()))
-    try:
-        return asyncio.run_coroutine_threadsafe(asked, writer._loop).result(_PATIENCE)
-    except (TimeoutError, VaEdgeLdpError):
-        return None, None
+        return self.ended and not self.settles

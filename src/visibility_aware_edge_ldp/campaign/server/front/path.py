@@ -118,14 +118,18 @@ def _forgotten(moment: Moment) -> Step:
     """What is said of the reports is what the store says, not what the charter promises."""
     retention, title = moment.charter.retention, "Reports erased"
     when = f"{words.duration(retention)} after the estimate" if retention else "As soon as there is an estimate"
-    text = f"{when}, reports are replaced by their digests. Receipts and proofs stay valid."
-    if moment.answers is None or moment.kept is None:
+    heard = " and what was broadcast of them" if len(moment.stages) > 1 else ""
+    text = (
+        f"{when}, reports{heard} are replaced by their digests. If too few come in, the time runs from the deadline. "
+        "Receipts and proofs stay valid."
+    )
+    if not moment.ended or moment.kept is None:
         return Step("gone", title, text, LATER)
     if not moment.kept:
         left = f"{words.plural(sum(moment.received), 'digest')} left, no report"
         return Step("gone", title, text, DONE, tag("p", left, class_="live"))
-    due = together("Due ", words.date(moment.made + retention)) if moment.made is not None else None
-    return Step("gone", title, text, NOW if moment.settles else LATER, tag("p", due, class_="live") if due else None)
+    due = tag("p", "Due ", words.date(moment.kept_until), class_="live")
+    return Step("gone", title, text, NOW if moment.settles else LATER, due)
 
 
 FETCH = """printf 'Authorization: Bearer %s' "$TOKEN" \\
