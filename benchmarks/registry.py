@@ -37,12 +37,15 @@ def rival(name: str, prepare: Callable[[], Callable[[], object]], scale: float =
         return Work(name, None)
 
 
+UPWARDS = ("faster", "at least")
+
+
 @dataclass(frozen=True)
 class Target:
     """A number to reach: ``kind`` says of what.
 
     "faster": the rival's time over ours is at least this; "times": our time over the rival's is at most this;
-    "seconds": our time is at most this.
+    "at least": it is no less than this; "seconds": our time is at most this.
     """
 
     kind: str
@@ -52,7 +55,7 @@ class Target:
     def __str__(self) -> str:
         if self.kind == "seconds":
             return f"≤ {self.value:g} s"
-        return f"{'≥' if self.kind == 'faster' else '≤'} {self.value:,g}×"
+        return f"{'≥' if self.kind in UPWARDS else '≤'} {self.value:,g}×"
 
     def found(self, times: dict[str, Times]) -> float | None:
         """What was reached; None where the rival was not there."""
@@ -66,7 +69,7 @@ class Target:
 
     def met(self, found: float) -> bool:
         """Whether that is enough."""
-        return found >= self.value if self.kind == "faster" else found <= self.value
+        return found >= self.value if self.kind in UPWARDS else found <= self.value
 
 
 @dataclass(frozen=True)

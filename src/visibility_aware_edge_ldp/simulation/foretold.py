@@ -181,9 +181,9 @@ def small_run(run: Run, nodes: int) -> tuple[Work, Foretold]:
 
 def _least(run: Run) -> Foretold:
     """The least time of some runs; of a long one, once is enough."""
-    # The first time loads kernels, and compiles them where that was not done yet: it is a tiny run.
+    # The first time of a small run loads kernels, and compiles them where that was not done yet.
     took = [_taken(run)]
-    while len(took) < REPEATS and (run.n <= TINY or sum(each.seconds for each in took) < ONCE_IS_ENOUGH):
+    while len(took) < REPEATS and (run.n <= 2 * FIRST or sum(each.seconds for each in took) < ONCE_IS_ENOUGH):
         took.append(_taken(run))
     return min(took, key=lambda each: each.seconds)
 
