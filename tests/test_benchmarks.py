@@ -95,8 +95,11 @@ def test_the_product_of_scores_is_our_estimate(tiny: Graph) -> None:
 
 def test_plain_two_rounds_find_the_truth_without_noise(tiny: Graph) -> None:
     pytest.importorskip("scipy")
-    found = rivals.two_rounds(tiny, NO_NOISE, np.random.default_rng(1))
+    found, error = rivals.two_rounds(tiny, NO_NOISE, np.random.default_rng(1), with_error=True)
     assert found == pytest.approx(truth(tiny, "triangles"), rel=0.01)
+    assert 0 < error < 0.01 * found
+    alone, none = rivals.two_rounds(tiny, NO_NOISE, np.random.default_rng(1), with_error=False)
+    assert (alone, np.isnan(none)) == (found, True)
 
 
 @pytest.mark.parametrize("all_public", [False, True], ids=["private", "public"])
