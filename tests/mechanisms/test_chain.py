@@ -141,6 +141,10 @@ def test_many_positions_have_the_chains_frequencies() -> None:
     rings((between != best)[some], float(step(q_best, q_middle)))
     rings((between != worst)[some], float(step(q_middle, q_worst)))
     rings((best != worst)[some], float(step(q_best, q_worst)))
+    fresh = chained(middle, bits, [], seeded("fresh"))  # a broken twin: it looks at the bit, and not at its neighbours
+    rings(fresh != bits, middle / RESOLUTION)
+    with pytest.raises(AssertionError):
+        rings((fresh != best)[some], float(step(q_best, q_middle)))
 
 
 def rings(events: np.ndarray, chance: float) -> None:
