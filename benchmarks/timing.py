@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-REST, SHORT = 0.2, 0.1
+REST, SETTLED = 0.2, 0.5
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def side_by_side(rounds: int, takes: Mapping[str, Callable[[], float]]) -> dict[
     """The times of each, taken in turn so that a slow moment of the machine hits all alike.
 
     A short rest before each: the threads of a matrix product go on spinning for a while, and would slow what follows.
-    What takes less than a tenth of a second is done three times, and the last time counts, since the first pays for
-    cores that slept and caches that others filled.
+    Then each is repeated for half a second, and the middle of the later half counts: cores that slept are woken one
+    after the other, which work of milliseconds would pay for and a long one would not.
     """
     times: dict[str, list[float]] = {name: [] for name in takes}
     for _ in range(rounds):
@@ -56,8 +56,10 @@ def side_by_side(rounds: int, takes: Mapping[str, Callable[[], float]]) -> dict[
 
 
 def _settled(take: Callable[[], float]) -> float:
-    first = take()
-    return first if first >= SHORT else [take(), take()][-1]
+    begin, found = time.perf_counter(), [take()]
+    while time.perf_counter() - begin < SETTLED:
+        found.append(take())
+    return median(found[len(found) // 2 :])
 
 
 def peak_megabytes() -> float:

@@ -20,6 +20,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from visibility_aware_edge_ldp.subgraphs.one_core import inner, product, weighted
+
 Floats = NDArray[np.float64]
 
 TINY = 1e-300
@@ -57,7 +59,6 @@ _POLYNOMIAL_SCALE = 60.0  # prior standard deviation of line and parabola: wide,
 _ROUGHNESS = (3.0, 10.0, 30.0, 100.0, 300.0)  # prior scales of the cosines; the evidence chooses among them
 _SKEWNESS_CAP = 0.3
 _FARTHEST = 40.0  # deviations beyond the possible degrees: noise goes there less than once in 10^24 draws
-_FEW_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -226,32 +227,9 @@ def best(candidates: list[Fit]) -> Fit:
 
 
 def _prior(edges: Floats, basis: Floats, theta: Floats) -> Floats:
-    log_weight = np.log(np.diff(edges)) + basis @ theta
+    log_weight = np.log(np.diff(edges)) + product(basis, theta[:, None])[:, 0]
     weight = np.exp(log_weight - log_weight.max())
     return np.asarray(weight / weight.sum())
-
-
-def _in_chunks(rows: Floats) -> Floats:
-    """The same rows, few at a time, filled up with zeros.
-
-    A product of so few rows is done by one core. More would be given to all of them, and wait for cores that are busy
-    far longer than it takes.
-    """
-    chunks = -(-len(rows) // _FEW_ROWS)
-    filled = np.zeros((chunks * _FEW_ROWS, rows.shape[1]))
-    filled[: len(rows)] = rows
-    return filled.reshape(chunks, _FEW_ROWS, rows.shape[1])
-
-
-def _product(left: Floats, right: Floats) -> Floats:
-    """left @ right."""
-    return np.asarray((_in_chunks(left) @ right).reshape(-1, right.shape[1])[: len(left)])
-
-
-def _inner(rows: Floats, weights: Floats) -> Floats:
-    """rowsᵀ diag(weights) rows."""
-    chunks = _in_chunks(rows * np.sqrt(weights)[:, None])
-    return np.asarray((chunks.transpose(0, 2, 1) @ chunks).sum(axis=0))
 
 
 def _maximise(
@@ -261,17 +239,17 @@ def _maximise(
 
     def objective(theta: Floats) -> tuple[float, Floats, Floats]:
         weight = _prior(edges, basis, theta)
-        density = likelihood @ weight
+        density = product(likelihood, weight[:, None])[:, 0]
         return float(sample.count @ np.log(density) - precision @ theta**2 / 2.0), weight, density
 
     def scores(weight: Floats, density: Floats) -> Floats:
-        return np.asarray(_product(likelihood, weight[:, None] * basis) / density[:, None] - weight @ basis)
+        return np.asarray(product(likelihood, weight[:, None] * basis) / density[:, None] - weighted(weight, basis))
 
     value, weight, density = objective(theta)
     for _ in range(60):
         rows = scores(weight, density)
-        gradient = sample.count @ rows - precision * theta
-        step = np.linalg.solve(_inner(rows, sample.count) + np.diag(precision), gradient)
+        gradient = weighted(sample.count, rows) - precision * theta
+        step = np.linalg.solve(inner(rows, sample.count) + np.diag(precision), gradient)
         gain = float(gradient @ step)
         length = 1.0
         trial = objective(theta + step)
@@ -282,7 +260,7 @@ def _maximise(
             break
         theta, (value, weight, density) = theta + length * step, trial
     rows = scores(weight, density)
-    information = _inner(rows, sample.count) + np.diag(precision)
+    information = inner(rows, sample.count) + np.diag(precision)
     evidence = value + (float(np.log(precision).sum()) - float(np.linalg.slogdet(information)[1])) / 2.0
     covariance = np.asarray(np.linalg.inv(information))
     return theta, Fit(edges, basis, likelihood, weight, covariance, evidence)

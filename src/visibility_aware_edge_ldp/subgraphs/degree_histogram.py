@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
     group,
     likelihood,
 )
+from visibility_aware_edge_ldp.subgraphs.one_core import product, weighted
 
 _NORMAL = NormalDist()
 _BIN_WIDTH = 2.0  # histogram bins, in noise standard deviations
@@ -83,10 +84,10 @@ def _bin_counts(sample: Sample, fit: Fit, edges: NDArray[np.int64]) -> tuple[Flo
     starts, home = np.unique(np.searchsorted(edges - 0.5, middle) - 1, return_index=True)
     shares = np.add.reduceat(posterior, home, axis=1)
     basis = fit.basis[cell]
-    moved = np.add.reduceat((sample.count @ posterior)[:, None] * basis, home, axis=0)
-    slope = moved - (shares.T * sample.count) @ (posterior @ basis)
+    moved = np.add.reduceat(weighted(sample.count, posterior)[:, None] * basis, home, axis=0)
+    slope = moved - product(shares.T * sample.count, product(posterior, basis))
     counts, variances = np.zeros(edges.size - 1), np.zeros(edges.size - 1)
-    counts[starts] = sample.count @ shares
-    variances[starts] = sample.count @ (shares * (1.0 - shares))
-    variances[starts] += np.sum((slope @ fit.covariance) * slope, axis=1)
+    counts[starts] = weighted(sample.count, shares)
+    variances[starts] = weighted(sample.count, shares * (1.0 - shares))
+    variances[starts] += np.sum(product(slope, fit.covariance) * slope, axis=1)
     return counts, variances

@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.subgraphs.degree_distribution import (
     skewness,
     sorted_nodes,
 )
+from visibility_aware_edge_ldp.subgraphs.one_core import weighted
 
 _NORMAL = NormalDist()
 _ONE_SIGMA = 2.0 * _NORMAL.cdf(1.0) - 1.0
@@ -106,7 +107,7 @@ def _posterior_median(sample: Sample, fit: Fit) -> float:
     """Median of the maximum: its distribution function is the product of the nodes' posterior ones."""
     joint = fit.likelihood * fit.weight
     above = np.cumsum(joint[:, ::-1], axis=1)[:, ::-1] / joint.sum(axis=1, keepdims=True)
-    cdf = np.exp(sample.count @ np.log(np.maximum(1.0 - above, TINY)))
+    cdf = np.exp(weighted(sample.count, np.log(np.maximum(1.0 - above, TINY))))
     return float(np.interp(0.5, np.maximum.accumulate(np.append(cdf, 1.0)), fit.edges))
 
 
@@ -136,9 +137,8 @@ def _tail_probability(sample: Sample, fit: Fit, top: float, candidates: Floats, 
 
     def log_stays_below(degree: Floats) -> Floats:
         z = (top - degree) / np.sqrt(families)[:, None]
-        return np.asarray(
-            share @ np.log(np.maximum(phi(z, skewness(families, sample.skew)[:, None], sample.law), TINY))
-        )
+        below = phi(z, skewness(families, sample.skew)[:, None], sample.law)
+        return weighted(share, np.log(np.maximum(below, TINY)))
 
     shares = np.minimum(np.append(0.0, np.cumsum(fit.weight)), rivals)
     terms = np.diff(shares) * log_stays_below((fit.edges[1:] + fit.edges[:-1]) / 2.0)
