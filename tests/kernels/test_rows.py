@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,17 +85,19 @@ def test_pulls_of_lists_are_those_of_the_matrix(n: int, shared: bool, name: str)
 
 @BOTH
 @EVERY_SIZE
-def test_complete_planes_are_not_read(n: int, name: str) -> None:
-    """They join everybody to everybody: with empty panels the same numbers."""
+@pytest.mark.parametrize("shared", [False, True], ids=["a mask each", "one mask"])
+def test_complete_planes_are_not_read(n: int, shared: bool, name: str) -> None:
+    """They join everybody to everybody: with empty panels the same numbers, and one mask serves all lists."""
     everybody = ~np.eye(n, dtype=bool)
     whole = in_panels(everybody, symmetric(n, 0.4, n))
-    offsets, members = later_lists(n, 0, n)
-    _, masks = masks_for(n, offsets.size - 1, n, shared=False)
-    counted = rows.list_pulls(whole, np.zeros(2, bool), WEIGHTS, masks, 0, offsets, members)
     unread = np.stack([np.zeros_like(whole[0]), whole[1]])
-    known = kernels(name).list_pulls(unread, np.array([True, False]), WEIGHTS, masks, 0, offsets, members)
-    for a, b in zip(counted, known, strict=True):
-        assert (a == b).all()
+    for start in {0, n // 2}:
+        offsets, members = later_lists(n, start, n)
+        _, masks = masks_for(n, offsets.size - 1, n, shared)
+        counted = rows.list_pulls(whole, np.zeros(2, bool), WEIGHTS, masks, start, offsets, members)
+        known = kernels(name).list_pulls(unread, np.array([True, False]), WEIGHTS, masks, start, offsets, members)
+        for a, b in zip(counted, known, strict=True):
+            assert (a == b).all()
 
 
 def test_more_rows_than_16_bits_count() -> None:
@@ -141,27 +144,39 @@ def test_sums_over_earlier_users(n: int, name: str) -> None:
         assert found.tolist() == sizes[start:stop]
 
 
-def test_long_products_are_the_same() -> None:
-    """Beyond 2^15 users the products are added up one by one."""
+def test_products_of_every_width_are_the_same() -> None:
+    """Up to 2^13 users in 32 bits, up to 2^15 in halves, and beyond one by one."""
     compiled = pytest.importorskip(
         "visibility_aware_edge_ldp.kernels.earlier_compiled", reason="numba is not installed"
     )
     from numba import njit
 
     @njit  # type: ignore[untyped-decorator]
-    def short(shared: np.ndarray, early: np.ndarray, chosen: np.ndarray, sums: np.ndarray) -> None:
-        compiled._add_products(shared, early, chosen, sums)
+    def narrow(shared: np.ndarray, early: np.ndarray, bits: np.ndarray, sums: np.ndarray) -> None:
+        compiled._add_products(shared, early, bits, sums)
+
+    @njit  # type: ignore[untyped-decorator]
+    def wide(shared: np.ndarray, early: np.ndarray, bits: np.ndarray, sums: np.ndarray) -> None:
+        compiled._add_wide_products(shared, early, bits, sums)
+
+    def added(add: Any, *columns: np.ndarray) -> list[list[int]]:
+        sums = np.zeros((2, 5), np.int64)
+        add(*columns, sums)
+        found: list[list[int]] = sums.tolist()
+        return found
 
     random = np.random.default_rng(1)
-    for most in (4, 1 << 15):
-        shared, early = random.integers(0, most, (2, 512)).astype(np.uint16)
-        shared[:40] = early[:40] = most - 1
-        chosen = (random.random(512) < 0.7).astype(np.uint16)
-        one, other = np.zeros((2, 5), np.int64)
-        short(shared, early, chosen, one)
-        compiled._add_long_products(shared, early, chosen, other)
-        s, t = (each[chosen > 0].astype(np.int64) for each in (shared, early))
-        assert one.tolist() == other.tolist() == [s.sum(), t.sum(), (s * s).sum(), (s * t).sum(), (t * t).sum()]
+    for most, same in ((4, True), (1 << 13, True), (1 << 15, False)):
+        for largest in (40, 512):
+            shared, early = random.integers(0, most, (2, 512)).astype(np.uint16)
+            shared[:largest] = early[:largest] = most - 1
+            bits = (random.random(512) < 0.7).astype(np.uint16)
+            sides = ([each[side].astype(np.int64) for each in (shared, early)] for side in (bits < 2, bits > 0))
+            expected = [[s.sum(), t.sum(), (s * s).sum(), (s * t).sum(), (t * t).sum()] for s, t in sides]
+            assert added(wide, shared, early, bits) == added(compiled._add_long_products, shared, early, bits)
+            assert added(wide, shared, early, bits) == expected
+            # Beyond its limit the narrow one does overflow.
+            assert (added(narrow, shared, early, bits) == expected) is same
 
 
 @BOTH

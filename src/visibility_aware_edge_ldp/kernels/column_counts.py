@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from visibility_aware_edge_ldp.kernels.adders import GROUP, LEVELS, SLICES, WORDS, add_rows, settle, spread_slices
+from visibility_aware_edge_ldp.kernels.adders import GROUP, LEVELS, SLICES, WORDS, add_rows, settle
 from visibility_aware_edge_ldp.kernels.cached import njit
+from visibility_aware_edge_ldp.kernels.slices import spread_bits, spread_slices
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -21,7 +22,7 @@ def count_columns(panel: Any, listed: Any, begin: Any, end: Any, work: Any, coun
     levels = LEVELS + 1
     while (end - begin) >> levels:
         levels += 1
-    slices[:levels] = uint64(0)
+    slices[: (levels + 7) & ~7] = uint64(0)
     add_rows(panel, listed, begin, end, slices, waiting)
     settle((end - begin) // GROUP, levels, slices, waiting)
     spread_slices(slices, levels, counts)
@@ -33,10 +34,9 @@ def workspace() -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def bits_of(row: Any, work: Any, bits: Any) -> None:
+def bits_of(row: Any, bits: Any) -> None:
     """The bits of a panel's row, one number each."""
-    work[0][0] = row
-    spread_slices(work[0], 1, bits)
+    spread_bits(row, bits)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -41,88 +41,101 @@ def _before(octets: Any, wanted: Any, start: Any, stop: Any, table: Any, ones: A
     return sizes, ends, listed
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _add_products(typing: Any, shared: Any, early: Any, chosen: Any, sums: Any) -> Any:
-    """Add to ``sums`` those of N, t, N², Nt and t² over a panel's chosen columns; N and t are below 2^15.
+def _adder(wide: bool) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add_products(typing: Any, shared: Any, early: Any, bits: Any, sums: Any) -> Any:
+        """Add to ``sums`` those of N, t, N², Nt and t² over a panel's columns, and over those with a one.
 
-    Pairs of products make a 31-bit number, whose halves are added up separately: 32 of them cannot overflow.
-    """
-    signature = types.void(shared, early, chosen, sums)
-    lanes = 16
+        Products of two columns are added up in 32 bits, 32 times: enough where N and t are below 2^13. Wide ones, below
+        2^15, are added up as halves of 16 bits.
+        """
+        signature = types.void(shared, early, bits, sums)
+        lanes = 16
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        arrays = [array_data(context, builder, signature, args, i) for i in range(4)]
-        half, whole = ir.IntType(16), ir.IntType(32)
-        shorts, longs, words = (ir.VectorType(*each) for each in ((half, lanes), (whole, lanes), (whole, lanes // 2)))
-        before = builder.block
-        loop, done = builder.append_basic_block("columns"), builder.append_basic_block("added")
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            arrays = [array_data(context, builder, signature, args, i) for i in range(4)]
+            half, whole = ir.IntType(16), ir.IntType(32)
+            shorts, longs, words = (
+                ir.VectorType(*each) for each in ((half, lanes), (whole, lanes), (whole, lanes // 2))
+            )
+            before = builder.block
+            loop, done = builder.append_basic_block("columns"), builder.append_basic_block("added")
 
-        def every_second(row: Any, first: int) -> Any:
-            places = ir.Constant(ir.VectorType(whole, lanes // 2), list(range(first, lanes, 2)))
-            return builder.shuffle_vector(row, ir.Constant(longs, ir.Undefined), places)
+            def every_second(row: Any, first: int) -> Any:
+                places = ir.Constant(ir.VectorType(whole, lanes // 2), list(range(first, lanes, 2)))
+                return builder.shuffle_vector(row, ir.Constant(longs, ir.Undefined), places)
 
-        def paired(x: Any, y: Any) -> Any:
-            """x · y, added up two by two."""
-            products = builder.mul(builder.sext(x, longs), builder.sext(y, longs))
-            return builder.add(every_second(products, 0), every_second(products, 1))
+            def paired(x: Any, y: Any) -> Any:
+                """x · y, added up two by two."""
+                products = builder.mul(builder.sext(x, longs), builder.sext(y, longs))
+                return builder.add(every_second(products, 0), every_second(products, 1))
 
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        place = builder.phi(WORD)
-        place.add_incoming(number(0), before)
-        kept = [builder.phi(words) for _ in range(8)]
-        for phi in kept:
-            phi.add_incoming(ir.Constant(words, [0] * (lanes // 2)), before)
-        rows = []
-        for array in arrays[:3]:
-            row = builder.load(builder.bitcast(builder.gep(array, [place]), shorts.as_pointer()))
-            row.align = 2
-            rows.append(row)
-        mask = builder.sext(builder.icmp_unsigned("!=", rows[2], ir.Constant(shorts, [0] * lanes)), shorts)
-        x, y = builder.and_(rows[0], mask), builder.and_(rows[1], mask)
-        ones = ir.Constant(shorts, [1] * lanes)
-        found = [builder.add(kept[0], paired(x, ones)), builder.add(kept[1], paired(y, ones))]
-        for index, (one, other) in enumerate(((x, x), (x, y), (y, y))):
-            both = paired(one, other)
-            low = builder.and_(both, ir.Constant(words, [0xFFFF] * (lanes // 2)))
-            high = builder.lshr(both, ir.Constant(words, [16] * (lanes // 2)))
-            found += [builder.add(kept[2 + 2 * index], low), builder.add(kept[3 + 2 * index], high)]
-        following = builder.add(place, number(lanes))
-        place.add_incoming(following, loop)
-        for phi, row in zip(kept, found, strict=True):
-            phi.add_incoming(row, loop)
-        builder.cbranch(builder.icmp_signed("<", following, number(PANEL)), loop, done)
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            place = builder.phi(WORD)
+            place.add_incoming(number(0), before)
+            kept = [builder.phi(words) for _ in range(16 if wide else 10)]
+            rows = []
+            for array in arrays[:3]:
+                row = builder.load(builder.bitcast(builder.gep(array, [place]), shorts.as_pointer()))
+                row.align = 2
+                rows.append(row)
+            x, y, bit = rows
+            ones, mask = ir.Constant(shorts, [1] * lanes), builder.neg(bit)
+            held, tied = builder.and_(x, mask), builder.and_(y, mask)
+            single = [paired(x, ones), paired(y, ones), paired(x, bit), paired(y, bit)]
+            double = [paired(*each) for each in ((x, x), (x, y), (y, y), (x, held), (x, tied), (y, tied))]
+            low, high = (ir.Constant(words, [value] * (lanes // 2)) for value in (0xFFFF, 16))
+            if wide:
+                double = [part for row in double for part in (builder.and_(row, low), builder.lshr(row, high))]
+            found = [builder.add(phi, row) for phi, row in zip(kept, single + double, strict=True)]
+            for phi, row in zip(kept, found, strict=True):
+                phi.add_incoming(ir.Constant(words, [0] * (lanes // 2)), before)
+                phi.add_incoming(row, loop)
+            following = builder.add(place, number(lanes))
+            place.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, number(PANEL)), loop, done)
 
-        builder.position_at_end(done)
+            builder.position_at_end(done)
 
-        def total(row: Any) -> Any:
-            result = number(0)
-            for lane in range(lanes // 2):
-                one = builder.extract_element(row, ir.Constant(whole, lane))
-                result = builder.add(result, builder.zext(one, WORD))
-            return result
+            def total(row: Any) -> Any:
+                result = number(0)
+                for lane in range(lanes // 2):
+                    one = builder.extract_element(row, ir.Constant(whole, lane))
+                    result = builder.add(result, builder.zext(one, WORD))
+                return result
 
-        totals = [total(row) for row in found]
-        totals[2:] = [builder.add(totals[i], builder.shl(totals[i + 1], number(16))) for i in (2, 4, 6)]
-        for index, more in enumerate(totals):
-            target = builder.gep(arrays[3], [number(index)])
-            builder.store(builder.add(builder.load(target), more), target)
-        return context.get_dummy_value()
+            totals = [total(row) for row in found]
+            if wide:
+                halves = totals[4:]
+                totals[4:] = [
+                    builder.add(one, builder.shl(more, number(16)))
+                    for one, more in zip(halves[::2], halves[1::2], strict=True)
+                ]
+            for index, more in zip((0, 1, 5, 6, 2, 3, 4, 7, 8, 9), totals, strict=True):
+                target = builder.gep(arrays[3], [number(index)])
+                builder.store(builder.add(builder.load(target), more), target)
+            return context.get_dummy_value()
 
-    return signature, generate
+        return signature, generate
+
+    return add_products
+
+
+_add_products, _add_wide_products = _adder(False), _adder(True)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_long_products(shared: Any, early: Any, chosen: Any, sums: Any) -> None:
-    """The same for larger N and t."""
+def _add_long_products(shared: Any, early: Any, bits: Any, sums: Any) -> None:
+    """The same for any N and t."""
     for x in range(PANEL):
-        if chosen[x]:
-            one, other = np.int64(shared[x]), np.int64(early[x])
-            sums[0] += one
-            sums[1] += other
-            sums[2] += one * one
-            sums[3] += one * other
-            sums[4] += other * other
+        one, other = np.int64(shared[x]), np.int64(early[x])
+        for side in range(1 + bits[x]):
+            sums[side, 0] += one
+            sums[side, 1] += other
+            sums[side, 2] += one * one
+            sums[side, 3] += one * other
+            sums[side, 4] += other * other
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -132,23 +145,23 @@ def _earlier_sums(
     number, rows, _ = panels.shape
     sums = np.zeros((stop - start, 2, 5), np.int64)
     everybody = whole_groups(np.array([0, start]), np.arange(start), rows - 1)[1]
-    work, later = workspace(), np.ones(PANEL, np.uint16)
+    work = workspace()
     for panel in range(start // PANEL, number):
         first = panel * PANEL
-        later[:] = 1
         count_columns(panels[panel], everybody, 0, (start + GROUP - 1) // GROUP * GROUP, work, before)
         for j in range(start, min(stop, first + PANEL)):
-            bits_of(panels[panel, j], work, bits)
-            later[: max(j + 1 - first, 0)] = 0
-            bits[: max(j + 1 - first, 0)] = 0
+            bits_of(panels[panel, j], bits)
+            passed = max(j + 1 - first, 0)  # columns that are not after j, nor after anybody who follows
+            bits[:passed] = before[:passed] = 0
             if wanted[j]:
                 count_columns(panels[panel], listed, ends[j - start], ends[j - start + 1], work, counts)
-                for side in range(2):
-                    chosen = bits if side else later
-                    if stop < 1 << 15:
-                        _add_products(counts, before, chosen, sums[j - start, side])
-                    else:
-                        _add_long_products(counts, before, chosen, sums[j - start, side])
+                counts[:passed] = 0
+                if stop <= 1 << 13:
+                    _add_products(counts, before, bits, sums[j - start])
+                elif stop <= 1 << 15:
+                    _add_wide_products(counts, before, bits, sums[j - start])
+                else:
+                    _add_long_products(counts, before, bits, sums[j - start])
             for x in range(PANEL):
                 before[x] += bits[x]
     return sums
