@@ -110,12 +110,14 @@ class PositionCollection:
     def response_rates(self) -> dict[Visibility, float]:
         """The share of what is asked of each non-public class that took part in every round; 1 for an empty class."""
         if self._rates is None:
-            complete, sizes = self.complete, self.asked_sizes
-            answers = {
-                kind: ones_in(complete & self.view.class_bits[kind]) if sizes[kind] else 0 for kind in NON_PUBLIC
-            }
-            self._rates = {kind: answers[kind] / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+            sizes = self.asked_sizes
+            self._rates = {kind: ones_in(self._held(kind)) / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
         return dict(self._rates)
+
+    def _held(self, kind: Visibility) -> Octets:
+        """The positions of a class that took part; all that did, where there is no other class."""
+        is_all = self.view.class_sizes[kind] == self.view.positions
+        return self.complete if is_all else self.complete & self.view.class_bits[kind]
 
     def rate_variance(self) -> float:
         """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
@@ -141,7 +143,7 @@ class PositionCollection:
 
     def nested(self, kind: Visibility) -> list[Octets]:
         """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
-        held = self.complete & self.view.class_bits[kind]
+        held = self._held(kind)
         return [held, *(held & ones for ones in self._ones)]
 
     def kind_scores(self) -> KindScores | None:

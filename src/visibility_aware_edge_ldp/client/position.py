@@ -83,11 +83,11 @@ def check_question(survey: PositionSurvey, public: PublicView, round_number: int
 
 def class_places(public: PublicView, start: int, count: int) -> Places:
     """Where in a run of positions the non-public classes are."""
+    if public.classes.is_constant and public.n > 1:
+        return {kind: all_or_none(count, public.present == {kind}) for kind in NON_PUBLIC}
     if "class_bits" in vars(public):
         return {kind: part_of(public.class_bits[kind], start, count) for kind in NON_PUBLIC}
     # One reporter of a large roster does not make the table of all positions for its own.
-    if public.classes.is_constant and public.n > 1:
-        return {kind: all_or_none(count, public.present == {kind}) for kind in NON_PUBLIC}
     classes = public.classes.range(start, count)
     return {kind: np.packbits(classes == kind, bitorder="little") for kind in NON_PUBLIC}
 

@@ -20,8 +20,8 @@ PIECES = 4
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _place_rows(flat: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
-    """The bits above the diagonal, for the rows from ``first`` to ``last``."""
+def _place_rows(flat: Any, end: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
+    """The bits above the diagonal, for the rows from ``first`` to ``last``; ``end`` is the word after the flat ones."""
     number, _, width = strips.shape
     for u in range(first, min(last, n - 1)):
         start = u * (2 * n - u - 1) // 2
@@ -31,9 +31,10 @@ def _place_rows(flat: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
                 skipped = max(u + 1 - w * 64, 0)  # columns of the first word that are not after u
                 place = start + w * 64 - u - 1 + skipped
                 offset = uint64(place & 63)
-                word = flat[place >> 6] >> offset
-                if offset:
-                    word |= flat[(place >> 6) + 1] << (uint64(64) - offset)
+                at = place >> 6
+                word = (flat[at] if at < flat.size else end) >> offset
+                if offset and at < flat.size:
+                    word |= (flat[at + 1] if at + 1 < flat.size else end) << (uint64(64) - offset)
                 word <<= uint64(skipped)
                 if n - w * 64 < 64:
                     word &= (uint64(1) << uint64(n & 63)) - uint64(1)
@@ -56,7 +57,7 @@ def _transpose(square: Any) -> None:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _mirror(flat: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
+def _mirror(flat: Any, end: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
     """Add the mirror image of the rows from ``first``, a multiple of 64, to ``last``: no other rows' words are met."""
     width = strips.shape[2]
     square = np.empty(64, dtype=np.uint64)
@@ -73,11 +74,14 @@ def _mirror(flat: Any, n: Any, first: Any, last: Any, strips: Any) -> None:
 
 
 def _fill(flat: Any, n: int, strips: Any) -> None:
-    words = np.zeros((flat.size + 15) // 8, dtype="<u8")
-    words.view(np.uint8)[: flat.size] = flat
+    whole = flat.size // 8 * 8
+    # Most of it as it lies: a copy of all positions would be the largest thing here but the strips themselves.
+    words, end = np.ascontiguousarray(flat[:whole]).view("<u8"), np.zeros(8, np.uint8)
+    end[: flat.size - whole] = flat[whole:]
+    last = end.view("<u8")[0]
     pieces = pieces_of(0, n, 64, PIECES)
     for work in (_place_rows, _mirror):  # one after the other: every row is there before it is mirrored
-        list(on_cores(lambda piece, work=work: work(words, n, *piece, strips), pieces))  # type: ignore[misc]
+        list(on_cores(lambda piece, work=work: work(words, last, n, *piece, strips), pieces))  # type: ignore[misc]
 
 
 def plane_of(flat: Any, n: int) -> Any:

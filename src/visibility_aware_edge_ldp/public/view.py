@@ -64,12 +64,16 @@ class PublicView:
     @cached_property
     def class_bits(self) -> dict[Visibility, Octets]:
         """For each class, one packed bit a position: two or three bits a position in all."""
-        parts = self._class_parts()
-        return {kind: part[0] if len(part) == 1 else np.concatenate(part) for kind, part in parts.items()}
+        if self._only is not None:
+            return _OneClass(self.positions, self._only)
+        return {kind: np.concatenate(part) for kind, part in self._class_parts().items()}
+
+    @property
+    def _only(self) -> Visibility | None:
+        """The class of all positions, if they have one."""
+        return min(self.present) if self.classes.is_constant and self.n > 1 else None
 
     def _class_parts(self) -> dict[Visibility, list[Octets]]:
-        if self.classes.is_constant and self.n > 1:
-            return {kind: [all_or_none(self.positions, {kind} == self.present)] for kind in Visibility}
         parts: dict[Visibility, list[Octets]] = {kind: [np.empty(0, np.uint8)] for kind in Visibility}
         for start in range(0, self.positions, TILE):
             classes = self.classes.range(start, min(TILE, self.positions - start))
@@ -80,6 +84,8 @@ class PublicView:
     @cached_property
     def class_sizes(self) -> dict[Visibility, int]:
         """How many positions each class has."""
+        if self._only is not None:
+            return {kind: self.positions if kind == self._only else 0 for kind in Visibility}
         return {kind: int(choice.response_kernels().ones_in(bits)) for kind, bits in self.class_bits.items()}
 
     @cached_property
@@ -109,6 +115,18 @@ class PublicView:
         """SHA-256 of the node names in order, and of their types."""
         text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+class _OneClass(dict[Visibility, Octets]):
+    """The bits of each class where all positions have the same, made when they are first asked for."""
+
+    def __init__(self, positions: int, only: Visibility) -> None:
+        super().__init__()
+        self.positions, self.only = positions, only
+
+    def __missing__(self, kind: Visibility) -> Octets:
+        bits = self[kind] = all_or_none(self.positions, kind == self.only)
+        return bits
 
 
 def all_or_none(count: int, every: bool) -> Octets:
