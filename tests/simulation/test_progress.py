@@ -64,3 +64,16 @@ def test_rows_and_paths_are_heard_of_too() -> None:
     assert len(parts[1]) >= 4
     assert len(parts[3]) >= 2
     assert sorted(heard) == heard
+
+
+@pytest.mark.parametrize("policy", [VisibilityPolicy.nothing(), VisibilityPolicy("0.1", "0.4", "0.5")], ids=str)
+@pytest.mark.parametrize("engine", [None, "threads"])
+def test_users_are_heard_of_in_three_phases(policy: VisibilityPolicy, engine: str | None) -> None:
+    """They answer for their rows, they sum, and the paths behind the standard error are followed."""
+    world = VisibilityAwareGraph(erdos_renyi(1200, 5000, 1), policy)
+    heard: list[tuple[float, float]] = []
+    phases = Phases(lambda done, total: heard.append((done, total)), {ANSWERS: 1.0, ROWS: 1.0, PATHS: 1.0})
+    estimate(world, "user", 1, "triangles", engine=engine, seed=1, progress=phases)
+    parts = [[done - phase for done, _ in heard if phase < done <= phase + 1 + 1e-9] for phase in range(3)]
+    assert all(max(part) == pytest.approx(1) and len(part) >= 2 for part in parts)
+    assert sorted(heard) == heard

@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.subgraphs import cycles, pairs
 from visibility_aware_edge_ldp.subgraphs import triangles as triangle_sums
 from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
 from visibility_aware_edge_ldp.subgraphs.row_noise import first_vertex_noise
+from visibility_aware_edge_ldp.subgraphs.rows import Step
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread
 
 Integers = npt.NDArray[np.int64]
@@ -75,16 +76,16 @@ def _believed(measured: float, guessed: float, doubt: float, least: float) -> Sp
     return Spread(max(mean, least), off * doubt / float(np.hypot(off, doubt)))
 
 
-def first_noise(scores: Scores, value: float) -> Spread:
+def first_noise(scores: Scores, value: float, step: Step | None = None) -> Spread:
     """What the first answers add to the variance: measured where they tell, guessed where they do not.  [TRIANGLE.4]"""
     edges, typical = size_and_spread(scores)
     guessed = UNEVEN * typical * value**2 / edges
     # The measured part is a sum over pairs of squares of sums of n noisy products: this is how far it may be off.
     doubt = typical**3 * scores.n**2 / np.sqrt(6)
-    return _believed(first_vertex_noise(scores), guessed, doubt, guessed / UNEVEN)
+    return _believed(first_vertex_noise(scores, step), guessed, doubt, guessed / UNEVEN)
 
 
-def first_cycle_noise(scores: Scores, value: float, kept: float) -> Spread:
+def first_cycle_noise(scores: Scores, value: float, kept: float, step: Step | None = None) -> Spread:
     """The same for 4-cycles, whose two far sides are both first answers.  [CYCLE.2]"""
     edges, typical = size_and_spread(scores)
     sums = pairs.sum_over_pairs(
@@ -95,7 +96,7 @@ def first_cycle_noise(scores: Scores, value: float, kept: float) -> Spread:
     measured, doubt = cycles.one_side_alone(scores, sums)
     guessed = UNEVEN * typical * (2 * value * heard) ** 2 * kept / edges
     one_side = _believed(ONE_SIDE * measured, guessed, ONE_SIDE * doubt, guessed / UNEVEN).times(1 / (kept * heard))
-    two_sides = first_noise(scores, sums["triangles"] / kept**0.5).times((TWO_SIDES * scores.n * typical) ** 0.5)
+    two_sides = first_noise(scores, sums["triangles"] / kept**0.5, step).times((TWO_SIDES * scores.n * typical) ** 0.5)
     return one_side.plus(two_sides.times(1 / kept**3))
 
 

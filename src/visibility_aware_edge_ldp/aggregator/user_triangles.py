@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.subgraphs.rows import Members, over_rows, scores_of_rows, triangle_total
+from visibility_aware_edge_ldp.subgraphs.rows import Members, Step, over_rows, scores_of_rows, triangle_total
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 
 Bits = npt.NDArray[np.bool_]
@@ -141,8 +141,8 @@ class TriangleCollection:
         return replace(self.heard_scores, values=values)
 
 
-def triangles(collection: TriangleCollection) -> Estimate:
-    """The triangle count, without bias, and its standard error.  [TRIANGLE.3-4]"""
+def triangles(collection: TriangleCollection, step: Step | None = None) -> Estimate:
+    """The triangle count, without bias, and its standard error; ``step`` hears which share is done.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection, 2)
     kept = first / asked if asked else 1.0
     value = _public_rows(collection, partial(triangle_total, collection.scores(kept)))
@@ -151,13 +151,13 @@ def triangles(collection: TriangleCollection) -> Estimate:
     rate = response_rate(asked, first)
     value += asked / second * float(collection.sums.sum())
     # Each answer stands for those who stayed away, too: as a first vertex, and as the holder of the far side.
-    answers = first_noise(collection.heard_scores, value * kept**1.5).times(1 / (kept * rate))
+    answers = first_noise(collection.heard_scores, value * kept**1.5, step).times(1 / (kept * rate))
     largest = float(np.abs(collection.scores(rate).values).max())
     return estimate_of("triangles", value, _spread(collection, largest, answers, TRIANGLE_PLACES), collection.releases)
 
 
-def four_cycles(collection: TriangleCollection) -> Estimate:
-    """The number of 4-cycles, without bias, and its standard error.  [CYCLE.1-2]"""
+def four_cycles(collection: TriangleCollection, step: Step | None = None) -> Estimate:
+    """The number of 4-cycles, without bias, and its standard error; ``step`` hears which share is done.  [CYCLE.1-2]"""
     asked, first, second = _responses(collection, 3)
     kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
     seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
@@ -168,7 +168,7 @@ def four_cycles(collection: TriangleCollection) -> Estimate:
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
     value += asked / second * float(collection.sums.sum())
     scores = collection.scores(rates.one)
-    answers = first_cycle_noise(collection.heard_scores, value, kept)
+    answers = first_cycle_noise(collection.heard_scores, value, kept, step)
     largest = largest_path(path_scores(scores, rates), scores)
     return estimate_of("four_cycles", value, _spread(collection, largest, answers, CYCLE_PLACES), collection.releases)
 

@@ -28,6 +28,7 @@ from visibility_aware_edge_ldp.public.triangle_survey import best_first_share, r
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees, collect_histogram
 from visibility_aware_edge_ldp.simulation.population import collect
+from visibility_aware_edge_ldp.simulation.progress import NOBODY_LISTENS, PATHS, Phases, Steps
 from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
 from visibility_aware_edge_ldp.simulation.user_on_engine import collect_rows_on
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, positions_per_class
@@ -106,13 +107,15 @@ def by_user(
     seed: int | str | None = None,
     degree_share: Number = DEGREE_SHARE,
     engine: Workers | None = None,
+    phases: Phases = NOBODY_LISTENS,
 ) -> Answers:
     """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed.
 
-    With an engine, its workers are the users who sum.
+    With an engine, its workers are the users who sum. Rows are told of in three phases: answers, sums, and the paths
+    behind standard errors.
     """
     plan = plan_for(statistics, epsilon, world.graph.n, degree_share, absent=dropout > 0)
-    found, releases, response = _ask(world, plan, dropout, seed, engine)
+    found, releases, response = _ask(world, plan, dropout, seed, engine, phases)
     return Answers(
         {name: found[name] for name in statistics},
         Certificate(
@@ -178,7 +181,12 @@ def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
 
 
 def _ask(
-    world: VisibilityAwareGraph, plan: Plan, dropout: float, seed: int | str | None, engine: Workers | None
+    world: VisibilityAwareGraph,
+    plan: Plan,
+    dropout: float,
+    seed: int | str | None,
+    engine: Workers | None,
+    phases: Phases,
 ) -> tuple[dict[str, Estimate], tuple[Release, ...], float]:
     """The estimates by name, what they cost, and the share of users who took part."""
     found: dict[str, Estimate] = {}
@@ -192,8 +200,9 @@ def _ask(
     if plan.summed:
         surveys = row_surveys(world.public, plan.row_epsilon, plan.summed)
         asked = collect_rows if engine is None else partial(collect_rows_on, engine)
-        rows = asked(world, surveys, seed, dropout)
-        found |= {name: ROW_ESTIMATES[name](collection) for name, collection in rows.items()}
+        rows = asked(world, surveys, seed, dropout, phases)
+        steps = Steps(phases.of(PATHS), len(rows))
+        found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
     if "four_cycles" in plan.by_rows and not plan.cycles_twice:
         first = rows["triangles"].first if plan.summed else _one_round(world, plan, seed)

@@ -148,9 +148,9 @@ def estimate(
         if hide == "degree":
             return by_user.by_whole_degrees(world, epsilon, wanted, dropout, seed)
         if engine is None:
-            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share)
+            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share, phases=phases)
         with open_engine(engine, folder=_folder()) as workers:
-            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share, workers)
+            return by_user.by_user(world, epsilon, wanted, dropout, seed, degree_share, workers, phases)
     if trust == "neighbourhood":
         return by_neighbourhood.by_neighbourhood(world, epsilon, wanted, delta, reporters, dropout, seed)
     if dropout:

@@ -70,7 +70,8 @@ class Foretold:
     counting: float
     triples: float = 0.0
     """Of the counting, what the triples of tiles take."""
-    with_cycles: bool = False
+    last: float = 0.0
+    """Of the rest of it, the share of what comes last: paths of 4-cycles, or those behind users' standard errors."""
 
     @property
     def seconds(self) -> float:
@@ -81,7 +82,7 @@ class Foretold:
     def phases(self) -> dict[str, float]:
         """As progress wants them."""
         rest = self.counting - self.triples
-        paths = PATHS_SHARE * rest * self.with_cycles
+        paths = self.last * rest
         return {ANSWERS: self.answers, ROWS: rest - paths, COUNTING: self.triples, PATHS: paths}
 
 
@@ -95,11 +96,14 @@ def work_of_run(run: Run) -> Work:
         return replace(_by_kinds(run), positions=positions)
     if run.way == BY_ROWS:
         # Each two users in each two planes of the first answers, and each friend in each plane.
-        pairs = n * n / 2 / ADDED if run.planes == 2 else run.planes**2 * n * n / 2
-        return Work(n, positions, (pairs + run.planes * run.m) * word_count(n))
+        return Work(n, positions, (_pairs_by_rows(run) + run.planes * run.m) * word_count(n))
     if run.way == PLANES and run.over_pairs:
         return Work(n, positions, run.planes**2 * n * n / 2 * word_count(n))
     return Work(0, positions)
+
+
+def _pairs_by_rows(run: Run) -> float:
+    return run.n * run.n / 2 * (1 / ADDED if run.planes == 2 else run.planes**2)
 
 
 def _by_kinds(run: Run) -> Work:
@@ -141,7 +145,13 @@ def foretell(run: Run, closely: bool = True) -> Foretold:
     # Comparing words is counting.
     answering = float(fitted(terms[:, :3], answers) @ wanted[:3]) if answers.all() else 0.0
     rest, triples = float(fitted(terms, np.array(counting)) @ wanted), triple * work.triples
-    return Foretold(answering, rest + triples, triples, run.with_cycles)
+    return Foretold(answering, rest + triples, triples, _share_of_paths(run))
+
+
+def _share_of_paths(run: Run) -> float:
+    if run.way == BY_ROWS:
+        return _pairs_by_rows(run) / (_pairs_by_rows(run) + run.planes * run.m)
+    return PATHS_SHARE * run.with_cycles
 
 
 def _terms(work: Work) -> list[float]:

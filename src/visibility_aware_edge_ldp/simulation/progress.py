@@ -46,6 +46,9 @@ class Phases:
         return progress
 
 
+NOBODY_LISTENS = Phases(None)
+
+
 def watched(engine: Engine, progress: Progress) -> Engine:
     """The same engine, and ``progress`` hears of every task that is done."""
 

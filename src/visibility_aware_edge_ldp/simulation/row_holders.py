@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
 from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for, who_is_present
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, NOBODY_LISTENS, ROWS, Phases, Steps
 
 USERS_AT_ONCE = 1024
 Run = tuple[int, RowHolders]
@@ -27,6 +28,7 @@ def collect_rows(
     surveys: Mapping[str, TriangleSurvey],
     seed: int | str | None = None,
     dropout: float = 0.0,
+    phases: Phases = NOBODY_LISTENS,
 ) -> dict[str, TriangleCollection]:
     """Every user answers for its row once and then every survey's sum; what is sent goes through the wire format.
 
@@ -34,7 +36,8 @@ def collect_rows(
     """
     coins = coins_for(seed)
     collections = {name: TriangleCollection(survey, world.public) for name, survey in surveys.items()}
-    runs = _first_round(world, surveys, collections, coins, dropout)
+    runs = _first_round(world, surveys, collections, coins, dropout, Steps(phases.of(ANSWERS), world.graph.n))
+    steps = Steps(phases.of(ROWS), len(surveys) * len(runs))
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round()).prepared()
 
@@ -44,6 +47,7 @@ def collect_rows(
 
         for octets in on_cores(sent, runs):
             collections[name].absorb(decode_rows(octets))
+            steps()
     return collections
 
 
@@ -53,6 +57,7 @@ def _first_round(
     collections: Mapping[str, TriangleCollection],
     coins: CoinsFor,
     dropout: float,
+    steps: Steps,
 ) -> list[Run]:
     present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
 
@@ -67,6 +72,7 @@ def _first_round(
         for name, octets in zip(surveys, sent, strict=True):
             collections[name].absorb_answers(decode(octets))
         runs.append((view.start, users))
+        steps(view.count)
     return runs
 
 

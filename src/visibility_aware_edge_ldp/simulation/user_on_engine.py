@@ -27,6 +27,7 @@ from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.simulation.list_holders import cut_lists
 from visibility_aware_edge_ldp.simulation.population import CoinsFor, coins_for, who_is_present
+from visibility_aware_edge_ldp.simulation.progress import ANSWERS, NOBODY_LISTENS, ROWS, Phases, Steps
 from visibility_aware_edge_ldp.simulation.row_holders import USERS_AT_ONCE, exact_purse
 from visibility_aware_edge_ldp.subgraphs.engines import Workers
 
@@ -37,6 +38,7 @@ def collect_rows_on(
     surveys: Mapping[str, TriangleSurvey],
     seed: int | str | None = None,
     dropout: float = 0.0,
+    phases: Phases = NOBODY_LISTENS,
 ) -> dict[str, TriangleCollection]:
     """As ``row_holders.collect_rows``, with the second round on an engine; the same seed gives the same reports.
 
@@ -48,18 +50,22 @@ def collect_rows_on(
     key = secrets.token_hex(32) if seed is None else seed
     clients = _Clients(world, dict(surveys), key, dropout)
     collections = {name: TriangleCollection(survey, world.public) for name, survey in surveys.items()}
+    answered = Steps(phases.of(ANSWERS), len(clients.lists))
     for block in range(len(clients.lists)):
         for name, collection in collections.items():
             collection.absorb_answers(decode(encode(clients.answer(name, block)[1])))
+        answered()
     clients.transcripts.update({name: each.close_first_round() for name, each in collections.items()})
     path = engine.folder() / f"{secrets.token_hex(8)}.clients"
     blocks = [(name, block) for name in surveys for block in range(len(clients.lists))]
+    summed = Steps(phases.of(ROWS), len(blocks))
     try:
         # The lists and the key of the coins: for nobody else's eyes.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             pickle.dump(clients, file)
         for (name, _), sent in engine.each(partial(_second_report, path), blocks):
             collections[name].absorb(decode_rows(sent))
+            summed()
     finally:
         path.unlink(missing_ok=True)
         _clients_in.cache_clear()

@@ -10,22 +10,34 @@ import numpy as np
 from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows
 from visibility_aware_edge_ldp.kernels.rows import PANEL, panels_of
-from visibility_aware_edge_ldp.subgraphs.rows import BLOCK, Bits, Earlier, Integers, on_all_cores
+from visibility_aware_edge_ldp.subgraphs.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 
-def first_vertex_noise(scores: Scores) -> float:
+def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
     """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
 
-    An unbiased estimate from the scores alone. Users without a spread score have no part in it.  [ROWS.2]
+    An unbiased estimate from the scores alone. Users without a spread score have no part in it. ``step`` hears which
+    share of the work was done.  [ROWS.2]
     """
     heard = _rows_of_one_class(scores)
     if heard is not None:
-        return _noise_of_one_class(scores, heard)
+        return _noise_of_one_class(scores, heard, step)
     noisy = scores.weights(spread) != 0
     earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
     choice.shared_counts()
-    return float(np.sum(on_all_cores(partial(_noise_of, earlier), range(0, earlier.users.size, BLOCK // 2))))
+    starts = range(0, earlier.users.size, BLOCK // 2)
+    return float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
+
+
+def _by_shares(starts: range, step: Step | None) -> Step | None:
+    """A block's users have those before them tied to those after: so many are worth a share of the whole."""
+    if step is None or not starts:
+        return None
+    before = np.arange(len(starts)) + 0.5
+    work = before * (len(starts) - before + 0.5)
+    shares = iter((work / work.sum()).tolist())
+    return lambda _: step(next(shares))
 
 
 def _rows_of_one_class(scores: Scores) -> Bits | None:
@@ -51,7 +63,7 @@ def whole_rows(plane: Words, n: int) -> Bits | None:
     return heard
 
 
-def _noise_of_one_class(scores: Scores, heard: Bits) -> float:
+def _noise_of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> float:
     """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i was heard, and 0 otherwise.
 
     P = a²h + ab(r + t) + b²N, with h users heard before j, r of them with a one with j, t with k, and N with both: the
@@ -59,7 +71,9 @@ def _noise_of_one_class(scores: Scores, heard: Bits) -> float:
     """
     ones = panels_of(scores.planes[1])
     kernel, starts = choice.row_kernels().earlier_sums, range(0, scores.n, PANEL)
-    parts = on_all_cores(lambda start: kernel(ones, heard, start, min(start + PANEL, scores.n)), starts)
+    parts = on_all_cores(
+        lambda start: kernel(ones, heard, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)
+    )
     sums, tied = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     before: Integers = np.cumsum(heard) - heard
     later = scores.n - 1 - np.arange(scores.n)

@@ -31,6 +31,7 @@ Integers = npt.NDArray[np.int64]
 Members = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.bool_]
 Result = TypeVar("Result")
+Step = Callable[[float], None]
 Pulls = Callable[[Scores, int, Integers, Members, Bits], Floats]
 # Users at a time, so that a block's arrays stay small.
 BLOCK = 128
@@ -85,11 +86,17 @@ def over_rows(
     return on_all_cores(one, firsts)
 
 
-def on_all_cores(work: Callable[[int], Result], starts: range) -> list[Result]:
-    """One result a block; a single user, or a few, are done before a thread would have started."""
-    if len(starts) <= 2:
-        return [work(start) for start in starts]
-    return list(on_cores(work, starts))
+def on_all_cores(work: Callable[[int], Result], starts: range, step: Step | None = None) -> list[Result]:
+    """One result a block; a single user, or a few, are done before a thread would have started.
+
+    ``step`` hears of every block that is done.
+    """
+    found = []
+    for result in map(work, starts) if len(starts) <= 2 else on_cores(work, starts):
+        found.append(result)
+        if step is not None:
+            step(1.0)
+    return found
 
 
 def _as_bits(offsets: Integers, members: Members, n: int) -> Bits:
