@@ -24,11 +24,33 @@ BLOCK = 48
 
 def triangle_parts(rows: HeardRows) -> Parts:
     """The number of triangles and how it varies.  [HOLDERS.3-4]"""
-    sums = _Sums(rows)
+    return triangles_and_wedges(rows)[0]
+
+
+def triangles_and_wedges(rows: HeardRows, by_position: ByPosition | None = None) -> tuple[Parts, float, float]:
+    """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]
+
+    The last two are the noise covariance of the estimates given who answered, and that of each user's pulls, added
+    up; both are 0 where nothing is said of the 2-stars.
+    """
+    sums = _Sums(rows, by_position)
     choice.shared_counts()  # chosen once, before the threads start
     parts = on_all_cores(sums.block, range(0, rows.scores.n, BLOCK))
-    value, noise, floor, pull_noise = np.sum([part.sums for part in parts], axis=0).tolist()
-    return Parts(value, noise, floor, np.concatenate([part.pulls for part in parts]), pull_noise)
+    value, noise, floor, pull_noise, *shared = np.sum([part.sums for part in parts], axis=0).tolist()
+    pulls = np.concatenate([part.pulls for part in parts])
+    return Parts(value, noise, floor, pulls, pull_noise), shared[0], shared[1]
+
+
+class ByPosition(NamedTuple):
+    """How 2-stars change with the score of vw, v < w: ``first`` of v and ``second`` of w, less the score times ``own``.
+
+    ``later`` is the score of each user's own row.  [HOLDERS.6]
+    """
+
+    first: Floats
+    second: Floats
+    own: float
+    later: Floats
 
 
 class _Block(NamedTuple):
@@ -39,14 +61,14 @@ class _Block(NamedTuple):
 class _Sums:
     """Sums over pairs v < w of what third users add: earlier ones, those after v, and those after w."""
 
-    def __init__(self, rows: HeardRows) -> None:
-        scores = rows.scores
+    def __init__(self, rows: HeardRows, wedges: ByPosition | None = None) -> None:
+        scores, self.wedges = rows.scores, wedges
         self.n, self.planes, self.later = scores.n, scores.planes, rows.later
         self.earlier = self.planes ^ self.later
         _, self.one, self.two = rows.weights(2).tolist()
         self.public = rows.is_public
         self.score, self.spread, self.square = (scores.weights(each) for each in (score, spread, square))
-        self.hidden = self.score - self.public
+        self.hidden, self.hidden_square = self.score - self.public, self.square - self.public
 
     def block(self, start: int) -> _Block:
         """The pairs v < w with v in a block of rows."""
@@ -62,24 +84,35 @@ class _Sums:
         by_first = self.one * known + self.two * (all_first - known)
         side = self.one * self.public + self.two * self.hidden
         by_own, by_public = _form(after, self.score, side), _form(after, self.public, side)
-        change = (by_first + by_own) ** 2
+        slope = by_first + by_own
+        change = slope**2
 
         pairs = _form(before, self.spread, self.spread)
         mixed = _form(before, self.spread, self.score) + _form(before, self.score, self.spread)
         public_pairs, three = self.one**2 * p * pairs, self.two**2 * noise * pairs
         corrected = 2 * three + self.two**2 * (noise * mixed + s * pairs) + public_pairs
 
-        hidden_square = self.square - self.public
-        elsewhere = _form(before, self.square, self.square) - known + _form(after - last, self.square, hidden_square)
-        elsewhere += _form(last, self.score, self.hidden) ** 2
+        elsewhere = _form(before, self.square, self.square) - known
+        elsewhere += _form(after - last, self.square, self.hidden_square)
+        by_last = _form(last, self.score, self.hidden)
+        elsewhere += by_last**2
         sums = (
             s * by_first + p * (known + self.one * (all_first - known)),
             noise * change - corrected,
             three,
             noise * (change + self.two**2 * elsewhere) - 2 * corrected + public_pairs,
         )
+        shared = [0.0, 0.0]
+        if self.wedges is not None:
+            by_wedges = self.wedges.first[start:stop, None] + self.wedges.second[start:] - self.wedges.own * s
+            both = noise * slope * by_wedges - self.one * pairs * (self.two * s + self.one * p)
+            adjacent = self.two**2 * noise * mixed
+            beside = _form(before, self.hidden_square, self.score) + _form(before, self.score, self.hidden_square)
+            beside += _form(after - last, self.score, self.hidden_square) + by_last * self.wedges.later[start:]
+            pulled = both + self.two**2 * noise * beside - 2 * adjacent
+            shared = [float((both - adjacent).sum()), float(pulled.sum())]
         pulls: Floats = (s * by_first + (y * by_own - p * by_public) / 2).sum(axis=1)
-        return _Block(np.array([each.sum() for each in sums]), pulls)
+        return _Block(np.array([*(each.sum() for each in sums), *shared]), pulls)
 
     @staticmethod
     def _counts(left: Words, right: Words) -> Counts:

@@ -1,4 +1,4 @@
-"""POSITION in a campaign: positions held by rows, whoever stayed away.  [HOLDERS.1-5]"""
+"""POSITION in a campaign: positions held by rows, whoever stayed away.  [HOLDERS.1-7]"""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
 from visibility_aware_edge_ldp.aggregator.heard_rows import HeardRows, Parts, heard_rows
 from visibility_aware_edge_ldp.aggregator.heard_stars import star_parts
+from visibility_aware_edge_ldp.aggregator.heard_transitivity import transitivity_parts
 from visibility_aware_edge_ldp.aggregator.heard_triangles import triangle_parts
 from visibility_aware_edge_ldp.aggregator.position import estimate as everybody_answered
 from visibility_aware_edge_ldp.errors import BadStatistic
@@ -23,15 +24,23 @@ from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star
 
 # Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
 MOST_SKEW = 0.4
+# Why the others cannot be told.  [HOLDERS.7]
+_UNKNOWN = "their later friends are known to nobody"
+_WHY = {
+    "degrees": _UNKNOWN,
+    "max_degree": f"{_UNKNOWN}, and one of them may have the most",
+    "degree_histogram": f"{_UNKNOWN}, and how sure the others' histogram would be is not known well enough",
+    "four_cycles": "how 4-cycles with up to three absent holders vary is not worked out",
+}
 
 
 def estimate(
     collection: PositionCollection, statistics: Sequence[str], effort: Effort = AUTOMATIC
 ) -> dict[str, Estimate]:
-    """Estimates of these statistics where each user answers for its row, or stays away as a whole.  [HOLDERS.1-4]
+    """Estimates of these statistics where each user answers for its row, or stays away as a whole.  [HOLDERS.1-7]
 
     With everybody present they are those of POSITION. Where somebody is absent, edges, stars:K and triangles are
-    unbiased, and the other statistics are refused.
+    unbiased, transitivity is a ratio of two of them, and the other statistics are refused.
     """
     wanted = check_statistics(statistics, collection.view.n)
     rows = heard_rows(collection)
@@ -47,21 +56,24 @@ def needed_in_all(rows: HeardRows, statistic: str) -> float:
 
 
 def _one(rows: HeardRows, statistic: str) -> Estimate:
-    return _estimate(statistic, rows, *parts_of(rows, statistic))
+    parts, sides = parts_of(rows, statistic)
+    return _estimate(statistic, rows, parts, sides) if sides else _ratio(statistic, rows, parts)
 
 
 def parts_of(rows: HeardRows, statistic: str) -> tuple[Parts, int]:
-    """A statistic's estimate with how it varies, and how many sides its subgraphs have.  [HOLDERS.1-4]"""
+    """A statistic's estimate with how it varies, and how many sides its subgraphs have, 0 for a ratio.  [HOLDERS.6]"""
     k = star_size(statistic)
     if k is not None:
         return star_parts(rows, k), k
     if statistic == "triangles":
         return triangle_parts(rows), 3
+    if statistic == "transitivity":
+        return transitivity_parts(rows), 0
     if statistic == "edges":
         return edge_parts(rows), 1
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {rows.asked - rows.users.size} of {rows.asked} users are "
-        "absent; ask for edges, stars:K or triangles."
+        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles or transitivity."
     )
 
 
@@ -74,12 +86,24 @@ def edge_parts(rows: HeardRows) -> Parts:
     return Parts(float(rows.is_public @ own.sum(axis=1) + pulls.sum()), noise, noise, pulls, noise)
 
 
-def _estimate(statistic: str, rows: HeardRows, parts: Parts, sides: int) -> Estimate:
-    """Noise, and what who stayed away adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4]"""
+def _spreads(rows: HeardRows, parts: Parts) -> tuple[Spread, float]:
+    """What who stayed away adds, and the variance of the noise.  [HOLDERS.4]"""
     rate = rows.response_rate
     needed = parts.pulls[rows.users] * rate
     absence = missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
-    noise = max(parts.noise, parts.floor, 0.0)
+    return absence, max(parts.noise, parts.floor, 0.0)
+
+
+def _ratio(statistic: str, rows: HeardRows, parts: Parts) -> Estimate:
+    """A share; where nothing is known of it, all are possible.  [HOLDERS.6]"""
+    absence, noise = _spreads(rows, parts)
+    found = replace(estimate_of(statistic, parts.value, absence.plus(Spread(noise))), unbiased=False)
+    return found if math.isfinite(noise) else replace(found, limits=lambda level: (0.0, 1.0))
+
+
+def _estimate(statistic: str, rows: HeardRows, parts: Parts, sides: int) -> Estimate:
+    """Noise, and what who stayed away adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4]"""
+    absence, noise = _spreads(rows, parts)
     found = absence.plus(Spread(noise))
     if math.isfinite(found.variance):
         third = found.third + _leaning(parts, absence.variance, noise, sides)
