@@ -149,7 +149,8 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
     share = odds / (each - 1)
     drawn = Spread(share * variance, share * doubt, share**2 * third)
     squares, total = each * float((counts**2 - noise).sum()), each * float(counts.sum())
-    in_cliques = odds * max(5 * squares - 9 * total**2 / n, 0.0)
+    seen, seen_squares = _seen_in_cliques(absent)
+    in_cliques = odds * max(5 * squares / seen_squares - 9 * (total / seen) ** 2 / n, 0.0)
     part = min(max(closed, 0.0), 1.0) ** 2
     mixed = Spread((1 - part) * drawn.variance + part * in_cliques, drawn.doubt, drawn.third)
     # How much likelier a triangle is counted with a given one of its users than without.
@@ -160,18 +161,31 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
 def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats, Floats]:
     """About how many triangles each user is in: those it owns, and a part of those of users of higher rank.
 
-    A triangle's two users of lower rank are taken as drawn by their numbers of pairs of friends. The other array says
-    how much of the variance of each user's count gets into the squares of the result.
+    A triangle's two users of lower rank are taken as drawn by their numbers of pairs of friends, from those who are
+    heard and one at most of the others. The other array says how much of the variance of each user's count gets into
+    the squares of the result.
     """
-    order = np.argsort(plan.ranks[used])
+    order, absent = np.argsort(plan.ranks[used]), float((~plan.heard).mean())
     bounds = plan.bounds[used][order].astype(np.float64)
     weights = bounds * (bounds - 1)
     below, squares = (np.cumsum(each) - each for each in (weights, weights**2))
-    rates = np.divide(2, below, out=np.zeros(order.size), where=below > 0)
-    shares = rates * counts[order]
+    away = absent / (1 - absent) * float(weights.sum())
+    # Of the two, 2(B + A)/(B + 2A) are heard on average; a user is missed where both others are absent.
+    heard, among = 2 * (below + away), below * (below + 2 * away)
+    rates = np.divide(heard, among, out=np.zeros(order.size), where=among > 0)
+    shares, counted = rates * counts[order], 1 - absent**2
     gains = np.empty(order.size)
-    gains[order] = 1 + rates**2 * squares
-    return counts[order] + weights * (np.cumsum(shares[::-1])[::-1] - shares), gains
+    gains[order] = (1 + rates**2 * squares) / counted**2
+    return (counts[order] + weights * (np.cumsum(shares[::-1])[::-1] - shares)) / counted, gains
+
+
+def _seen_in_cliques(absent: float) -> tuple[float, float]:
+    """Of the sum of owned counts, and of the sum of their squares, the part that those who are heard show.
+
+    For users of equal degree in cliques, expanded to all users; the absent have the lowest ranks.
+    """
+    heard = 1 - absent
+    return heard * (heard + 3 * absent), heard**2 * (heard**2 + 5 * heard * absent + 20 / 3 * absent**2)
 
 
 def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:

@@ -1,0 +1,170 @@
+"""Every estimator with users (or positions) away: bias, spread and coverage, one line for each share that is away.
+
+VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--runs=0.1]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from benchmarks.coverage import graph_of
+from visibility_aware_edge_ldp.aggregator import hub
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.histogram_survey import histogram_survey
+from visibility_aware_edge_ldp.public.hub_survey import hub_survey
+from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.list_holders import collect_histogram
+from visibility_aware_edge_ldp.simulation.neighbourhoods import collect_hubs, collect_owned_triangles
+from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.statistics import exact
+
+AWAY = (0.0, 0.3, 0.6)
+HUBS = 8
+Z_LIMIT, LEAST, MOST = 4.5, 0.93, 0.97
+World = VisibilityAwareGraph
+Found = Mapping[str, Estimate]
+# From a world, an epsilon, a seed and the share that is away; None where nobody is left.
+Ask = Callable[[World, float, int, float], Found | None]
+HEADER = "| question | statistic | away | runs | bias, z | errors / standard errors | held by 95 % | |"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one collection answers, on which graph, and how often it is asked."""
+
+    name: str
+    graph: str
+    epsilon: float
+    runs: int
+    ask: Ask
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.graph}, ε = {self.epsilon:g}"
+
+    def world(self) -> World | None:
+        """The graph with nothing public, or with a few public hubs where hubs answer."""
+        graph = graph_of(self.graph)
+        if graph is None:
+            return None
+        graph = renumbered(graph)
+        if "hubs" not in self.name:
+            return VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
+        largest = np.argsort(-graph.degrees, kind="stable")[:HUBS].tolist()
+        return VisibilityAwareGraph(graph, VisibilityPolicy.from_profiles(dict.fromkeys(largest, "public"), rule="any"))
+
+
+def renumbered(graph: Graph) -> Graph:
+    """Numbers given without regard to friendship; made graphs number their users by degree.  [TRIANGLE.4]"""
+    ends = np.sort(np.random.default_rng(1).permutation(graph.n)[graph.edges], axis=1)
+    return Graph(range(graph.n), ends[np.lexsort((ends[:, 1], ends[:, 0]))].astype(np.int32))
+
+
+def simulated(trust: str, names: Sequence[str], world: World, epsilon: float, seed: int, away: float) -> Found:
+    """All of one trust model's statistics from one collection."""
+    return estimate(world, trust, epsilon, names, seed=seed, dropout=away)
+
+
+def cycles(world: World, epsilon: float, seed: int, away: float) -> Found:
+    """4-cycles in two rounds, also where one would do."""
+    surveys = row_surveys(world.public, epsilon, ["four_cycles"])
+    return {"four_cycles": four_cycles(collect_rows(world, surveys, seed, away)["four_cycles"])}
+
+
+def whole_degrees(world: World, epsilon: float, seed: int, away: float) -> Found:
+    """The unbiased histogram of users who hide their whole degree."""
+    survey = histogram_survey(world.public, epsilon)
+    return {"degree_histogram": collect_histogram(world, survey, seed, away).histogram()}
+
+
+def believed(world: World, epsilon: float, seed: int, away: float) -> Found:
+    """Owned triangles under bounds that are believed: everybody tells a degree, and some leave after that."""
+    return {"triangles": collect_owned_triangles(world, epsilon, "1e-6", seed=seed, leaving=away).estimate}
+
+
+def hubs(world: World, epsilon: float, seed: int, away: float) -> Found | None:
+    """Triangles from the hubs that are there; nothing where all are away."""
+    survey = hub_survey(world.public, epsilon)
+    gone = np.random.default_rng(seed).random(len(survey.plan.hubs)) < away
+    absent = np.array(survey.plan.hubs)[gone].tolist()
+    return None if gone.all() else {"triangles": hub.estimate(collect_hubs(world, survey, seed, absent))}
+
+
+def questions() -> list[Question]:
+    """All of them on two graphs, and hubs' on one; rows of the made graph say too little at ε = 2."""
+    sums, fits = ("edges", "stars:2", "stars:3", "tail:20"), ("max_degree", "degree_histogram")
+    counts = ("edges", "stars:2", "stars:3", "triangles", "four_cycles", "transitivity")
+    found = []
+    for graph, rows, some, few in (("power law 520,5000", 4, 500, 400), ("Caltech", 2, 300, 200)):
+        found += [
+            Question("USER degrees", graph, 2, 1000, partial(simulated, "user", sums)),
+            Question("USER fitted degrees", graph, 2, some, partial(simulated, "user", fits)),
+            Question("USER whole degrees", graph, 2, some, whole_degrees),
+            Question("USER rows", graph, rows, 1000, partial(simulated, "user", ("triangles", "transitivity"))),
+            Question("USER 4-cycles", graph, rows, few, cycles),
+            Question("NEIGHBOURHOOD, believed bounds", graph, 2, 1000, believed),
+            Question("NEIGHBOURHOOD, weights", graph, 2, 1000, partial(simulated, "neighbourhood", ("triangles",))),
+            Question("POSITION", graph, 2, few, partial(simulated, "position", counts)),
+        ]
+    return [*found, Question("NEIGHBOURHOOD, hubs", "power law 520,5000", 2, 200, hubs)]
+
+
+def truth_of(graph: Graph, found: Estimate) -> np.ndarray:
+    """What the estimate is of: a number, or one for each bin."""
+    if found.statistic == "degree_histogram":
+        return np.histogram(graph.degrees, [*(first for first, _ in found.labels or ()), graph.n])[0].astype(float)
+    if found.statistic.startswith("tail:"):
+        return np.array(float((graph.degrees >= int(found.statistic[5:])).sum()))
+    return np.array(float(exact(graph, found.statistic)))
+
+
+def line(what: str, away: float, truth: list[np.ndarray], seen: list[Estimate]) -> str:
+    """Bias in its own standard errors (of bins the worst), errors over the stated ones, and coverage (of all bins)."""
+    covered = float(np.mean([np.mean(_holds(one, true)) for one, true in zip(seen, truth, strict=True)]))
+    chance = 2 * np.sqrt(0.95 * 0.05 / len(seen))
+    worst, ratio, wrong = "stated", "–", []
+    if all(one.unbiased for one in seen):
+        errors = np.array([one.value for one in seen]) - np.array(truth)
+        bias = np.ravel(errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(len(seen))))
+        worst = f"{max(bias, key=abs):+.1f}"
+        wrong += ["biased"] * bool(np.abs(bias).max() >= Z_LIMIT)
+    if not truth[0].ndim:
+        scaled = [(one.value - true) / one.standard_error for one, true in zip(seen, truth, strict=True)]
+        ratio = f"{np.std(scaled, ddof=1):.2f}"
+    wrong += ["low"] * bool(covered < LEAST - chance) + ["high"] * bool(covered > MOST + chance)
+    words = (what, seen[0].statistic, f"{away:.0%}", str(len(seen)), worst, ratio, f"{covered:.1%}", " ".join(wrong))
+    return f"| {' | '.join(words)} |"
+
+
+def _holds(found: Estimate, truth: np.ndarray) -> np.ndarray:
+    low, high = found.interval()
+    return (low <= truth) & (truth <= high)
+
+
+def main(words: list[str]) -> int:
+    """Print the table."""
+    options = dict(word.removeprefix("--").split("=") for word in words if word.startswith("--"))
+    wanted = [word for word in words if not word.startswith("--")]
+    print(HEADER + "\n" + "|---" * (HEADER.count("|") - 1) + "|")
+    for each in questions():
+        question = replace(each, epsilon=float(options.get("epsilon", each.epsilon)))
+        world = question.world() if not wanted or any(word in str(each) for word in wanted) else None
+        for away in AWAY if world is not None else ():
+            runs = range(max(int(float(options.get("runs", 1)) * question.runs), 2))
+            found = [one for seed in runs if (one := question.ask(world, question.epsilon, seed, away)) is not None]
+            for name in found[0]:
+                seen = [one[name] for one in found]
+                print(line(str(question), away, [truth_of(world.graph, one) for one in seen], seen), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
