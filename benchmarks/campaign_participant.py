@@ -14,8 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,10 @@ import numpy as np
 
 from benchmarks.campaign_nursery import POINTS, QUICK, TOWN, nursery
 from benchmarks.campaign_stub import Served, Stub
-from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.new import charter_of, drafted, new_campaign
+from visibility_aware_edge_ldp.campaign.new import new_campaign
 from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
-from visibility_aware_edge_ldp.campaign.participant.answering import Task, quote
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -201,57 +197,15 @@ def _milliseconds(work: Callable[[], object], rounds: int = 7) -> float:
     return 1000 * sorted(times)[rounds // 2]
 
 
-# ── timing ──
-
-
-def timing(samples: int = 15, names: int = 20_000, pace: float = 1.5) -> float:
-    """Welch's t between the times of answers from an empty list and from one that names everybody.
-
-    The list comes from a source that takes 25 microseconds a name, as an address book may. On a machine that is busy
-    otherwise the pace is overrun, and the figure means nothing.
-    """
-    documents = drafted([f"person {number}" for number in range(names)], VisibilityPolicy.nothing(), (), "spring")
-    rounds = (Round(4_000_000_000, 1),)
-    charter = charter_of(documents, "ab" * 32, "position", "1", ["edges"], rounds, "Timing", "spring")
-    seat = Seat(charter, documents, 0)
-    lists, times = ([], list(seat.names[1:])), np.zeros((2, samples))
-    for sample in range(samples):
-        for which in (0, 1) if sample % 2 else (1, 0):
-            times[which, sample] = _answer_time(seat, lists[which], pace)
-    # Disks and neighbours on the machine delay some answers of either list; the slowest third is left out of both.
-    kept = np.sort(times, axis=1)[:, : samples * 2 // 3]
-    spread = np.sqrt(kept.var(axis=1, ddof=1).sum() / kept.shape[1])
-    return float((kept[1].mean() - kept[0].mean()) / spread)
-
-
-def _brought(friends: list[str]) -> list[str]:
-    time.sleep(2.5e-5 * len(friends))
-    return friends
-
-
-def _answer_time(seat: Seat, friends: list[str], pace: float) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        ledger, task = create_ledger(Path(folder) / "ledger.db", caps_entry({})), Task(seat, 1)
-        with ledger.reading() as page:
-            agreed = quote(page, task)
-        begun = time.perf_counter()
-        program._answered(ledger, task, agreed, partial(_brought, friends), replace(QUICK, pace=pace))
-        return time.perf_counter() - begun
-
-
 def main() -> int:
     """The command."""
     reader = argparse.ArgumentParser(prog="python -m benchmarks.campaign_participant", description=__doc__)
-    reader.add_argument("what", choices=("kills", "speed", "timing"))
+    reader.add_argument("what", choices=("kills", "speed"))
     reader.add_argument("--count", type=int, default=200)
     asked = reader.parse_args()
     if asked.what == "speed":
         print(*(f"{name}: {value:.1f} ms" for name, value in speed().items()), sep="\n")
         return 0
-    if asked.what == "timing":
-        found, unpaced = timing(), timing(pace=1e-9)
-        print(f"t = {found:.2f}; of a twin without a pace {unpaced:.2f}")
-        return int(abs(found) > 4.5 or abs(unpaced) < 10)
     honest, twin = kills(asked.count), kills(max(20, asked.count // 5), "send first")
     print(f"honest: {honest}\nsends first: {twin}")
     return int(honest.contradictions > 0 or honest.unanswered > 0 or twin.contradictions == 0)

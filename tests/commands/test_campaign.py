@@ -103,7 +103,7 @@ def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Pat
     assert f"Issuer     {charter['issuer']}" in said.out
     assert "a PRIVATE position loses at most ε = 1 against all reports" in said.out
     assert "FRIEND_VISIBLE" not in said.out
-    assert "reports are kept for 30 days" in said.out
+    assert "Keeps      reports for 30 days after the estimate; if fewer than 3 answer in time" in said.out
     assert (charter["retention"], charter["rounds"][0]["fewest"]) == (30 * 86_400, 3)
     for name in ("issuer.key", "operator.token", "tokens.csv"):
         assert name in said.out
@@ -169,6 +169,8 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
     assert run("close", "town", "--round", "3").code == 2
     assert "closed: 4 of 6" in run("close", "town", "--round", "1").out
     assert run("close", "town", "--round", "1", "--json").json["received"] == 4
+    frozen = run("check", "--home", f"home {PEOPLE[2]}")
+    assert (frozen.code, "is, unchanged, in the set that the server froze" in frozen.out) == (0, True)
 
     made = run("estimate", "town")
     assert made.code == 0, made.err
@@ -181,6 +183,10 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
     ):
         assert words in made.out
     assert "Simulated" not in made.out
+    counted = run("check", "--home", f"home {PEOPLE[2]}")
+    assert "in the set that the answers were made from, with the root" in counted.out
+    assert run("check", "--home", f"home {PEOPLE[2]}", "--server", served.url, "--json").json[0]["round"] == 1
+    assert run("check", "--home", "nowhere").code == 2
     # Anybody may read them, and reads what the server keeps.
     everybody = run("estimate", served.url, "--json")
     status, kept = page_of(served.url, "/v1/estimates")
@@ -293,7 +299,9 @@ def test_a_rehearsal_as_a_table_and_as_json(run: Run, monkeypatch: pytest.Monkey
     assert other.json["same_as_counted_here"] is False
 
 
-@pytest.mark.parametrize("word", ["", "new", "serve", "enroll", "answer", "status", "close", "estimate", "rehearse"])
+@pytest.mark.parametrize(
+    "word", ["", "new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "rehearse"]
+)
 def test_help_loads_nothing_heavy(word: str) -> None:
     assert loaded_by_command(f"campaign {word} -h") == set()
 
@@ -304,5 +312,5 @@ def test_every_command_takes_json() -> None:
     from visibility_aware_edge_ldp.cli import app
 
     found: Callable[[str], object] = get_command(app).commands["campaign"].commands.__getitem__  # type: ignore[attr-defined]
-    for word in ("new", "serve", "enroll", "answer", "status", "close", "estimate", "rehearse"):
+    for word in ("new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "rehearse"):
         assert any("--json" in each.opts for each in found(word).params)  # type: ignore[attr-defined]

@@ -10,7 +10,6 @@ import typer
 
 from visibility_aware_edge_ldp.commands.campaign_words import (
     ADDRESS,
-    DAY,
     answer_rows,
     certificate_lines,
     date,
@@ -126,6 +125,9 @@ def serve(
     as_json: JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
+    from visibility_aware_edge_ldp.campaign.server.one_thread import one_thread
+
+    one_thread()  # before anything loads NumPy
     from visibility_aware_edge_ldp.campaign.new import read_campaign
     from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
     from visibility_aware_edge_ldp.campaign.server.logs import log_to_stderr
@@ -223,15 +225,17 @@ def _about(charter: Charter) -> dict[str, Any]:
 
 
 def _head(charter: Charter) -> list[str]:
+    from visibility_aware_edge_ldp.campaign.participant.words import kept_for
+
     closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
-    kept = f"{charter.retention / DAY:g} days" if charter.retention else "no time at all"
     return [
         f"Campaign   {charter.identity}",
         f"Issuer     {charter.issuer}",
         f"Title      {charter.title}",
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
-        f"Closes     {closing}; reports are kept for {kept} after the estimate",
+        f"Closes     {closing}",
+        f"Keeps      {kept_for(charter.retention, charter.rounds[0].fewest)}",
     ]
 
 

@@ -94,6 +94,31 @@ def answer(
         typer.echo(f"Stored by the server: round {outcome.round}, receipt for {outcome.receipt.digest[:16]}.")
 
 
+def check(
+    campaign: Annotated[
+        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(help="Another address of the server than the one that you enrolled at.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that your own report is in the frozen set, unchanged; exit code 3 if it is not."""
+    from visibility_aware_edge_ldp.campaign.participant import checking
+
+    found = checking.check(_enrolled_home(home), campaign, server)
+    if as_json:
+        print_json([vars(each) for each in found])
+        return
+    for each in found:
+        counted = "the answers were made from" if each.answers else "the server froze"
+        typer.echo(
+            f"Your report of round {each.round} ({each.digest[:16]}) is, unchanged, in the set that {counted}, "
+            f"with the root {each.root}."
+        )
+
+
 def status(
     place: Annotated[
         str | None,
@@ -108,15 +133,21 @@ def status(
         return
     from visibility_aware_edge_ldp.campaign.participant import program
 
-    own = home or default_home()
-    if not (own / program.LEDGER).exists():
-        raise BadInput(f"You are not enrolled in anything at {own}; name the place with --home, or enrol first.")
-    found = program.status(own)
+    found = program.status(_enrolled_home(home))
     if as_json:
         print_json([_plain(each) for each in found])
         return
     for each in found:
         typer.echo("\n".join(_standing(each)))
+
+
+def _enrolled_home(home: Path | None) -> Path:
+    from visibility_aware_edge_ldp.campaign.participant.standing import LEDGER
+
+    own = home or default_home()
+    if not (own / LEDGER).exists():
+        raise BadInput(f"You are not enrolled in anything at {own}; name the place with --home, or enrol first.")
+    return own
 
 
 def default_home() -> Path:

@@ -41,6 +41,9 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Run a whole campaign here: the real server, the real participants' program, a graph that you hold."""
+    from visibility_aware_edge_ldp.campaign.server.one_thread import one_thread
+
+    one_thread()  # as the server does, whose answers are compared to the last bit; before anything loads NumPy
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.simulation.rehearsal import rehearse as run
     from visibility_aware_edge_ldp.simulation.rehearsal_worker import RehearsalFailed
@@ -49,13 +52,25 @@ def rehearse(
     world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
     asked = statistics.split(",") if statistics else ()
     with _ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
-        found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress)
+        found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
     if as_json:
         print_json({"graph": about(world.graph), **found.as_dict()})
     else:
         _print(world, found, keep)
     if not found.same:
         raise RehearsalFailed("The server's answers are not the ones that its reports give; this must never happen.")
+
+
+def _announce(seconds: float) -> None:
+    """How long it will take, before it does; rounded, for it is a guess from a few people."""
+    typer.echo(f"This will take about {_span(seconds)} more.", err=True)
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{max(seconds, 2):.0f} seconds"
 
 
 def _print(world: Any, found: Any, keep: Path | None) -> None:

@@ -7,14 +7,12 @@ HTTP, and compares what comes out with the same reports counted here, and with t
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,8 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, exact_share
 from visibility_aware_edge_ldp.simulation.progress import Progress, Steps
+from visibility_aware_edge_ldp.simulation.rehearsal_forecast import Announce, Trial, seconds_left
+from visibility_aware_edge_ldp.simulation.rehearsal_found import Found, Rehearsal, Turnout
 from visibility_aware_edge_ldp.simulation.rehearsal_people import give_lists, who_is_away
 from visibility_aware_edge_ldp.simulation.rehearsal_processes import Workers, serving
 from visibility_aware_edge_ldp.simulation.rehearsal_worker import ANSWER, ENROL, Done, Person, Plan, RehearsalFailed
@@ -38,75 +38,6 @@ from visibility_aware_edge_ldp.truth.statistics import exact
 
 # Nobody waits for a deadline in a rehearsal: rounds are closed by the operator.
 _FAR = 4_000_000_000
-
-
-@dataclass(frozen=True)
-class Found:
-    """One statistic: the campaign's estimate, and the truth, which only the rehearsal knows."""
-
-    statistic: str
-    estimate: float
-    standard_error: float | None
-    low: float
-    high: float
-    truth: float
-
-    @classmethod
-    def of(cls, statistic: str, said: Mapping[str, Any], truth: float) -> Found:
-        """What the answers say of a statistic; an end of its interval that they leave out is infinitely far."""
-        low, high = said["interval"]
-        ends = -math.inf if low is None else low, math.inf if high is None else high
-        return cls(statistic, said["value"], said["standard_error"], *ends, truth)
-
-    @property
-    def covered(self) -> bool:
-        """Whether the interval holds the truth."""
-        return self.low <= self.truth <= self.high
-
-
-@dataclass(frozen=True)
-class Turnout:
-    """How many people a round asked, and how many answered."""
-
-    asked: int
-    answered: int
-
-
-@dataclass(frozen=True)
-class Rehearsal:
-    """What a rehearsal found."""
-
-    charter: Charter = field(repr=False)
-    answers: dict[str, Any] = field(repr=False)
-    same: bool
-    found: tuple[Found, ...]
-    turnout: tuple[Turnout, ...]
-    seconds: Mapping[str, float]
-    processes: int
-    sent: float
-    received: float
-
-    @property
-    def reports_per_second(self) -> float:
-        """How many reports were made, sent and stored in a second, while people answered."""
-        spent = sum(self.seconds[name] for name in self.seconds if name.startswith("round"))
-        return sum(each.answered for each in self.turnout) / spent if spent else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "campaign": self.charter.identity,
-            "question": self.charter.question,
-            "participants": self.charter.nodes,
-            "processes": self.processes,
-            "rounds": [vars(each) for each in self.turnout],
-            "seconds": dict(self.seconds),
-            "reports_per_second": self.reports_per_second,
-            "octets_per_participant": {"sent": self.sent, "received": self.received},
-            "same_as_counted_here": self.same,
-            "found": [{**vars(each), "covered": each.covered} for each in self.found],
-            "answers": self.answers,
-        }
 
 
 def rehearse(
@@ -119,6 +50,7 @@ def rehearse(
     processes: int | None = None,
     keep: Path | None = None,
     progress: Progress | None = None,
+    announce: Announce | None = None,
 ) -> Rehearsal:
     """Ask everybody in a graph, with the real programs, and compare; cleans up whatever happens.
 
@@ -130,6 +62,8 @@ def rehearse(
         How many processes act for the people; twice as many as there are cores by default, as they wait for the disk.
     keep
         A directory for everything that is made: the campaign, its store, and everybody's homes. It must not exist.
+    announce
+        Hears how many seconds are left, once a few people have had their turns; not where there are few people.
     """
     if question not in QUESTIONS:
         raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
@@ -150,7 +84,7 @@ def rehearse(
             title=f"A rehearsal on {world.graph.source}"[:200],
             epoch="rehearsal",
         )
-        return _Stage(world, place, charter, float(share), workers, progress).play()
+        return _Stage(world, place, charter, float(share), workers, progress, announce).play()
 
 
 class _Stage:
@@ -164,9 +98,10 @@ class _Stage:
         absent: float,
         processes: int,
         progress: Progress | None,
+        announce: Announce | None,
     ) -> None:
         self._world, self._place, self._charter = world, place, charter
-        self._absent, self._processes, self._progress = absent, processes, progress
+        self._absent, self._processes, self._progress, self._announce = absent, processes, progress, announce
         self._documents: Documents = read_campaign(place / "campaign").documents
         self._questions = Questions(charter, self._documents.view)
         self._seconds: dict[str, float] = {}
@@ -181,21 +116,46 @@ class _Stage:
         people = self._timed("lists", self._people)
         with serving(self._place) as url, Workers(self._place, self._plans(url, people)) as workers:
             operator = Operator(url, (self._place / "campaign" / OPERATOR).read_text())
-            self._timed("enrolling", lambda: self._heard(workers.run(ENROL, range(n)), steps))
-            here = np.arange(n)
+            present = self._present(np.arange(n))
+            tried, done = self._tried(workers, present, steps)
+            self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried), steps)
             for number in range(1, rounds + 1):
-                here = self._round(workers, operator, number, here, steps)
+                done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried), steps)
+                self._close(operator, number, present, done, steps)
+                present, tried, done = self._present(present), [], []
             made = self._timed("estimating", operator.answers)
         again = self._timed(
             "counting again", lambda: estimate_bytes(self._charter, self._questions.view, self._reports)
         )
         return self._compared(made, again)
 
-    def _round(self, workers: Workers, operator: Operator, number: int, here: Any, steps: Steps) -> Any:
-        """Those who are here answer, and the round is closed; returns them."""
-        present = here[~who_is_away(len(here), self._absent)]
+    def _present(self, here: Any) -> Any:
+        return here[~who_is_away(len(here), self._absent)]
+
+    def _tried(self, workers: Workers, present: Any, steps: Steps) -> tuple[list[int], list[Done]]:
+        """A few people enrol and answer before the others, and it is said how long all will take."""
+        trial = Trial.of(present, self._processes)
+        if self._announce is None or not trial.people:
+            return [], []
+        done, paces = list[Done](), list[float]()
+        for name, word in (("enrolling", ENROL), ("round 1", ANSWER)):
+            done = self._turns(name, workers, word, trial.first, steps)
+            before = self._seconds[name]
+            done += self._turns(name, workers, word, trial.timed, steps)
+            paces.append((self._seconds[name] - before) / len(trial.timed))
+        gone, rounds = len(trial.people), len(self._charter.rounds)
+        later = [len(present) * (1 - self._absent) ** number for number in range(1, rounds)]
+        self._announce(seconds_left(paces[0], paces[1], self._charter.nodes - gone, [len(present) - gone, *later]))
+        return trial.people, done
+
+    def _turns(self, name: str, workers: Workers, word: str, people: Any, steps: Steps) -> list[Done]:
+        told = [int(person) for person in people]
+        done: list[Done] = self._timed(name, lambda: self._heard(workers.run(word, told), steps))
+        return done
+
+    def _close(self, operator: Operator, number: int, present: Any, done: list[Done], steps: Steps) -> None:
+        """Those who are present have answered, and the round is closed."""
         asked = self._questions.asked(number)
-        done = self._timed(f"round {number}", lambda: self._heard(workers.run(ANSWER, present.tolist()), steps))
         steps(self._charter.nodes - len(present))
         self._reports[number] = {each.participant: each.report for each in done if each.report}
         if set(self._reports[number]) != set(present[asked[present]].tolist()):
@@ -206,7 +166,6 @@ class _Stage:
                 f"{len(self._reports[number]):,} reports were acknowledged, and the server has {closed['received']:,}."
             )
         self._roots.append(closed["root"])
-        return present
 
     def _people(self) -> list[Person]:
         return give_lists(self._world, self._documents, self._questions, self._place)
@@ -231,7 +190,7 @@ class _Stage:
         try:
             return work()
         finally:
-            self._seconds[name] = time.perf_counter() - begun
+            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
 
     def _compared(self, made: bytes, again: bytes) -> Rehearsal:
         answers, n = json.loads(made), self._charter.nodes

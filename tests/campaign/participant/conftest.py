@@ -46,6 +46,7 @@ def ask(stub: Stub, tmp_path: Path) -> Ask:
         epoch: str = "spring",
         title: str = "A survey",
         edges: object = (),
+        statistics: tuple[str, ...] = (),
     ) -> Served:
         count = rounds or ROUNDS[question]
         directory = tmp_path / f"campaign {len(stub.served)}"
@@ -56,7 +57,7 @@ def ask(stub: Stub, tmp_path: Path) -> Ask:
             edges=edges,
             question=question,
             epsilon=epsilon,
-            statistics=STATISTICS[question],
+            statistics=statistics or STATISTICS[question],
             closes=[LATER + number for number in range(count)],
             fewest=1,
             title=title,

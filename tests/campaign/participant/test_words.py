@@ -45,11 +45,10 @@ def test_a_cap_is_never_shown_above_itself() -> None:
 
 
 def test_retention_is_said_as_the_issuer_says_it(ask: Ask, tmp_path: Path) -> None:
-    assert [kept_for(each) for each in (0, 86_400 * 30, 43_200)] == ["no time at all", "30 days", "0.5 days"]
     served, shown = ask(), list[str]()
     join(served, tmp_path / "home")
     reply(served, tmp_path / "home", consent=lambda lines: not shown.extend(lines))
-    assert any(line.endswith("reports are kept for no time at all after the estimate") for line in shown)
+    assert f"Keeps      {kept_for(0, 1)}" in shown
 
 
 def test_an_answer_that_is_late_for_its_pace_is_said_to_be(ask: Ask, tmp_path: Path) -> None:
@@ -81,3 +80,19 @@ def test_enrolling_with_a_cap_prints_both(
     assert "Allowed" not in enrol()
     said = enrol("--cap", "FRIEND_VISIBLE=0.7")
     assert "Allowed from now on, in one epoch: ε = 0.7 for a FRIEND_VISIBLE edge, ε = 0.5 for a PRIVATE edge." in said
+
+
+def test_how_long_reports_are_kept_also_if_too_few_come() -> None:
+    few = "if fewer than 3 answer in time, nothing is estimated and they go"
+    assert kept_for(0, 3) == f"reports until the estimate; {few} at the deadline"
+    assert kept_for(86_400, 3) == f"reports for 1 day after the estimate; {few} 1 day after the deadline"
+    assert kept_for(30 * 86_400, 3).startswith("reports for 30 days after the estimate")
+
+
+def test_that_degrees_are_published_without_names_is_said(ask: Ask, tmp_path: Path) -> None:
+    for statistic, said in (("degrees", True), ("edges", False)):
+        shown: list[str] = []
+        served = ask("degrees", statistics=(statistic,))
+        join(served, tmp_path / statistic)
+        reply(served, tmp_path / statistic, [], consent=lambda lines, shown=shown: not shown.extend(lines))
+        assert ("without names" in "\n".join(shown)) is said

@@ -87,7 +87,7 @@ def _as_somebody() -> dict[str, object]:
 def _binaries() -> Path | None:
     found = [place for pattern in _PLACES for place in sorted(Path("/").glob(pattern[1:]))]
     on_path = shutil.which("initdb")
-    return Path(on_path).parent if on_path else (found[-1] if found else None)
+    return Path(on_path).resolve().parent if on_path else (found[-1] if found else None)
 
 
 @contextmanager

@@ -407,6 +407,7 @@ def test_a_store_of_the_version_before_loses_its_transcript_too(tmp_path: Path) 
         server.operator("/v1/estimate")
     store = open_store(url, lab.dossier.charter.identity, 2)
     run = store.database.run  # type: ignore[attr-defined]
+    run("DROP TABLE arrivals")
     run("DROP TABLE erasures")
     run("INSERT INTO pieces VALUES (1, 0, ?)", heard)
     run("UPDATE meta SET value = '2' WHERE name = 'version'")

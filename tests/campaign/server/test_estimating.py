@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, Round
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.questions import Questions
-from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
+from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes, nameless
 from visibility_aware_edge_ldp.client.hub import Hub
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
@@ -371,3 +371,24 @@ def test_reports_of_others_are_refused() -> None:
     assert other.identity != people.charter.identity
     found = json.loads(estimate_bytes(other, people.view, reports))
     assert found["campaign"] == other.identity
+
+
+def test_degrees_are_published_without_their_owners() -> None:
+    people = Population("degrees", ("degrees",))
+    reports = people.answers(AWAY["some away"])
+    found = json.loads(estimate_bytes(people.charter, people.view, reports))["estimates"]["degrees"]
+    named = people.in_process(reports)["degrees"].as_dict(0.95)
+    assert "labels" in named  # of the aggregator; what is published has none, and another order
+    assert "labels" not in found
+    assert found["value"] == sorted(named["value"]) != named["value"]
+    owners = zip(named["value"], named["standard_error"], *named["interval"], strict=True)
+    assert sorted(owners) == list(zip(found["value"], found["standard_error"], *found["interval"], strict=True))
+
+
+def test_who_is_who_does_not_change_the_published_degrees() -> None:
+    """Two people who exchange places in the list exchange nothing in what is published; with equal values too."""
+    said = {"value": [4.0, 2.0, 4.0], "standard_error": [1.0, 1.0, 0.5], "interval": [[2.0, 0.0, 3.0], [6.0, 4.0, 5.0]]}
+    turned = {name: [list(reversed(part)) for part in each] if name == "interval" else list(reversed(each))
+              for name, each in said.items()}  # fmt: skip
+    assert nameless({**said, "labels": [7, 8, 9]}) == nameless({**turned, "labels": [9, 8, 7]})
+    assert nameless(said)["value"] == [2.0, 4.0, 4.0]

@@ -37,13 +37,13 @@ def test_an_older_store_is_brought_up_to_date(opener: Opener, version_1: pytest.
     store.freeze(1, lambda leaves: "ab")
     version_1.undo()
     store = opener()
-    assert version_of(store) == str(migrations.VERSION) == "3"
+    assert version_of(store) == str(migrations.VERSION) == "4"
     assert store.put([upload]) == [Outcome.SAME]
     assert store.bodies(1) == {3: b"kept"}
     assert store.stages()[0] == Stage(1, State.CLOSING, 1, "ab")
     store.settle(1, b"heard", "d", opens_next=True)
     assert store.transcript(1) == b"heard"
-    assert version_of(opener()) == "3"
+    assert version_of(opener()) == "4"
 
 
 def test_a_newer_store_is_left_alone(opener: Opener) -> None:
@@ -63,6 +63,7 @@ def test_a_transcript_that_was_not_kept_is_made_again(labs: dict[str, Lab], tmp_
         heard = server.ask("GET", "/v1/rounds/1/transcript").body
     store = open_store(url, lab.dossier.charter.identity, 2)
     store.database.run("DROP TABLE pieces")  # type: ignore[attr-defined]
+    store.database.run("DROP TABLE arrivals")  # type: ignore[attr-defined]
     store.database.run("DROP TABLE erasures")  # type: ignore[attr-defined]
     store.database.run("UPDATE meta SET value = '1' WHERE name = 'version'")  # type: ignore[attr-defined]
     store.close()

@@ -113,9 +113,11 @@ def test_the_page_fits(visit: Visitor, finished: Served, size: str, scheme: str)
     one.keep(f"estimated-{size}-{scheme}")
     assert one.width == SIZES[size][0]
     drawn = one.page.locator("main svg")
-    assert drawn.count() == 1 + 4 + 1 + 7
+    assert drawn.count() == 2 + 4 + 1 + 7
     assert all(each.is_visible() for each in drawn.all())
+    one.page.locator("summary").click()
     for region in one.page.locator(".wide").all():
+        assert region.is_visible()
         assert region.evaluate("each => each.scrollWidth - each.clientWidth") == 0, region.get_attribute("aria-label")
 
 
@@ -131,19 +133,21 @@ def test_it_stays_up_to_date_by_itself(visit: Visitor, tmp_path: Path, size: str
         # Whoever is reading something stays there.
         region = one.page.get_by_role("region", name="What one edge loses by all reports together")
         region.focus()
-        scrolled = one.page.evaluate("window.scrollY")
+        place = region.bounding_box()["y"]
         server.send(0, 7)
         one.wait(".rounds .card", r"7 of 23 reports received")
         assert one.page.locator(".rounds .bar").first.get_attribute("aria-label").startswith("7 of 23 reports")
         one.page.wait_for_timeout(600)
         assert one.page.locator(".rounds .bar .fill").first.bounding_box()["width"] > before
         assert region.evaluate("each => each === document.activeElement")
-        assert one.page.evaluate("window.scrollY") == scrolled
+        assert region.bounding_box()["y"] == pytest.approx(place, abs=1)
+        one.page.locator("summary").click()
         one.keep(f"open-{size}")
         server.send(7, 20)
         server.operate("/v1/rounds/1/close")
         one.wait("[role=status]", "^Round 2 of 2 is open")
         assert "Closed" in cards.nth(0).inner_text()
+        assert cards.nth(0).get_by_role("table").is_visible(), "what was unfolded stays unfolded"
         assert "0 of 20 reports received" in cards.nth(1).inner_text()
         transcript = server.call("GET", "/v1/rounds/1/transcript")
         server.send(0, 15, 2, transcript)
@@ -201,7 +205,7 @@ def test_the_keyboard_reaches_tables_and_links(visit: Visitor, finished: Served)
         reached.append(
             one.page.evaluate("(e => e.getAttribute('aria-label') || e.textContent)(document.activeElement)")
         )
-    assert reached[0] == "Estimates"
+    assert reached[:2] == ["The same as a table", "Estimates"]
     assert "What one edge loses by all reports together" in reached
     assert "Answers" in reached
     headings = one.page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(e => Number(e.tagName[1]))")

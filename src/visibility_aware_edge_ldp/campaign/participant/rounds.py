@@ -34,7 +34,7 @@ class RoundState:
 
 def round_state(transport: Transport, round_number: int) -> RoundState:
     """The state of a round."""
-    said = _object(transport.get(f"/v1/rounds/{round_number}", _SMALL).body)
+    said = json_object(transport.get(f"/v1/rounds/{round_number}", _SMALL).body)
     state, root, transcript = said.get("state"), said.get("root") or "", said.get("transcript") or ""
     if said.get("round") != round_number or state not in STATES:
         raise ProtocolViolation(f"The server describes round {round_number} as {shortened(state)}.")
@@ -84,19 +84,25 @@ def _on_transcript(transport: Transport, seat: Seat, first: bytes, closed: Round
     return Task(seat, 2, octets_sent, transcript.digest)
 
 
-def _refuse_without_proof(transport: Transport, seat: Seat, first: bytes, closed: RoundState) -> None:
-    said = _object(transport.get(f"/v1/rounds/1/proof/{seat.number}", _SMALL, own=True).body)
+def is_proved(transport: Transport, seat: Seat, upload: bytes, closed: RoundState) -> bool:
+    """Whether the server's proof leads from these very bytes of this participant to the root of the closed round."""
+    said = json_object(transport.get(f"/v1/rounds/{closed.round}/proof/{seat.number}", _SMALL, own=True).body)
     index, count, siblings = said.get("index"), said.get("count"), said.get("proof")
     if type(index) is not int or type(count) is not int or not isinstance(siblings, list):
         raise ProtocolViolation("The server's proof names a place, a number of uploads and the hashes beside it.")
     if not closed.root or not all(is_fingerprint(each) for each in siblings):
         raise ProtocolViolation("The server's proof does not lead to a root.")
-    leaf = merkle.leaf(seat.number, sha256(first).hexdigest())
-    if not merkle.verify(bytes.fromhex(closed.root), leaf, index, count, [bytes.fromhex(each) for each in siblings]):
+    leaf = merkle.leaf(seat.number, sha256(upload).hexdigest())
+    return merkle.verify(bytes.fromhex(closed.root), leaf, index, count, [bytes.fromhex(each) for each in siblings])
+
+
+def _refuse_without_proof(transport: Transport, seat: Seat, first: bytes, closed: RoundState) -> None:
+    if not is_proved(transport, seat, first, closed):
         raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def json_object(data: bytes) -> dict[str, Any]:
+    """What the server says, if it is an object."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -21,6 +21,7 @@ _ASKS = {
     "then one noisy sum over your list",
     "hubs": "how many triangles there are among the people you see, with noise",
 }
+_UNNAMED = "; of degrees, everybody's noisy number is published, the smallest first and without names"
 _SECOND = {
     "position": "once more, where your first answer was 1, whether you are friends: one randomized bit each",
     "triangles": "one sum over your friend list, computed from everybody's first answers, and its reach, with noise",
@@ -37,11 +38,11 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"About      your friendships in the data epoch {charter.epoch!r}; you are {seat.names[seat.number]!r}, "
         f"one of {charter.nodes:,}",
         f"Asks       {said[charter.question]}",
-        f"For        {', '.join(charter.statistics)}",
+        f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
         f"Public     {int((seat.classes == Visibility.PUBLIC).sum()) - 1:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
-        f"Closes     {_date(charter.rounds[task.round - 1].closes)}; reports are kept for "
-        f"{kept_for(charter.retention)} after the estimate",
+        f"Closes     {_date(charter.rounds[task.round - 1].closes)}",
+        f"Keeps      {kept_for(charter.retention, charter.rounds[task.round - 1].fewest)}",
     ]
     return [*lines, *_other_lines(seat), *_cost_lines(task, quote)]
 
@@ -121,9 +122,13 @@ def cap(value: Fraction) -> str:
     return written(units(value))
 
 
-def kept_for(seconds: int) -> str:
-    """How long reports are kept."""
-    return f"{seconds / DAY:g} days" if seconds else "no time at all"
+def kept_for(seconds: int, fewest: int) -> str:
+    """How long reports are kept: after the estimate, or after the deadline if there will be none."""
+    few = f"if fewer than {fewest:,} answer in time, nothing is estimated and"
+    if not seconds:
+        return f"reports until the estimate; {few} they go at the deadline"
+    days = f"{seconds / DAY:g} {'day' if seconds == DAY else 'days'}"
+    return f"reports for {days} after the estimate; {few} they go {days} after the deadline"
 
 
 def _date(moment: int) -> str:

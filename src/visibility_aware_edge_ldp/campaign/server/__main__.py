@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from visibility_aware_edge_ldp.campaign.server.limits import Limits
-from visibility_aware_edge_ldp.campaign.server.logs import log_to_stderr
-from visibility_aware_edge_ldp.campaign.server.serving import serve
+from visibility_aware_edge_ldp.campaign.server.one_thread import one_thread
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve, and return the exit code."""
+    one_thread()  # before anything loads NumPy
     from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.limits import Limits
+    from visibility_aware_edge_ldp.campaign.server.logs import log_to_stderr
+    from visibility_aware_edge_ldp.campaign.server.serving import serve
 
     parser = argparse.ArgumentParser(prog="campaign.server")
     parser.add_argument("directory")

@@ -167,7 +167,7 @@ class App:
         if size is None:
             raise Refusal("forbidden", "This participant is not asked in this round.", request.closing)
         request.check_head(size)
-        upload = Upload.of(number, participant, await request.body(size))
+        upload = Upload.of(number, participant, await request.body(size), self.rounds.arrivals.now(number))
         begun = time.perf_counter()
         outcome = await self.rounds.put(upload)
         if outcome in _REFUSED:
@@ -206,9 +206,8 @@ class App:
         stage, rounds = self.rounds.stages[number], self.rounds
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
         heard = stage.transcript if self.dossier.charter.question == "triangles" else ""
-        return json_reply(
-            {"round": number, "state": str(stage.state), **counts, "root": stage.root, "transcript": heard}
-        )
+        said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": heard}
+        return json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 
     async def _transcript(self, request: Request, number: int) -> Reply:
         if self.dossier.charter.question != "triangles" or number != 1:

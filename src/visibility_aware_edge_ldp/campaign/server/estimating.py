@@ -62,7 +62,8 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
     """The answers of a campaign as JSON: sorted keys, no spaces, UTF-8.
 
     ``reports`` has each round's uploads by participant, in any order, which changes no byte; nor does the number of
-    workers. (The standard error of POSITION's 4-cycles alone has last digits that follow BLAS's threads.)
+    workers. (The standard error of POSITION's 4-cycles alone has last digits that follow BLAS's threads: servers and
+    rehearsals have one, see ``one_thread.py``.)
 
     Estimates, standard errors and 95 % intervals; the loss per edge of each class against all reports; the certificate;
     who answered, and what it means that others did not; implausible reports; what liars could do; and the digests of
@@ -74,14 +75,17 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
     }
     found = findings_of(questions, rounds)
     estimates, refused = _estimates(found, charter.statistics)
-    answers = Answers(estimates, _certificate(charter, view, found, questions, rounds))
+    answers = Answers(estimates, _certificate(charter, view, found, questions, rounds)).as_dict(LEVEL)
     liars = -(-len(rounds[1]) // ONE_IN)
     content = {
         "format": FORMAT,
         "campaign": charter.identity,
         "documents": {"roster": charter.roster, "policy": charter.policy, "edges": charter.edges},
         "rounds": [_round(questions, number, rounds) for number in rounds],
-        **answers.as_dict(LEVEL),
+        **answers,
+        "estimates": {
+            name: nameless(each) if name == "degrees" else each for name, each in answers["estimates"].items()
+        },
         "refused": refused,
         "loss": {str(kind): str(loss) for kind, loss in questions.losses.items()},
         "dropout": {"words": DROPOUT, "estimates": _dropout(found, estimates)},
@@ -115,6 +119,18 @@ def _estimates(found: Findings, statistics: Sequence[str]) -> tuple[dict[str, Es
                 failed(f"estimate of {name}", failure)
                 refused[name] = BEYOND
         return estimates, refused
+
+
+def nameless(degrees: Mapping[str, Any]) -> dict[str, Any]:
+    """Everybody's degree without its owner: the smallest first, so that no place in the list is anybody's.
+
+    Each is private as it is; but whoever has the roster need not be told whose noise is whose.
+    """
+    low, high = degrees["interval"]
+    each = sorted(zip(degrees["value"], degrees["standard_error"], low, high, strict=True))
+    value, error, low, high = map(list, zip(*each, strict=True))
+    kept = {name: part for name, part in degrees.items() if name != "labels"}
+    return {**kept, "value": value, "standard_error": error, "interval": [low, high]}
 
 
 def _sound(estimates: dict[str, Estimate]) -> dict[str, Estimate]:

@@ -25,7 +25,13 @@ _SECOND = (
 # When the reports went: what is missing since then is not damage.
 _THIRD = ("CREATE TABLE erasures (place INTEGER PRIMARY KEY, made BIGINT NOT NULL)",)
 
-MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+# How many reports came when, in slots of time; of who came in which nothing is written.
+_FOURTH = (
+    "CREATE TABLE arrivals (round INTEGER NOT NULL, since BIGINT NOT NULL, seconds BIGINT NOT NULL,"
+    " reports INTEGER NOT NULL, PRIMARY KEY (round, since))",
+)
+
+MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 VERSION = len(MIGRATIONS)
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 

@@ -20,7 +20,9 @@ def described(rounds: int, participants: int, page: bool = True) -> bytes:
         "/v1/roster": {"get": _operation("The names, in order.", {200: _JSON, 304: None})},
         "/v1/policy": {"get": _operation("Which positions are public.", {200: _JSON, 304: None})},
         "/v1/edges": {"get": _operation("The public edges.", {200: _JSON, 304: None})},
-        "/v1/rounds/{round}": {"get": _operation("The state of a round.", {200: _JSON}, number)},
+        "/v1/rounds/{round}": {
+            "get": _operation("The state of a round, and how many came when.", {200: _JSON}, number)
+        },
         "/v1/rounds/{round}/transcript": {
             "get": _operation("The first answers, until reports are erased.", {200: _OCTETS, 304: None}, number)
             | {"description": _ERASED}

@@ -1,6 +1,7 @@
 "use strict";
 // Asks this server every few seconds what the rounds are; where that has changed, fetches the page again and changes in
-// this one what differs. Elements stay the same, so that nothing flickers and whoever reads or types is not disturbed.
+// this one what differs. Elements stay the same, so that nothing flickers and whoever reads or types is not
+// disturbed; what a reader has unfolded stays unfolded.
 (() => {
   const EVERY = 3000;
   const live = document.getElementById("live"), away = document.getElementById("away");
@@ -23,7 +24,7 @@
       old.nodeValue = fresh.nodeValue;
       return;
     }
-    for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name } of [...old.attributes]) if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
     for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     const before = [...old.childNodes], after = [...fresh.childNodes];
     after.forEach((child, i) => (i < before.length ? become(before[i], child) : old.append(document.importNode(child, true))));

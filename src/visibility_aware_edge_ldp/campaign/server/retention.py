@@ -37,3 +37,13 @@ def kept_until(charter: Charter, stages: Iterable[Stage], made: int | None) -> i
         return made + charter.retention
     short = [charter.rounds[stage.round - 1].closes for stage in stages if lacks(charter, stage)]
     return (min(short) if short else charter.rounds[-1].closes + PATIENCE) + charter.retention
+
+
+def refuse_too_soon(charter: Charter, stages: Iterable[Stage]) -> None:
+    """Answers need every round closed, with enough reports."""
+    for stage in stages:
+        number, fewest = stage.round, charter.rounds[stage.round - 1].fewest
+        if stage.state not in (State.CLOSED, State.ESTIMATED):
+            raise NotReady(f"Round {number} is {stage.state}; the answers are made when all rounds are closed.")
+        if stage.included < fewest:
+            raise NotReady(f"Round {number} has {stage.included:,} reports and needs {fewest:,}: nothing is estimated.")

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.server.arrivals import Arrivals
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
 from visibility_aware_edge_ldp.campaign.server.hearing import Heard, heard_again, heard_from
 from visibility_aware_edge_ldp.campaign.server.logs import event, failed
-from visibility_aware_edge_ldp.campaign.server.retention import Erased, NotReady, kept_until, lacks
+from visibility_aware_edge_ldp.campaign.server.retention import Erased, NotReady, kept_until, lacks, refuse_too_soon
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, StoreDamaged, Upload
 from visibility_aware_edge_ldp.campaign.server.tree import Tree, merkle_root, refuse_damage
 from visibility_aware_edge_ldp.campaign.server.writer import Writer
@@ -37,6 +38,7 @@ class Rounds:
         self.dossier, self._writer, self._estimate_bytes, self.clock = dossier, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
+        self.arrivals = Arrivals(dossier.charter, clock)
         self.answers: bytes | None = None
         self.heard: Heard | None = None
         self.erased = False
@@ -56,6 +58,7 @@ class Rounds:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
         await self._refresh()
         self.received |= await self._writer.do(lambda store: store.received())
+        self.arrivals.load(await self._writer.do(lambda store: store.arrivals()))
         self.answers = await self._writer.do(lambda store: store.estimate())
         self.erased = await self._writer.do(lambda store: store.erased_at()) is not None
         for stage in self.stages.values():
@@ -113,6 +116,8 @@ class Rounds:
         outcome = await self._writer.put(upload)
         if outcome is Outcome.STORED:
             self.received[upload.round] += 1
+            if upload.slot is not None:
+                self.arrivals.add(upload.round, upload.slot)
         return outcome
 
     async def _after_closing(self, upload: Upload) -> Outcome:
@@ -199,7 +204,7 @@ class Rounds:
         """The answers; the first ones stand."""
         async with self._turn:
             if self.answers is None:
-                self._refuse_too_soon()
+                refuse_too_soon(self.charter, self.stages.values())
                 if self.erased:
                     raise Erased("The reports were erased before anybody asked for an estimate.")
                 reports = {number: await self._frozen(number) for number in self.stages}
@@ -217,16 +222,6 @@ class Rounds:
             if self.answers is None:
                 raise StoreDamaged("The answers were not kept. Ask again.")
             return self.answers
-
-    def _refuse_too_soon(self) -> None:
-        for number, stage in self.stages.items():
-            fewest = self.charter.rounds[number - 1].fewest
-            if stage.state not in (State.CLOSED, State.ESTIMATED):
-                raise NotReady(f"Round {number} is {stage.state}; the answers are made when all rounds are closed.")
-            if stage.included < fewest:
-                raise NotReady(
-                    f"Round {number} has {stage.included:,} reports and needs {fewest:,}: nothing is estimated."
-                )
 
     # ── forgetting ──
 

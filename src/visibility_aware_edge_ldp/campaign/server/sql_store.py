@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
 from visibility_aware_edge_ldp.campaign.server.migrations import META, VERSION, steps_from
 from visibility_aware_edge_ldp.campaign.server.store import (
     Leaf,
@@ -23,6 +25,10 @@ from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 PIECE = 1 << 20
 # Where reports are, and what they can be made from again.
 _FORGOTTEN = ("bodies", "pieces")
+_COUNT = (
+    "INSERT INTO arrivals VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (round, since) DO UPDATE SET reports = arrivals.reports + excluded.reports"
+)
 _TAKES_NONE = {
     State.WAITING: Outcome.EARLY,
     State.CLOSING: Outcome.LATE,
@@ -124,7 +130,14 @@ class SqlStore:
             self.database.insert(
                 "bodies", ("round", "participant", "body"), [(u.round, u.participant, u.body) for u in fresh]
             )
+            self._count(fresh)
         return outcomes
+
+    def _count(self, fresh: Iterable[Upload]) -> None:
+        """One statement a slot, which is one for nearly every group."""
+        for (number, slot), reports in Counter((each.round, each.slot) for each in fresh).items():
+            if slot is not None:
+                self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
 
     def _kept(self, uploads: Iterable[Upload]) -> dict[tuple[int, int], bytes]:
         """The digests that these uploads have to be compared with."""
@@ -152,6 +165,11 @@ class SqlStore:
     @_guarded
     def received(self) -> dict[int, int]:
         return dict(self.database.run("SELECT round, count(*) FROM uploads GROUP BY round"))
+
+    @_guarded
+    def arrivals(self) -> list[Arrived]:
+        rows = self.database.run("SELECT round, since, seconds, reports FROM arrivals ORDER BY round, since")
+        return [Arrived(number, Slot(since, seconds), reports) for number, since, seconds, reports in rows]
 
     @_guarded
     def freeze(self, number: int, root_of: RootOf) -> Stage:

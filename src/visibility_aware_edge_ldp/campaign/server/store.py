@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 
@@ -41,16 +42,17 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True)
 class Upload:
-    """One report of one participant for one round."""
+    """One report of one participant for one round; of the slot that it came in, the store keeps the count alone."""
 
     round: int
     participant: int
     body: bytes = field(repr=False)
     digest: bytes
+    slot: Slot | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, number: int, participant: int, body: bytes) -> Upload:
-        return cls(number, participant, body, hashlib.sha256(body).digest())
+    def of(cls, number: int, participant: int, body: bytes, slot: Slot | None = None) -> Upload:
+        return cls(number, participant, body, hashlib.sha256(body).digest(), slot)
 
     @property
     def key(self) -> tuple[int, int]:
@@ -76,7 +78,7 @@ class Store(Protocol):
     """Used by one thread alone. Every method is one transaction, and is on disk when it returns."""
 
     def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        """Keep the first upload of each participant in each round."""
+        """Keep the first upload of each participant in each round, and count those that are new in their slots."""
 
     def digest(self, number: int, participant: int) -> bytes | None:
         """The digest of what a participant sent."""
@@ -86,6 +88,9 @@ class Store(Protocol):
 
     def received(self) -> dict[int, int]:
         """How many reports each round has."""
+
+    def arrivals(self) -> list[Arrived]:
+        """How many reports came in each slot of each round."""
 
     def freeze(self, number: int, root_of: RootOf) -> Stage:
         """From open to closing: no report comes in after this, and the root says which are in."""

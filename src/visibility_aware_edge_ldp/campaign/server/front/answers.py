@@ -51,7 +51,7 @@ def _notes(found: dict[str, Found]) -> list[Markup]:
     biased = [words.statistic(name) for name, each in found.items() if each.get("unbiased") is False]
     said = [f"Not unbiased: {words.listed(biased)}."] if biased else []
     if "degrees" in found:
-        said.append("The degrees of single participants are not shown here; they are in the raw answers.")
+        said.append("The raw answers hold all degrees, with their noise: the smallest first, and without names.")
     return [tag("p", text, class_="soft") for text in said]
 
 

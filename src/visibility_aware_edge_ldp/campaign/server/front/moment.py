@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
 from visibility_aware_edge_ldp.campaign.server.retention import kept_until, lacks
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
@@ -27,6 +28,7 @@ class Moment:
     stages: tuple[Stage, ...]
     asked: tuple[int, ...]
     received: tuple[int, ...]
+    arrivals: tuple[tuple[Arrived, ...], ...]
     answers: bytes | None = field(default=None, repr=False)
     made: int | None = None
     kept: bool | None = True
@@ -43,6 +45,7 @@ class Moment:
             tuple(stages.values()),
             tuple(rounds.asked(number) for number in stages),
             tuple(received[number] for number in stages),
+            tuple(rounds.arrivals.of(number) for number in stages),
             answers,
             made,
             kept,

@@ -132,15 +132,11 @@ def _forgotten(moment: Moment) -> Step:
     return Step("gone", title, text, NOW if moment.settles else LATER, due)
 
 
-FETCH = """printf 'Authorization: Bearer %s' "$TOKEN" \\
-  | curl -H @- "$SERVER/v1/rounds/1/proof/$NUMBER" > proof.json"""
-CHECK = """import json
-from visibility_aware_edge_ldp.campaign.merkle import leaf, verify
-
-said = json.load(open("proof.json"))
-root, own = bytes.fromhex(said["root"]), leaf(said["participant"], said["digest"])
-siblings = [bytes.fromhex(each) for each in said["proof"]]
-print(verify(root, own, said["index"], said["count"], siblings))"""
+COMMAND = "va-edge-ldp campaign check"
+_COMMAND_DOES = (
+    "It reads from your own ledger what you sent, fetches the proof, and lets it lead to the root by itself. It says "
+    "in one sentence whether your report is in the set unchanged, and ends with exit code 3 if it is not."
+)
 
 
 _BY_ITSELF = (
@@ -161,18 +157,9 @@ def check(moment: Moment) -> Markup:
             "A Merkle root names every report of a round. With a short proof you see that yours is among them, "
             f"unchanged, without seeing anybody else’s.{ready}",
         ),
-        tag(
-            "ol",
-            tag(
-                "li",
-                "Fetch the proof with your own token, this server’s address and your number in the roster:",
-                tag("pre", tag("code", FETCH), tabindex=0),
-            ),
-            tag("li", "Let it lead to its root; this prints True:", tag("pre", tag("code", CHECK), tabindex=0)),
-            tag(
-                "li", "Compare the proof’s digest with the one in your receipt, and its root with the one on this page."
-            ),
-            class_="steps",
-        ),
+        tag("p", "On the device that you answered from, type:"),
+        tag("pre", tag("code", COMMAND), tabindex=0),
+        tag("p", _COMMAND_DOES),
+        tag("p", "Then compare the root that it prints with the one on this page, and with what others see."),
         tag("p", _BY_ITSELF, class_="soft") if len(moment.stages) > 1 else None,
     )

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from visibility_aware_edge_ldp.campaign.server.estimating import ASSUMPTIONS, TRUST_WORDS
 from visibility_aware_edge_ldp.campaign.server.front import words
+from visibility_aware_edge_ldp.campaign.server.front.curve import curve
 from visibility_aware_edge_ldp.campaign.server.front.markup import BREAK, Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.front.moment import Moment
 from visibility_aware_edge_ldp.campaign.server.store import State
@@ -99,7 +100,7 @@ def _wanted(name: str) -> Markup:
 def progress(moment: Moment) -> Markup:
     """One card a round."""
     cards = [_card(moment, stage.round) for stage in moment.stages]
-    note = "How many reports came in is counted here; who sent one, and when, is not shown and not logged."
+    note = "How many reports came in, and in which span of time, is counted here; who sent one when is not."
     return words.section("progress", "Progress", tag("div", cards, class_="rounds"), tag("p", note, class_="soft"))
 
 
@@ -121,6 +122,7 @@ def _card(moment: Moment, number: int) -> Markup:
         _counted(asked, received, stage.state),
         _bar(asked, received, each.fewest),
         tag("p", sentence.format(before=number - 1), class_="soft"),
+        curve(moment, number),
         words.facts(*facts, root),
         aria_labelledby=f"round-{number}",
         class_="card",

@@ -22,7 +22,7 @@ _NAMES = {
 }
 _MEANINGS = {
     "edges": "pairs of participants who are friends",
-    "degrees": "everybody’s number of friends",
+    "degrees": "everybody’s number of friends, without names",
     "max_degree": "the most friends that anybody has",
     "degree_histogram": "how many participants have 0, 1, 2, … friends",
     "triangles": "threes of participants who are all friends of each other",
