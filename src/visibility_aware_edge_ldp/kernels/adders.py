@@ -13,20 +13,18 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
+from visibility_aware_edge_ldp.kernels.cached import njit
+
 PANEL, WORDS = 512, 8
-# Rows added at a time, and how many levels of adders that takes; slices above hold their carries in memory.
+# Rows added at a time where there are few and where there are many, and how many levels of adders that takes.
 GROUP, LEVELS = 8, 3
+BLOCK, BLOCK_LEVELS = 32, 5
 # 2^24 rows can be added.
 SLICES = 24
 WORD, ROW = ir.IntType(64), ir.VectorType(ir.IntType(64), WORDS)
-
-
-def add_carrying(builder: Any, kept: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The carries and the sum of three rows of bits."""
-    half = builder.xor(x, y)
-    return builder.or_(builder.and_(x, y), builder.and_(half, kept)), builder.xor(half, kept)
 
 
 def carry_of(builder: Any, sums: list[Any], row: Callable[[], Any]) -> Any:
@@ -80,113 +78,55 @@ def store_row(builder: Any, row: Any, place: Any) -> None:
     builder.store(row, place).align = 8
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def add_rows(typing: Any, panel: Any, listed: Any, begin: Any, end: Any, slices: Any, waiting: Any) -> Any:
-    """Write to ``slices`` how many of the listed rows of a panel hold a one in each of its columns.
+def _adder(levels_at_once: int) -> Any:
+    """Adds 2^levels rows at a time."""
 
-    The rows are ``listed`` from ``begin`` to ``end``, a multiple of GROUP. ``slices`` begin as zeros; ``waiting`` has
-    room for a row of each weight that waits for another.
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing: Any, panel: Any, listed: Any, place: Any, slices: Any, levels: Any) -> Any:
+        """Add to ``slices``, of so many levels, the rows of a panel that are listed from ``place`` on."""
+        signature = types.void(panel, listed, types.int64, slices, types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            rows, places, held = (array_data(context, builder, signature, args, i) for i in (0, 1, 3))
+            taken = iter(range(1 << levels_at_once))
+
+            def next_row() -> Any:
+                row = builder.load(builder.gep(places, [builder.add(args[2], number(next(taken)))]))
+                return load_row(builder, row_at(builder, rows, builder.zext(row, WORD)))
+
+            there = [row_at(builder, held, number(level)) for level in range(levels_at_once)]
+            sums = [load_row(builder, place) for place in there]
+            carry = cgutils.alloca_once_value(builder, carry_of(builder, sums, next_row))
+            for place, total in zip(there, sums, strict=True):
+                store_row(builder, total, place)
+            above = builder.sub(args[4], number(levels_at_once))
+            with cgutils.for_range(builder, above, intp=WORD) as level:
+                place = row_at(builder, held, builder.add(level.index, number(levels_at_once)))
+                kept, rising = load_row(builder, place), builder.load(carry)
+                store_row(builder, builder.xor(kept, rising), place)
+                builder.store(builder.and_(kept, rising), carry)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return add
+
+
+_add_group, _add_block = _adder(LEVELS), _adder(BLOCK_LEVELS)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def add_rows(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, levels: Any) -> None:
+    """Add to ``slices`` how many of the listed rows of a panel hold a one in each of its columns.
+
+    The rows are ``listed`` from ``begin`` to ``end``, a multiple of GROUP; ``levels`` slices have room for all of them.
     """
-    signature = types.void(panel, listed, types.int64, types.int64, slices, waiting)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        rows, listed, held, pending = (array_data(context, builder, signature, args, i) for i in (0, 1, 4, 5))
-        begin, end = args[2], args[3]
-        zeros = ir.Constant(ROW, [0] * WORDS)
-        before = builder.block
-        group, climb, meet, wait, done = (
-            builder.append_basic_block(name) for name in ("group", "climb", "meet", "wait", "done")
-        )
-        builder.cbranch(builder.icmp_signed("<", begin, end), group, done)
-
-        builder.position_at_end(group)
-        place = builder.phi(WORD)
-        place.add_incoming(begin, before)
-        kept = [builder.phi(ROW) for _ in range(LEVELS)]
-        for phi in kept:
-            phi.add_incoming(zeros, before)
-        sums, taken = list(kept), iter(range(GROUP))
-
-        def next_row() -> Any:
-            row = builder.load(builder.gep(listed, [builder.add(place, number(next(taken)))]))
-            return load_row(builder, row_at(builder, rows, builder.zext(row, WORD)))
-
-        carry = carry_of(builder, sums, next_row)
-        groups = builder.lshr(builder.sub(place, begin), number(LEVELS))
-        builder.branch(climb)
-
-        # Every second row of a weight meets the one that waits, and their carry climbs on.
-        builder.position_at_end(climb)
-        level, rising, left = builder.phi(WORD), builder.phi(ROW), builder.phi(WORD)
-        level.add_incoming(number(LEVELS), group)
-        rising.add_incoming(carry, group)
-        left.add_incoming(groups, group)
-        odd = builder.trunc(left, ir.IntType(1))
-        builder.cbranch(odd, meet, wait)
-
-        builder.position_at_end(meet)
-        there = row_at(builder, held, level)
-        other = load_row(builder, row_at(builder, pending, level))
-        higher, total = add_carrying(builder, load_row(builder, there), other, rising)
-        store_row(builder, total, there)
-        level.add_incoming(builder.add(level, number(1)), meet)
-        rising.add_incoming(higher, meet)
-        left.add_incoming(builder.lshr(left, number(1)), meet)
-        builder.branch(climb)
-
-        builder.position_at_end(wait)
-        store_row(builder, rising, row_at(builder, pending, level))
-        following = builder.add(place, number(GROUP))
-        place.add_incoming(following, wait)
-        for phi, total in zip(kept, sums, strict=True):
-            phi.add_incoming(total, wait)
-        builder.cbranch(builder.icmp_signed("<", following, end), group, done)
-
-        builder.position_at_end(done)
-        for index, total in enumerate(sums):
-            phi = builder.phi(ROW)
-            phi.add_incoming(zeros, before)
-            phi.add_incoming(total, wait)
-            sums[index] = phi
-        for index, total in enumerate(sums):
-            store_row(builder, total, row_at(builder, held, number(index)))
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def settle(typing: Any, groups: Any, levels: Any, slices: Any, waiting: Any) -> Any:
-    """Add to the slices the rows that still wait after so many groups."""
-    signature = types.void(types.int64, types.int64, slices, waiting)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        held, pending = (array_data(context, builder, signature, args, i) for i in (2, 3))
-        groups, levels = args[0], args[1]
-        zeros = ir.Constant(ROW, [0] * WORDS)
-        before = builder.block
-        loop, done = builder.append_basic_block("level"), builder.append_basic_block("settled")
-        builder.cbranch(builder.icmp_signed("<", number(LEVELS), levels), loop, done)
-        builder.position_at_end(loop)
-        level, carry, left = builder.phi(WORD), builder.phi(ROW), builder.phi(WORD)
-        level.add_incoming(number(LEVELS), before)
-        carry.add_incoming(zeros, before)
-        left.add_incoming(groups, before)
-        there = row_at(builder, held, level)
-        row = builder.select(
-            builder.trunc(left, ir.IntType(1)), load_row(builder, row_at(builder, pending, level)), zeros
-        )
-        higher, total = add_carrying(builder, load_row(builder, there), row, carry)
-        store_row(builder, total, there)
-        following = builder.add(level, number(1))
-        level.add_incoming(following, loop)
-        carry.add_incoming(higher, loop)
-        left.add_incoming(builder.lshr(left, number(1)), loop)
-        builder.cbranch(builder.icmp_signed("<", following, levels), loop, done)
-        builder.position_at_end(done)
-        return context.get_dummy_value()
-
-    return signature, generate
+    while end - begin >= BLOCK:
+        _add_block(panel, listed, begin, slices, levels)
+        begin += BLOCK
+    while begin < end:
+        _add_group(panel, listed, begin, slices, levels)
+        begin += GROUP
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -6,6 +6,8 @@ triangles, tile by tile, so that an n × n array of bytes never exists.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +15,17 @@ Words = npt.NDArray[np.uint64]
 Bits = npt.NDArray[np.bool_]
 Sums = npt.NDArray[np.float64]
 TILE = 1024
+LINE = 64
 _BAND = 512
+
+
+def zeros_in_line(*shape: int) -> Words:
+    """Words of zeros that begin where a line of the cache does, so that no row of eight words lies in two lines."""
+    octets = 8 * math.prod(shape)
+    room = np.zeros(octets + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    found: Words = room[start : start + octets].view(np.uint64).reshape(shape)
+    return found
 
 
 def word_count(n: int) -> int:

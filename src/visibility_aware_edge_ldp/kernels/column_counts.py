@@ -10,27 +10,25 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from visibility_aware_edge_ldp.kernels.adders import GROUP, LEVELS, SLICES, WORDS, add_rows, settle
+from visibility_aware_edge_ldp.kernels.adders import GROUP, LEVELS, SLICES, WORDS, add_rows
 from visibility_aware_edge_ldp.kernels.cached import njit
 from visibility_aware_edge_ldp.kernels.slices import spread_bits, spread_slices
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def count_columns(panel: Any, listed: Any, begin: Any, end: Any, work: Any, counts: Any) -> None:
-    """How many of the listed rows hold a one in each column of a panel."""
-    slices, waiting = work
-    levels = LEVELS + 1
+def count_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, counts: Any) -> None:
+    """How many of the listed rows hold a one in each column of a panel; ``slices`` are a workspace."""
+    levels = LEVELS
     while (end - begin) >> levels:
         levels += 1
     slices[: (levels + 7) & ~7] = uint64(0)
-    add_rows(panel, listed, begin, end, slices, waiting)
-    settle((end - begin) // GROUP, levels, slices, waiting)
+    add_rows(panel, listed, begin, end, slices, levels)
     spread_slices(slices, levels, counts)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def workspace() -> Any:
-    return np.zeros((SLICES, WORDS), np.uint64), np.zeros((SLICES, WORDS), np.uint64)
+    return np.zeros((SLICES, WORDS), np.uint64)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, shared_counts, unpack_rows
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, shared_counts, unpack_rows, zeros_in_line
 
 PANEL = 512
 WORDS = PANEL // 64
@@ -23,7 +23,7 @@ _ROWS = 64
 
 def panels_of(plane: Words) -> Words:
     """The (panels, rows + 1, 8) panels of packed rows, filled up with zeros."""
-    panels = np.zeros(panels_shape(*plane.shape), np.uint64)
+    panels = zeros_in_line(*panels_shape(*plane.shape))
     cut_into(plane, panels)
     return panels
 

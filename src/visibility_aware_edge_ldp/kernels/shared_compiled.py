@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.kernels.adders import GROUP, WORD, WORDS
 from visibility_aware_edge_ldp.kernels.adders import PANEL as SIDE
+from visibility_aware_edge_ldp.kernels.bitset import zeros_in_line
 from visibility_aware_edge_ldp.kernels.cached import njit
 from visibility_aware_edge_ldp.kernels.column_counts import count_columns, workspace
 from visibility_aware_edge_ldp.kernels.listing import ONES, ROOM, list_ones, places_of_ones
@@ -43,10 +44,14 @@ def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: 
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _share(plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, counts: Any) -> None:
-    """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
-    size = (last - first) * SIDE
-    panel, work, found = np.zeros((size + 1, WORDS), np.uint64), workspace(), np.empty(SIDE, np.uint16)
+def _share(
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, counts: Any
+) -> None:
+    """Add to the counts what is shared through the slots from side ``first`` to ``last``.
+
+    ``panel`` has room for them and for an empty row.
+    """
+    size, work, found = (last - first) * SIDE, workspace(), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
         panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
         for i in range(ends.size - 1):
@@ -67,7 +72,7 @@ def add_shared(plane: Any, slots: Any, first_column: int, through: tuple[int, in
     for first in range(through[0], through[1], NEAR_SIDES):
         last = min(first + NEAR_SIDES, through[1])
         _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
-        _share(plane, ends, listed, first_column, first, last, counts)
+        _share(plane, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -27,6 +27,7 @@ from visibility_aware_edge_ldp.kernels.adders import (
     row_at,
     store_row,
 )
+from visibility_aware_edge_ldp.kernels.bitset import zeros_in_line
 from visibility_aware_edge_ldp.kernels.cached import njit
 from visibility_aware_edge_ldp.kernels.cores import on_cores, pieces_of
 from visibility_aware_edge_ldp.kernels.listing import ONES, ROOM, list_ones, places_of_ones
@@ -134,7 +135,7 @@ def _add_counts(starts: Any, places: Any, masks: Any, panel: Any, totals: Any) -
 
 def triangle_counts(lists: Any, second: Any, third: Any) -> Any:
     """As ``tiles.triangle_counts``."""
-    panel = np.zeros((SIDE + 1, WORDS), np.uint64)
+    panel = zeros_in_line(SIDE + 1, WORDS)
     panel[:SIDE] = third
     totals = np.zeros((len(second), WORDS), np.int64)
     _add_counts(*lists, np.ascontiguousarray(second), panel, totals)

@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.codec import decode, encode
+from visibility_aware_edge_ldp.public.report import PositionReport
 from visibility_aware_edge_ldp.public.row_report import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
@@ -61,16 +62,19 @@ def _first_round(
 ) -> list[Run]:
     present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
 
-    def answer(view: FriendLists) -> tuple[RowHolders, list[bytes]]:
+    def answer(view: FriendLists) -> tuple[RowHolders, list[PositionReport]]:
         users = RowHolders(view, world.public, exact_purse(surveys))
         here = None if present is None else present[view.start : view.start + view.count]
         each = (users.answer(survey, coins("row answers", view.start), here) for survey in surveys.values())
-        return users, list(map(encode, each))
+        sent = [decode(encode(report)) for report in each]
+        for report in sent:
+            _ = report.digest  # kept with the report, and worked out here on all cores
+        return users, sent
 
     runs, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
     for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
-        for name, octets in zip(surveys, sent, strict=True):
-            collections[name].absorb_answers(decode(octets))
+        for name, report in zip(surveys, sent, strict=True):
+            collections[name].absorb_answers(report)
         runs.append((view.start, users))
         steps(view.count)
     return runs

@@ -44,6 +44,8 @@ def _rows_of_one_class(scores: Scores) -> Bits | None:
     """Who was heard, if a position has a score exactly where its row was heard, one of two; None otherwise."""
     if scores.values.size != 2 or not np.array_equal(scores.member, np.tri(2, dtype=np.bool_)):
         return None
+    if 0 in scores.complete and scores.complete[0].all():
+        return scores.complete[0]
     return whole_rows(scores.planes[0], scores.n)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels.bitset import Words, pack_rows, row_sums, unpack_rows, word_count, zeros_in_line
 from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.rows import cut_into, panels_of, panels_shape
 from visibility_aware_edge_ldp.subgraphs.scores import (
@@ -148,7 +148,7 @@ def _all_ones(flat: Octets, n: int) -> bool:
 
 def scores_in_panels(scores: Scores) -> Words:
     """The planes cut into panels; those that join everybody to everybody are left empty, for nobody reads them."""
-    panels = np.zeros((len(scores.planes), *panels_shape(*scores.planes.shape[1:])), np.uint64)
+    panels = zeros_in_line(len(scores.planes), *panels_shape(*scores.planes.shape[1:]))
     for plane, panel, complete in zip(scores.planes, panels, joins_all(scores), strict=True):
         if not complete:
             cut_into(plane, panel)
