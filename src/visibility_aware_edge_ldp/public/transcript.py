@@ -46,7 +46,7 @@ class Transcript:
             raise ProtocolViolation("The transcript holds answers of positions that were not asked.")
         starts = _row_starts(view.n, 0, view.n + 1)
         answers = ones_between(self.answered, starts)
-        if _in_part(answers, np.diff(starts) - ones_between(public, starts)):
+        if _in_part(answers, _asked_between(view, starts)):
             raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
         return answers > 0
 
@@ -58,12 +58,19 @@ def refuse_part_rows(report: PositionReport, view: PublicView) -> None:
         return  # the last user's row is empty; what does not exist is refused by the collection
     starts = _row_starts(view.n, row_of(view.n, start), row_of(view.n, stop - 1) + 2)
     if starts[0] == start and starts[-1] == stop:
-        octet = start >> 3
-        public = ones_between(view.class_bits[Visibility.PUBLIC][octet : (stop + 7) >> 3], starts - 8 * octet)
         answers = ones_between(np.frombuffer(report.answered, np.uint8), starts - start)
-        if not _in_part(answers, np.diff(starts) - public):
+        if not _in_part(answers, _asked_between(view, starts)):
             return
     raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
+
+
+def _asked_between(view: PublicView, places: Ints) -> Ints:
+    """How many positions from each place to the next are not public."""
+    if not view.class_sizes[Visibility.PUBLIC]:
+        return np.diff(places)
+    octet = int(places[0]) >> 3
+    public = view.class_bits[Visibility.PUBLIC][octet : (int(places[-1]) + 7) >> 3]
+    return np.diff(places) - ones_between(public, places - 8 * octet)
 
 
 def _in_part(answers: Ints, asked: Ints) -> bool:
@@ -73,8 +80,7 @@ def _in_part(answers: Ints, asked: Ints) -> bool:
 
 def holders(view: PublicView) -> Bits:
     """Which users hold a row with a non-public position: those that are asked."""
-    starts = _row_starts(view.n, 0, view.n + 1)
-    held: Bits = ones_between(view.class_bits[Visibility.PUBLIC], starts) < np.diff(starts)
+    held: Bits = _asked_between(view, _row_starts(view.n, 0, view.n + 1)) > 0
     return held
 
 
