@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 
 CoinsFor = Callable[[str, int], Coins]
 # Runs of positions that may be answered before they are needed: a few megabytes.
-RUNS_AT_ONCE = 32
+RUNS_AT_ONCE = 16
 
 
 def cut(graph: Graph) -> Iterator[PositionBits]:
@@ -90,11 +90,21 @@ def reports(
             _ = report.digest  # kept with the report, and worked out here on all cores
         return sent
 
-    views = cut(world.graph)
+    for sent in _ahead(answers, cut(world.graph)):
+        yield from sent
+        steps(sent[0].count)
+
+
+def _ahead(
+    answers: Callable[[PositionBits], list[PositionReport]], views: Iterator[PositionBits]
+) -> Iterator[list[PositionReport]]:
+    """What each view answers, in order; some are being answered while those before them are taken in."""
+    before: Iterable[list[PositionReport]] = ()
     while batch := list(islice(views, RUNS_AT_ONCE)):
-        for sent in on_cores(answers, batch):
-            yield from sent
-            steps(sent[0].count)
+        following = on_cores(answers, batch)
+        yield from before
+        before = following
+    yield from before
 
 
 def exact_purse(survey: PositionSurvey) -> Purse:
