@@ -127,7 +127,7 @@ def _times(octets: Any, table: Any, ones: Any, panels: Any, first: Any, last: An
 def times(plane: Any, numbers: Any, first: int, last: int) -> Any:
     """As ``shared.times``."""
     lanes = -(-numbers.shape[1] // LANES)
-    panels = np.zeros((lanes, numbers.shape[0], LANES), np.float32)
+    panels = zeros_in_line(lanes, numbers.shape[0], LANES // 2).view(np.float32)
     for lane in range(lanes):
         part = numbers[:, lane * LANES : (lane + 1) * LANES]
         panels[lane, :, : part.shape[1]] = part
