@@ -118,8 +118,19 @@ def test_shared_ones_are_a_matrix_product(kernels: ModuleType, n: int, density: 
             inside = slice(through[0] * tiles.SIDE, through[1] * tiles.SIDE)
             expected = wide[chosen][:, inside] @ wide[inside]
             found = np.ones((len(chosen), (columns[1] - columns[0]) * tiles.SIDE), np.int32)
-            kernels.add_shared(plane, chosen, columns[0], through, found)
+            kernels.add_shared(plane, plane, chosen, columns[0], through, found)
             assert (found == 1 + expected[:, columns[0] * tiles.SIDE : columns[1] * tiles.SIDE]).all()
+
+
+@SHARED
+def test_two_planes_join_slots_one_after_the_other(kernels: ModuleType) -> None:
+    n, sides = 700, 2
+    near, far = (random_matrix(n, density, seed) for density, seed in ((0.2, 1), (0.6, 2)))
+    strips = [in_strips(matrix, np.arange(n), sides) for matrix in (near, far)]
+    chosen, found = np.array([0, 5, 699]), np.zeros((3, sides * tiles.SIDE), np.int32)
+    kernels.add_shared(*strips, chosen, 0, (0, sides), found)
+    assert (found[:, :n] == near[chosen].astype(int) @ far).all()
+    assert (found[:, :n] != far[chosen].astype(int) @ near).any()
 
 
 def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
@@ -129,7 +140,7 @@ def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
     plane, chosen = in_strips(matrix, np.arange(n), sides), np.array([0, 7, 4607])
     found = np.zeros((2, 3, tiles.SIDE), np.int32)
     for each, counts in zip((shared, fast_shared), found, strict=True):
-        each.add_shared(plane, chosen, 8, (0, 9), counts)
+        each.add_shared(plane, plane, chosen, 8, (0, 9), counts)
     assert (found[0] == found[1]).all()
     assert found.min() > 0
 

@@ -20,9 +20,12 @@ PEAK = Path(__file__).parents[1] / "peak.py"
 RUNS = {
     "streamed": ("position", "profiles:0.5", "edges,max_degree", "{}", "3000", "12000"),
     "kinds": ("position", "profiles:0.5", "all", "{}", "3000", "8000"),
+    "kinds of one class": ("position", "nothing", "all", "{}", "3000", "20000"),
     "planes": ("position", "document-001", "edges,stars:2", "{}", "3000", "8000"),
     "planes of pairs": ("position", "nothing", "triangles", '{"rounds": 2}', "1000", "3000"),
     "rows": ("user", "nothing", "triangles", "{}", "3000", "8000"),
+    "rows of classes": ("user", "profiles:0.5", "triangles", "{}", "3000", "6000"),
+    "degrees of classes": ("user", "document-001", "edges,stars:2", "{}", "10000", "20000"),
     "degrees": ("user", "nothing", "edges,stars:2", "{}", "20000", "60000"),
     "lists": ("neighbourhood", "nothing", "triangles", "{}", "10000", "30000"),
 }

@@ -12,14 +12,17 @@ Counts = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.float32]
 
 
-def add_shared(plane: Words, slots: Ints, first_column: int, through: tuple[int, int], counts: Counts) -> None:
-    """Add, for each of these slots and each of some columns: through how many slots of some sides both have a one.
+def add_shared(
+    near: Words, far: Words, slots: Ints, first_column: int, through: tuple[int, int], counts: Counts
+) -> None:
+    """Add, for each of these slots and each of some columns: how many slots of some sides join them.
 
-    ``through`` is a range of sides; columns are as many whole sides as there are counts, from side ``first_column`` on.
+    The slot has a one with them in the plane ``near``, and the column in the plane ``far``. ``through`` is a range of
+    sides; columns are as many whole sides as there are counts, from side ``first_column`` on.
     """
     first, last = first_column * SIDE, first_column * SIDE + counts.shape[1]
-    for strip in plane[through[0] : through[1]]:
-        for row, total in zip(strip[slots], counts, strict=True):
+    for own, strip in zip(near[through[0] : through[1]], far[through[0] : through[1]], strict=True):
+        for row, total in zip(own[slots], counts, strict=True):
             total += np.bitwise_count(row & strip[first:last]).sum(axis=1, dtype=np.int32)
 
 

@@ -62,17 +62,17 @@ def _share(
                     total[x] += found[x]
 
 
-def add_shared(plane: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
+def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
     """As ``shared.add_shared``: the rows that a row names are added up, all columns of a panel at once.
 
     A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
     """
-    octets, ends = plane.view(np.uint8), np.empty(slots.size + 1, np.int64)
+    octets, ends = near.view(np.uint8), np.empty(slots.size + 1, np.int64)
     listed = np.empty(slots.size * (NEAR_SIDES * SIDE + GROUP) + ROOM, np.uint16)
     for first in range(through[0], through[1], NEAR_SIDES):
         last = min(first + NEAR_SIDES, through[1])
         _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
-        _share(plane, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
+        _share(far, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

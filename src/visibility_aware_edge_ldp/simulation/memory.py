@@ -65,8 +65,11 @@ def by_kinds(n: int, m: int, kinds: int, public: bool, cycles: bool, triangles: 
     """
     packed, cores = n * n / 16, _cores()
     need = graph_need(n, m).plus("answers, two bits a position", 2 * packed)
-    need = need.plus("classes, one bit a position and class", packed if kinds == 1 else 3 * packed)
-    need = need.plus("one plane of answers, before and after it is ordered", 4 * packed + 1024 * kinds * n / 4)
+    if kinds == 1:
+        need = need.plus("one plane of answers", 2 * packed + 256 * n)
+    else:
+        need = need.plus("classes, one bit a position and class", 3 * packed)
+        need = need.plus("one plane of answers, before and after it is ordered", 4 * packed + 1024 * kinds * n / 4)
     if public:
         need = need.plus("public edges, one bit a position", 2 * packed)
     if triangles:
@@ -133,15 +136,16 @@ def streamed(n: int, m: int, kinds: int, rounds: int) -> Need:
     return graph_need(n, m).plus("counts for each node", (kinds * (rounds + 2) * 4 + 400) * n)
 
 
-def by_degrees(n: int, m: int) -> Need:
+def by_degrees(n: int, m: int, one_class: bool) -> Need:
     """USER degrees, and every other model that works on lists of friends."""
-    return graph_need(n, m).plus("lists of friends", 25 * m + 120 * n).plus("classes", _classes(n))
+    need = graph_need(n, m).plus("lists of friends", 25 * m + 120 * n)
+    return need if one_class else need.plus("classes", _classes(n))
 
 
-def by_rows(n: int, m: int, planes: int, cycles: bool) -> Need:
+def by_rows(n: int, m: int, planes: int, cycles: bool, one_class: bool) -> Need:
     """USER triangles in two rounds: a transcript, its planes, and the users' rows; 4-cycles hold a matrix of paths."""
     packed, cores = n * n / 16, _cores()
-    need = by_degrees(n, m).plus("the transcript, two bits a position, and its copies", 5 * packed)
+    need = by_degrees(n, m, one_class).plus("the transcript, two bits a position, and its copies", 5 * packed)
     need = need.plus("outcomes, one bit a position each", planes * packed)
     need = need.plus("planes, twice while they are put together, and in panels", 6 * planes * packed)
     need = need.plus("rows of counts", (cores * USER_ROWS * 8 * planes * planes + 6_000) * n)

@@ -139,7 +139,7 @@ class Run:
     @cached_property
     def need(self) -> Need:
         """The memory that it will take."""
-        n, m = self.n, self.m
+        n, m, one_class = self.n, self.m, self.world.public.classes.is_constant
         if self.way == STREAMED:
             return memory.streamed(n, m, len(self.world.public.present), self.rounds)
         if self.way in (KINDS, FILED):
@@ -147,8 +147,8 @@ class Run:
         if self.way == PLANES:
             return memory.by_planes(n, m, self.planes, self.rounds, self.over_pairs)
         if self.way == ROWS:
-            return memory.by_rows(n, m, self.planes, "four_cycles" in self.plan.summed)
-        return memory.by_degrees(n, m)
+            return memory.by_rows(n, m, self.planes, "four_cycles" in self.plan.summed, one_class)
+        return memory.by_degrees(n, m, one_class)
 
     def refuse_too_large(self) -> None:
         """Say before the work starts that it does not fit, and which change would help."""

@@ -84,9 +84,10 @@ class KindMatrix:
 
     def _shared(self, slots: Ints, through: tuple[int, int]) -> npt.NDArray[np.int32]:
         """How many slots of some sides have ones with both of two slots, one of these and any other."""
-        kernel, counts = choice.shared_kernels().add_shared, np.zeros((len(slots), self._width), np.int32)
+        kernel, plane = choice.shared_kernels().add_shared, self.scores.plane
+        counts = np.zeros((len(slots), self._width), np.int32)
         parts = [(first // SIDE, counts[:, first:last]) for first, last in pieces_of(0, self._width, SIDE)]
-        list(on_cores(lambda part: kernel(self.scores.plane, slots, part[0], through, part[1]), parts))
+        list(on_cores(lambda part: kernel(plane, plane, slots, part[0], through, part[1]), parts))
         return counts
 
     @property

@@ -171,7 +171,7 @@ class _PairWork:
         first_side = int(slots[0]) // SIDE if above else 0
         shared_with = np.zeros((len(sizes), len(slots), slot_count - first_side * SIDE), np.int32)
         for through, count in zip(scores.sides_of, shared_with, strict=True):
-            add_shared(scores.plane, slots, first_side, through, count)
+            add_shared(scores.plane, scores.plane, slots, first_side, through, count)
         for other in range(kind if above else 0, len(sizes)):
             first, last = max(bounds[other], first_side * SIDE), bounds[other] + int(sizes[other])
             counts = shared_with[:, :, first - first_side * SIDE : last - first_side * SIDE]

@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.kernels.bitset import unpack_rows
 from visibility_aware_edge_ldp.kernels.cores import on_cores
 from visibility_aware_edge_ldp.kernels.pair_sums import upper
+from visibility_aware_edge_ldp.kernels.tiles import SIDE
 from visibility_aware_edge_ldp.subgraphs.scores import Scores
 
 # Rows at a time: large enough that Python's share of the work is small, small enough to stay near the cache.
@@ -95,12 +96,17 @@ def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], 
     if a == b and a in scores.lists and compiled is not None:
         found: Counts = compiled.shared_in_lists(*scores.lists[a], np.arange(scores.n)[rows], first)
         return found
-    return choice.shared_counts()(scores.planes[a][rows], scores.planes[b, first:])
+    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
+    counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
+    choice.shared_kernels().add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
+    return counts[:, first - side * SIDE : scores.n - side * SIDE]
 
 
 def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
-    choice.shared_counts()  # chosen once, before the threads start
+    choice.shared_kernels()  # chosen once, before the threads start
+    if len(scores.complete) < len(scores.planes):
+        _ = scores.strips  # and these are cut once
     starts = range(0, scores.n, BLOCK)
     parts = list(on_cores(lambda start: summand(PairBlock(scores, start)), starts))
     return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}

@@ -16,7 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import TILE, Bits, Words, pack_rows, row_sums, unpack_rows, word_count
+from visibility_aware_edge_ldp.kernels.bitset import (
+    TILE,
+    Bits,
+    Words,
+    pack_rows,
+    row_sums,
+    unpack_rows,
+    word_count,
+    zeros_in_line,
+)
+from visibility_aware_edge_ldp.kernels.tiles import SIDE, WORDS
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
@@ -120,6 +130,16 @@ class Scores:
     def plane_degrees(self) -> npt.NDArray[np.int64]:
         """(K, n): how many ones each node has in each plane."""
         return np.stack([row_sums(plane) for plane in self.planes]) if len(self.planes) else np.zeros((0, self.n), int)
+
+    @cached_property
+    def strips(self) -> Words:
+        """The planes as strips of 512 columns, for counting in them; filled up with zeros to squares."""
+        sides = -(-self.n // SIDE)
+        found = zeros_in_line(len(self.planes), sides, sides * SIDE, WORDS)
+        for side in range(sides):
+            part = self.planes[:, :, side * WORDS : (side + 1) * WORDS]
+            found[:, side, : self.n, : part.shape[2]] = part
+        return found
 
     @cached_property
     def degrees_among(self) -> dict[int, npt.NDArray[np.int32]]:
