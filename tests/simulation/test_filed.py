@@ -102,6 +102,7 @@ def test_no_file_is_left_when_a_run_breaks_off(
 
 
 TOLD_TO_END = """
+import signal
 import sys
 from visibility_aware_edge_ldp import cli
 from visibility_aware_edge_ldp.simulation import tiled
@@ -113,6 +114,7 @@ def wait(*_):
     time.sleep(60)
 tiled.estimate = wait
 sys.argv = ["va-edge-ldp", "estimate", "random:300,900", "--statistics", "triangles", "--json"]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # though nobody listened before
 cli.main()
 """
 
@@ -133,7 +135,7 @@ def test_no_file_is_left_by_a_command_that_is_told_to_end(number: signal.Signals
 
 
 def run(**options: object) -> Run:
-    world = VisibilityAwareGraph(powerlaw(30_000, 60_000, seed=1), open_policy("nothing"))
+    world = VisibilityAwareGraph(powerlaw(40_000, 80_000, seed=1), open_policy("nothing"))
     return Run(world, "position", ("triangles",), **options)  # type: ignore[arg-type]
 
 

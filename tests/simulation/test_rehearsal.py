@@ -130,8 +130,9 @@ def test_lost_reports_are_noticed(temporary: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_leaves_nothing(sent: signal.Signals, temporary: Path) -> None:
     words = ["campaign", "rehearse", "random:300,900", "--processes", "1", "--question", "degrees"]
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # though nobody did before
     with subprocess.Popen(
-        [sys.executable, "-m", "visibility_aware_edge_ldp.cli", *words],
+        [sys.executable, "-c", f"{listening}; from visibility_aware_edge_ldp.cli import main; main()", *words],
         env={**os.environ, "TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         text=True,
