@@ -167,7 +167,7 @@ def test_memory_decides_and_then_the_disk(monkeypatch: pytest.MonkeyPatch) -> No
     [({}, 1, 1), ({"work": 0.1}, 2, 0), ({"engine": "dask"}, 1, 1), ({"engine": "dask:2", "work": 0.1}, 2, 2)],
 )
 def test_what_files_take(options: dict[str, object], planes: int, tiles: int) -> None:
-    plane, half = memory.plane_octets(59), memory.file_octets([30_000])
+    plane, half = memory.plane_octets(79), memory.file_octets([40_000])
     assert run(**options).disk == planes * plane + tiles * half
     assert half == pytest.approx(plane / 2, rel=0.02)
 
