@@ -144,6 +144,8 @@ class PositionCollection:
     def nested(self, kind: Visibility) -> list[Octets]:
         """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
         held = self._held(kind)
+        if held is self._answered[0]:
+            return [held, self._ones[0]]  # of one class and round: who said 1 has answered
         return [held, *(held & ones for ones in self._ones)]
 
     def kind_scores(self) -> KindScores | None:

@@ -123,6 +123,11 @@ class TriangleCollection:
         digest = hashlib.sha256(b"".join(array.tobytes() for array in content)).hexdigest()
         return (*self.first.releases, replace(self.survey.releases[-1], transcript=digest))
 
+    def prepared(self) -> TriangleCollection:
+        """The same, with what can be worked out before the second reports come."""
+        _ = self.heard_scores
+        return self
+
     @cached_property
     def heard_scores(self) -> Scores:
         """The score of every position that was heard, and 0 elsewhere; the first round is closed by it."""

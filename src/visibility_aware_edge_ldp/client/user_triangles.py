@@ -72,11 +72,13 @@ class FirstRound:
         """The unbiased score of every position; 0 where nobody answered."""
         rate = response_rate(*self._counts)
         groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
+        answered, ones = self.transcript.answered, self.transcript.ones
         for kind in NON_PUBLIC:
-            held = self.transcript.answered & self.public.class_bits[kind]
+            is_all = self.public.class_sizes[kind] == self.public.positions
+            held = answered if is_all else answered & self.public.class_bits[kind]
             if held.any():
                 values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
-                groups.append(([held, held & self.transcript.ones], values))
+                groups.append(([held, held & ones], values))
         return scores_of_rows(groups, self.public.n)
 
     @cached_property

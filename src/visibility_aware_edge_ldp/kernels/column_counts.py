@@ -23,7 +23,17 @@ def count_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, co
         levels += 1
     slices[: (levels + 7) & ~7] = uint64(0)
     add_rows(panel, listed, begin, end, slices, levels)
+    while levels > 8 and _is_empty(slices[levels - 1]):  # few columns hold as many ones as there are rows
+        levels -= 1
     spread_slices(slices, levels, counts)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _is_empty(row: Any) -> Any:
+    found = uint64(0)
+    for word in row:
+        found |= word
+    return found == uint64(0)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

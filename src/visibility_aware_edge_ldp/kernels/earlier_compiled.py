@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.kernels.adders import GROUP, PANEL, WORD, array_data, number
@@ -98,12 +99,13 @@ def _adder(wide: bool) -> Any:
 
             builder.position_at_end(done)
 
+            long = ir.VectorType(WORD, lanes // 2)
+            add_up = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(WORD, [long]), f"llvm.vector.reduce.add.v{lanes // 2}i64"
+            )
+
             def total(row: Any) -> Any:
-                result = number(0)
-                for lane in range(lanes // 2):
-                    one = builder.extract_element(row, ir.Constant(whole, lane))
-                    result = builder.add(result, builder.zext(one, WORD))
-                return result
+                return builder.call(add_up, [builder.zext(row, long)])
 
             totals = [total(row) for row in found]
             if wide:

@@ -27,6 +27,7 @@ class Transcript:
     survey: str
     answered: Octets = field(repr=False)
     ones: Octets = field(repr=False)
+    _heard: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def digest(self) -> str:
@@ -38,6 +39,11 @@ class Transcript:
 
     def rows_heard(self, view: PublicView) -> Bits:
         """Which users answered for their row; a row answers as a whole or not at all."""
+        if view not in self._heard:
+            self._heard[view] = self._rows_heard(view)
+        return self._heard[view]
+
+    def _rows_heard(self, view: PublicView) -> Bits:
         public = view.class_bits[Visibility.PUBLIC]
         if self.answered.shape != public.shape or self.ones.shape != public.shape:
             raise ProtocolViolation(f"A transcript of {view.positions:,} positions has {public.size:,} bytes twice.")

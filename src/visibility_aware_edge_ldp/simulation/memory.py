@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from shutil import disk_usage
@@ -213,8 +214,12 @@ def _container_bytes(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/pro
 
     What a group holds includes pages of files, which are given up when memory is wanted.
     """
-    left = []
-    for folder, limit, used, cache in _groups(root, own):
+    left: list[int] = []
+    try:
+        groups = _groups(root, own.read_text(encoding="utf-8"))
+    except OSError:
+        return left
+    for folder, limit, used, cache in groups:
         try:
             most, held = int((folder / limit).read_text()), int((folder / used).read_text())
             kept = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
@@ -224,12 +229,10 @@ def _container_bytes(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/pro
     return left
 
 
-def _groups(root: Path, own: Path) -> list[tuple[Path, str, str, str]]:
-    """Folders of the groups that this process is in, from the innermost out, and the names of their files."""
-    try:
-        lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
-    except OSError:
-        return []
+@lru_cache(maxsize=1)
+def _groups(root: Path, own: str) -> list[tuple[Path, str, str, str]]:
+    """Folders of the groups that this process says it is in, from the innermost out, and the names of their files."""
+    lines = [line.split(":", 2) for line in own.splitlines()]
     found = []
     for number, controllers, path in (line for line in lines if len(line) == 3):
         if number == "0":

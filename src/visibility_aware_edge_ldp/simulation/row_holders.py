@@ -40,7 +40,9 @@ def collect_rows(
     runs = _first_round(world, surveys, collections, coins, dropout, Steps(phases.of(ANSWERS), world.graph.n))
     steps = Steps(phases.of(ROWS), len(surveys) * len(runs))
     for name, survey in surveys.items():
-        first = FirstRound(survey, world.public, collections[name].close_first_round()).prepared()
+        first = FirstRound(survey, world.public, collections[name].close_first_round())
+        # The clients and the aggregator read the transcript at the same time, each for itself.
+        list(on_cores(lambda read: read(), (first.prepared, collections[name].prepared)))
 
         def sent(run: Run, name: str = name, survey: TriangleSurvey = survey, first: FirstRound = first) -> bytes:
             start, users = run

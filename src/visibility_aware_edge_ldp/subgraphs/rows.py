@@ -7,6 +7,7 @@ of D_i(x), and an edge more or less at x changes them by D_i(x).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -138,8 +139,17 @@ def scores_of_rows(groups: list[tuple[list[Octets], list[float]]], n: int) -> Sc
     users = np.arange(n)
     planes[0, users, users >> 6] ^= np.uint64(1) << (users & 63).astype(np.uint64)
     planes[1] = choice.plane_of()(flats[1], n)
-    complete = {0: np.ones(n, np.bool_)} | {1 + i: nodes for i, nodes in complete_among(planes[1:]).items()}
+    complete = {0: np.ones(n, np.bool_)}
+    if _may_be_complete(flats[1]):
+        complete |= {1 + i: nodes for i, nodes in complete_among(planes[1:]).items()}
     return Scores(n, planes, np.array(groups[0][1]), np.tri(2, dtype=np.bool_), complete)
+
+
+def _may_be_complete(flat: Octets) -> bool:
+    """Whether there are as many ones as some number of users have pairs."""
+    twice = 2 * int(choice.response_kernels().ones_in(flat))
+    users = (1 + math.isqrt(1 + 4 * twice)) // 2
+    return users * (users - 1) == twice
 
 
 def _all_ones(flat: Octets, n: int) -> bool:
