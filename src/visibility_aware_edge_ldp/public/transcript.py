@@ -29,6 +29,10 @@ class Transcript:
     ones: Octets = field(repr=False)
     _heard: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without what can be worked out again."""
+        return Transcript, (self.survey, self.answered, self.ones)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything in it: a second report names the transcript that it was made from."""
