@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from benchmarks.campaign_stub import Served
 
 from campaign.participant.conftest import QUICK
 from campaign.participant.people import Ask, join, reply, who
+from visibility_aware_edge_ldp.campaign.participant import checking
 from visibility_aware_edge_ldp.campaign.participant.checking import check
 from visibility_aware_edge_ldp.campaign.participant.program import Surroundings
 from visibility_aware_edge_ldp.campaign.participant.transport import Declined, Reply, Transport
@@ -103,6 +105,18 @@ def test_answers_from_another_set_are_noticed(ask: Ask, tmp_path: Path) -> None:
         check(home, surroundings=through(answers={"rounds": [{"root": "0" * 64}]}))
     with pytest.raises(ProtocolViolation, match="do not name the rounds"):
         check(home, surroundings=through(answers={"rounds": "none"}))
+
+
+def test_a_round_that_is_called_open_for_ever_is_noticed(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that has lost a report might never say that the round is closed."""
+    _, home = five_have_answered(ask, tmp_path)
+    with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
+        check(home, surroundings=through(answers={"rounds": [{"root": "0" * 64}, {"root": ""}]}))
+    monkeypatch.setattr(checking, "time", SimpleNamespace(time=lambda: 1e12))
+    with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
+        check(home, surroundings=through())
 
 
 def test_who_has_not_answered_has_nothing_to_check(ask: Ask, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from campaign.server.inside import Clock, Inside, inside
 from campaign.server.onlooker import look, send, showing
 from campaign.server.town import new_town
 from visibility_aware_edge_ldp.campaign.server import migrations, sql_store
-from visibility_aware_edge_ldp.campaign.server.arrivals import MOST_SLOTS, WEEK, Arrived, Slot, slot_length
+from visibility_aware_edge_ldp.campaign.server.arrivals import FEWEST, MOST_SLOTS, WEEK, Arrived, Slot, slot_length
 from visibility_aware_edge_ldp.campaign.server.front.curve import Curve, length, short
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreUnavailable, Upload
 
@@ -70,6 +70,16 @@ def test_a_group_is_counted_by_one_statement(opener: Opener, monkeypatch: pytest
     assert sum("INTO arrivals" in statement for statement in said) == 1
 
 
+def test_counts_go_with_the_reports(opener: Opener) -> None:
+    store = opener(rounds=1)
+    store.put([Upload.of(1, 1, b"a", FIRST)])
+    store.freeze(1, lambda leaves: "0" * 64)
+    store.settle(1, b"heard", "d", opens_next=False)
+    assert store.arrivals()
+    store.forget_bodies(1)
+    assert (store.has_bodies(), store.arrivals()) == (False, [])
+
+
 def test_no_table_holds_a_participant_and_a_time() -> None:
     tables = [statement for step in migrations.MIGRATIONS for statement in step]
     assert [table for table in tables if "participant" in table and ("since" in table or "made" in table)] == []
@@ -101,18 +111,22 @@ def test_the_server_says_how_many_came_when_also_after_it_was_started_again(
     lab, url, clock = labs["degrees"], sqlite_url(tmp_path), Clock(FAR - 50 * HOUR)
     with inside(lab, url, clock) as server:
         assert counts(server) == {"seconds": 0, "counts": []}
-        server.put(0), server.put(1), server.put(1)
+        for participant in (0, 1, 2, 3, 4, 4):
+            server.put(lab.asked[participant])
         clock.now += 2 * HOUR
-        server.put(2)
+        since = (FAR - 50 * HOUR) // HOUR * HOUR
+        for participant in range(5, 5 + FEWEST):
+            server.put(lab.asked[participant])
+            alone = {"seconds": 4 * HOUR, "counts": [[since, participant + 1]]}
+            assert participant == 4 + FEWEST or counts(server) == alone, "nobody stands alone in a slot"
         said = counts(server)
-    since = (FAR - 50 * HOUR) // HOUR * HOUR
-    assert said == {"seconds": HOUR, "counts": [[since, 2], [since + 2 * HOUR, 1]]}
+    assert said == {"seconds": HOUR, "counts": [[since, 5], [since + 2 * HOUR, FEWEST]]}
     clock.now = FAR - 60  # of a round that has begun, slots keep their length
     with inside(lab, url, clock) as server:
         assert counts(server) == said
-        server.put(3)
-        assert counts(server)["seconds"] == HOUR
-        assert sum(reports for _, reports in counts(server)["counts"]) == 4
+        server.put(lab.asked[10])
+        assert counts(server)["seconds"] % HOUR == 0
+        assert sum(reports for _, reports in counts(server)["counts"]) == 11
 
 
 def test_slots_without_reports_are_drawn_and_old_ones_are_cut() -> None:
@@ -131,12 +145,12 @@ def test_the_page_shows_the_curve_and_says_it_in_words(tmp_path: Path) -> None:
         assert not [each for each in look(server).all("svg") if each.get("class") == "times"]
         send(server, 6)
         server.clock.now += 3 * HOUR
-        send_more = server.lab.asked[6]
-        server.put(send_more)
+        for participant in server.lab.asked[6:11]:
+            server.put(participant)
         read = look(server)
         drawn = [each for each in read.all("svg") if each.get("class") == "times"]
     assert len(drawn) == 1
-    assert "7 in all, most from" in drawn[0]["aria-label"]
+    assert "11 in all, most from" in drawn[0]["aria-label"]
     assert drawn[0]["aria-label"].endswith(", 6")
     assert "Reports per hour, UTC." in read.text
     assert "who sent one when is not" in read.text

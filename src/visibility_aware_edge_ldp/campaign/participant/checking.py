@@ -6,6 +6,7 @@ with the one that others see.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,8 @@ from visibility_aware_edge_ldp.campaign.participant.transport import Declined, T
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 _FROZEN = ("closed", "estimated")
+# Clocks differ, and closing takes a while.
+_SLACK = 3_600
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,15 @@ def check(
         raise BadInput(f"Nothing was answered in {seat.charter.title!r} from here, so there is nothing to check.")
     states = {number: round_state(server, number) for number in uploads}
     frozen = {number: state for number, state in states.items() if state.state in _FROZEN}
+    roots = _answered_roots(server)
+    for number in states.keys() - frozen.keys():
+        if roots is not None or time.time() > seat.charter.rounds[number - 1].closes + _SLACK:
+            raise ProtocolViolation(
+                f"The server calls round {number} {states[number].state}, though its time is over, so that your report "
+                "cannot be found in it. Tell the issuer."
+            )
     if not frozen:
         raise BadInput(f"Round {min(states)} is {states[min(states)].state}. Check again when it is closed.")
-    roots = _answered_roots(server)
     return [_checked(server, seat, uploads[number], state, roots) for number, state in frozen.items()]
 
 
@@ -101,7 +110,7 @@ def _is_included(server: Transport, seat: Seat, upload: bytes, state: RoundState
 
 
 def _answered_roots(server: Transport) -> dict[int, str] | None:
-    """The roots of the sets that the answers were made from; none before there are any."""
+    """The roots of the sets that the answers name as theirs; none before there are any."""
     try:
         said = json_object(server.get("/v1/estimates").body)
     except Declined as declined:

@@ -1,7 +1,8 @@
 """How many reports came when: counts of slots of time, and never who came in one.
 
 A round's slots are all of one length, chosen when its first report comes so that at most some sixty of them fit until
-its deadline: enough for a curve, and no more is known of anybody's time than the curve needs.
+its deadline: enough for a curve, and no more is known of anybody's time than the curve needs. What others are told has
+slots so long that some people share each: who saw a device speak to the server does not learn whether it answered.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from visibility_aware_edge_ldp.campaign.charter import Charter
 
 MOST_SLOTS = 60
+# In a slot that others are told of, at least so many reports came.
+FEWEST = 5
 WEEK = 7 * 86_400
 # Lengths that people have words for: a minute, 5 and 15 of them, an hour, 6 of them, a day, and then whole weeks.
 _LENGTHS = (60, 300, 900, 3_600, 21_600, 86_400)
@@ -70,9 +73,17 @@ class Arrivals:
         counts = self._counts[number]
         counts[slot.since] = counts.get(slot.since, 0) + 1
 
+    def clear(self) -> None:
+        """Forget all counts; slots keep their length."""
+        for counts in self._counts.values():
+            counts.clear()
+
     def of(self, number: int) -> tuple[Arrived, ...]:
-        """The counts of a round, in the order of time; slots in which nothing came are left out."""
+        """What others are told of a round, in the order of time; slots in which nothing came are left out."""
         seconds, counts = self._lengths.get(number, 0), dict(self._counts[number])
+        while len(counts) > 1 and min(counts.values()) < FEWEST:
+            seconds *= 2
+            counts = _merged(counts, seconds)
         return tuple(Arrived(number, Slot(since, seconds), counts[since]) for since in sorted(counts))
 
     def as_dict(self, number: int) -> dict[str, object]:
@@ -80,3 +91,12 @@ class Arrivals:
         found = self.of(number)
         length = found[0].slot.seconds if found else 0
         return {"seconds": length, "counts": [[each.slot.since, each.reports] for each in found]}
+
+
+def _merged(counts: dict[int, int], seconds: int) -> dict[int, int]:
+    """The same reports in slots of so many seconds from the first one on."""
+    first, found = min(counts), dict[int, int]()
+    for since, reports in counts.items():
+        begins = first + (since - first) // seconds * seconds
+        found[begins] = found.get(begins, 0) + reports
+    return found

@@ -243,6 +243,7 @@ class Rounds:
             return
         now = int(self.clock())
         await self._writer.do(lambda store: store.forget_bodies(now))
+        self.arrivals.clear()
         self.erased, self.heard = True, None
         event("reports erased", estimated=made is not None)
 

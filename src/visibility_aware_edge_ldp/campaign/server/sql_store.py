@@ -23,8 +23,9 @@ from visibility_aware_edge_ldp.campaign.server.store import (
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 PIECE = 1 << 20
-# Where reports are, and what they can be made from again.
-_FORGOTTEN = ("bodies", "pieces")
+# Where reports are, and what they can be made from again; when they came goes first, with them.
+_BODIES = ("bodies", "pieces")
+_FORGOTTEN = ("arrivals", *_BODIES)
 _COUNT = (
     "INSERT INTO arrivals VALUES (?, ?, ?, ?)"
     " ON CONFLICT (round, since) DO UPDATE SET reports = arrivals.reports + excluded.reports"
@@ -242,7 +243,7 @@ class SqlStore:
 
     @_guarded
     def has_bodies(self) -> bool:
-        return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _FORGOTTEN)  # noqa: S608
+        return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _BODIES)  # noqa: S608
 
     def forget_bodies(self, at: int) -> None:
         self._mark_erased(at)

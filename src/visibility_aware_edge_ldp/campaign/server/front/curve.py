@@ -30,8 +30,9 @@ class Curve:
         """From the first report to a moment, or the last report if it is later; if that is long, the end of it."""
         seconds = arrived[0].slot.seconds
         found = {each.slot.since: each.reports for each in arrived}
-        last = max(*found, until // seconds * seconds)
-        first = max(min(found), last - (_DRAWN - 1) * seconds)
+        begin = min(found)
+        last = max(*found, begin + (until - begin) // seconds * seconds)
+        first = max(begin, last - (_DRAWN - 1) * seconds)
         return cls(first, seconds, tuple(found.get(at, 0) for at in range(first, last + 1, seconds)))
 
     @property
