@@ -49,7 +49,8 @@ def test_it_is_said_once_and_everybody_has_one_turn() -> None:
         world, "triangles", 2, processes=2, announce=heard.append, progress=lambda *said: steps.append(said)
     )
     assert len(heard) == 1
-    assert heard[0] > 0  # how near it is depends on what else the machine does, and is no test's affair
+    # How near it is depends on what else the machine does; here it is of the right size.
+    assert 0.2 < heard[0] / sum(found.seconds[name] for name in ("enrolling", "round 1", "round 2")) < 3
     assert found.same
     assert [each.answered for each in found.turnout] == [63, 63]
     assert steps[-1] == (64 * 3, 64 * 3)
