@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.campaign.new import new_campaign
 from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, create_ledger
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -100,12 +101,12 @@ def contradictions(campaigns: Iterable[Served]) -> tuple[int, int, int]:
                 for key, bit in _said(served, survey, who, body):
                     bits.setdefault(key, set()).add(bit)
             else:
-                reports.setdefault(survey.identity, set()).add(body)
+                reports.setdefault(survey.identity, set()).add(report_in(body))
     return sum(len(each) > 1 for each in bits.values()), sum(len(each) > 1 for each in reports.values()), torn
 
 
 def _said(served: Served, survey: PositionSurvey, who: int, body: bytes) -> Iterator[tuple[tuple[str, int], bool]]:
-    report, view = codec.decode(body), served.campaign.documents.view
+    report, view = codec.decode(report_in(body)), served.campaign.documents.view
     classes = view.classes.range(report.start, report.count)
     for place, bit in enumerate(unpack(report.ones, report.count)):
         kind = Visibility(int(classes[place]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.campaign_server_lab import Lab, Running, now
 from benchmarks.campaign_server_wire import Answer, Wire, ask_once
+from visibility_aware_edge_ldp.campaign.upload import SALT
 
 
 @dataclass
@@ -64,7 +65,7 @@ def _bad_length(lab: Lab, participant: int, body: bytes, coins: random.Random) -
 
 def _flipped_head(lab: Lab, participant: int, body: bytes, coins: random.Random) -> bytes:
     """A bit of the report's own head flipped: another survey, round, row or count."""
-    place = coins.randrange(40)
+    place = SALT + coins.randrange(40)
     changed = bytearray(body)
     changed[place] ^= 1 << coins.randrange(8)
     return _head(lab, participant, len(body)) + changed

@@ -19,6 +19,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.campaign.new import new_campaign
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.upload import SALT
 from visibility_aware_edge_ldp.public.codec import encode
 from visibility_aware_edge_ldp.public.degree_report import degree_report
 from visibility_aware_edge_ldp.public.degree_report import encode as encode_degrees
@@ -52,7 +53,11 @@ class Lab:
         return np.flatnonzero(self.dossier.questions.asked(1)).tolist()
 
     def report(self, participant: int, number: int = 1, variant: int = 0, transcript: str = "") -> bytes:
-        """A report that the server takes: of some hundred variants, one a number."""
+        """An upload that the server takes: of some hundred variants, one a number; each has a salt of its own."""
+        salt = _coins(self.dossier.charter.identity, participant, number, "salt")[:SALT]
+        return salt + self._unsalted(participant, number, variant, transcript)
+
+    def _unsalted(self, participant: int, number: int, variant: int, transcript: str) -> bytes:
         questions = self.dossier.questions
         question, survey = self.dossier.charter.question, questions.survey
         coins = _coins(self.dossier.charter.identity, participant, number, variant)

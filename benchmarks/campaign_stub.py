@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.campaign.problems import MEDIA_TYPE, PROBLEMS
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
 from visibility_aware_edge_ldp.campaign.signing import token_hash
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.public import codec
 from visibility_aware_edge_ldp.public.triangle_survey import TriangleSurvey
 
@@ -62,7 +63,7 @@ class Served:
         if isinstance(survey, TriangleSurvey):
             collection = PositionCollection(survey.first, self.campaign.documents.view)
             for _, body in self._first():
-                collection.absorb(codec.decode(body))
+                collection.absorb(codec.decode(report_in(body)))
             heard = collection.transcript
             self.transcript = heard.answered.tobytes() + heard.ones.tobytes()
             self.transcript_digest = heard.digest

@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.questions import Questions
+from visibility_aware_edge_ldp.campaign.upload import salted
 from visibility_aware_edge_ldp.public import codec, degree_report, row_report
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
@@ -29,10 +30,10 @@ def uploads(nodes: int = PEOPLE) -> Iterator[tuple[str, Questions, int, bytes]]:
     one, number = np.ones(1, np.bool_), np.ones(1, np.int64)
     yield "a row of answers", rows, 1, row_upload(rows)
     sums = RowReport(rows.survey.identity, "0" * 64, 0, one, number, number)
-    yield "a row's sum", rows, 2, row_report.encode_rows(sums)
+    yield "a row's sum", rows, 2, salted(row_report.encode_rows(sums))
     values = np.ones((len(degrees.survey.classes), 1), np.int64)
     counts = degree_report.degree_report(degrees.survey.identity, 0, one, values)
-    yield "a degree", degrees, 1, degree_report.encode(counts)
+    yield "a degree", degrees, 1, salted(degree_report.encode(counts))
 
 
 def asked(documents: Documents, question: str) -> Questions:
@@ -48,7 +49,7 @@ def row_upload(questions: Questions) -> bytes:
     count = questions.view.n - 1
     hidden = questions.view.classes.range(row_start(count + 1, 0), count) != Visibility.PUBLIC
     packed = np.packbits(hidden, bitorder="little").tobytes()
-    return codec.encode(PositionReport(questions.survey.first.identity, 1, 0, count, packed, packed))
+    return salted(codec.encode(PositionReport(questions.survey.first.identity, 1, 0, count, packed, packed)))
 
 
 def microseconds(questions: Questions, number: int, data: bytes, checks: int = CHECKS) -> float:

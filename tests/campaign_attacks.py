@@ -9,6 +9,7 @@ from typing import Any
 import campaign_vectors as good
 from visibility_aware_edge_ldp.campaign import canonical, signing
 from visibility_aware_edge_ldp.campaign.policy_text import read_rule
+from visibility_aware_edge_ldp.campaign.upload import SALT, report_in
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 Vector = dict[str, Any]
@@ -98,7 +99,8 @@ def _charters() -> Iterator[tuple[str, str, Vector]]:
     yield "another issuer's name", "another issuer", restated(case, _set("issuer", to=other))
     yield "a pin of something else", "64 hexadecimal", {**base, "pinned": "issuer"}
     yield "a space in a charter", "not sorted", signed(base, base["charter"].replace(":", ": ", 1))
-    yield "a charter of another format", "version", restated(case, _set("format", to="va-edge-ldp charter 2"))
+    yield "a charter of another format", "version", restated(case, _set("format", to="va-edge-ldp charter 3"))
+    yield "a charter from before salts", "version", restated(case, _set("format", to="va-edge-ldp charter 1"))
     yield "a field more", "unknown 'colour'", restated(case, _set("colour", to="red"))
     yield "a field less", "lacks 'epoch'", restated(case, lambda content: content.pop("epoch"))
     yield "a charter that is a list", "version", signed(base, "[]")
@@ -229,24 +231,27 @@ def _uploads() -> Iterator[tuple[str, str, Vector]]:
     sums = honest("triangles", number=2)
 
     def spoilt(vector: Vector, place: int, mask: int) -> Vector:
+        """With bits of this octet of its report turned over."""
         data = bytearray.fromhex(vector["upload"])
-        data[place] ^= mask
+        data[SALT + place] ^= mask
         return {**vector, "upload": data.hex()}
 
     yield "a byte more", "bytes; ", {**rows, "upload": rows["upload"] + "00"}
     yield "a byte less", "bytes; ", {**rows, "upload": rows["upload"][:-2]}
     yield "nothing sent", "bytes; 0", {**rows, "upload": ""}
+    yield "a report without a salt", "bytes; ", {**numbers, "upload": numbers["upload"][2 * SALT :]}
     yield "another kind of report", "version", spoilt(rows, 0, 1)
     yield "another version", "version", spoilt(rows, 4, 3)
     yield "another round in the head", "another participant", spoilt(rows, 5, 2)
     yield "another start", "another participant", spoilt(rows, 13, 1)
     yield "another survey in the head", "another survey", spoilt(rows, 30, 1)
-    asked = bytes.fromhex(rows["upload"])[54]
+    report = report_in(bytes.fromhex(rows["upload"]))
+    asked = report[54]
     lowest, silent = asked & -asked, ~asked & 255
     yield (
         "a part of a row",
         "as a whole",
-        spoilt(spoilt(rows, 54, lowest), 56, lowest & bytes.fromhex(rows["upload"])[56]),
+        spoilt(spoilt(rows, 54, lowest), 56, lowest & report[56]),
     )
     yield "an answer at a public position", "as a whole", spoilt(rows, 54, silent & -silent)
     yield "an answer of who did not answer", "did not answer", spoilt(rows, 56, silent & -silent)
@@ -268,7 +273,8 @@ def _uploads() -> Iterator[tuple[str, str, Vector]]:
     yield "bits after the last user", "after its last user", spoilt(sums, 85, 2)
     yield "degrees of nobody", "did not answer", spoilt(numbers, 54, 1)
     for name, vector, head in (("degrees", numbers, 54), ("sums", sums, 85)):
-        silence = vector["upload"][: 2 * head] + "0" * len(vector["upload"][2 * head :])
+        kept = 2 * (SALT + head)
+        silence = vector["upload"][:kept] + "0" * len(vector["upload"][kept:])
         yield f"{name} that say nothing", "sends nothing", {**vector, "upload": silence}
     yield "a degree beyond 2^62", "beyond 2^62", spoilt(numbers, 55, 0x40)
     yield "degrees of somebody else", "another participant", {**numbers, "participant": 1}

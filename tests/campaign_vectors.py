@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.campaign.upload import SALT
 from visibility_aware_edge_ldp.public import codec, degree_report, hub_report, row_report
 from visibility_aware_edge_ldp.public.hub_report import HubReport
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -61,7 +62,12 @@ def charter_for(case: str, documents: Documents, epsilon: str = "1") -> Charter:
 
 
 def upload(questions: Questions, participant: int, number: int, transcript: str = "ab" * 32) -> bytes:
-    """What a client might send: every other asked bit is 1, and numbers are small."""
+    """What a client might send, with a salt that is none."""
+    return bytes([participant, number] * (SALT // 2)) + _report(questions, participant, number, transcript)
+
+
+def _report(questions: Questions, participant: int, number: int, transcript: str) -> bytes:
+    """Every other asked bit is 1, and numbers are small."""
     survey, n = questions.survey, questions.view.n
     one, some = np.ones(1, np.bool_), np.array([participant - 3], np.int64)
     if questions.charter.question == "degrees":

@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.campaign import questions as functions
 from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.questions import Questions
+from visibility_aware_edge_ldp.campaign.upload import SALT, report_in, salted
 from visibility_aware_edge_ldp.client.hub import Hub
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
@@ -57,18 +58,20 @@ def sent_by_client(case: str, user: int, listed: set[int], seed: int) -> list[by
     if questions.charter.question == "hubs":
         edges = np.array(sorted([min(user, v), max(user, v)] for v in listed), np.int32).reshape(-1, 2)
         whole = np.unique(np.concatenate([view.edges, edges]), axis=0).astype(np.int32)
-        return [hub_report.encode_hub(Hub(two_hop(N, whole, user), view, purse).answer(survey, coins))]
+        return [salted(hub_report.encode_hub(Hub(two_hop(N, whole, user), view, purse).answer(survey, coins)))]
     lists = FriendLists(user, np.array([0, len(listed)]), np.array(sorted(listed), np.int32))
     if questions.charter.question == "degrees":
-        return [degree_report.encode(ListHolders(lists, view, purse).degrees(survey, coins))]
+        return [salted(degree_report.encode(ListHolders(lists, view, purse).degrees(survey, coins)))]
     if questions.charter.question == "position":
         bits = np.isin(np.arange(user + 1, N), sorted(listed))
         respondent = Respondent(PositionBits(row_start(N, user), bits), view, purse)
-        return [codec.encode(respondent.answer(survey, number, coins)) for number in range(1, survey.rounds + 1)]
+        return [
+            salted(codec.encode(respondent.answer(survey, number, coins))) for number in range(1, survey.rounds + 1)
+        ]
     holder = RowHolders(lists, view, purse)
     first = holder.answer(survey, coins)
     heard = FirstRound(survey, view, transcript_with(view, survey.first.identity, first))
-    return [codec.encode(first), row_report.encode_rows(holder.total(survey, heard, coins))]
+    return [salted(codec.encode(first)), salted(row_report.encode_rows(holder.total(survey, heard, coins)))]
 
 
 def transcript_with(view: PublicView, survey: str, report: PositionReport) -> Transcript:
@@ -89,7 +92,7 @@ def test_clients_are_understood_and_lengths_say_nothing(case: str, data: st.Data
     sent = sent_by_client(case, user, data.draw(friends), data.draw(st.integers(0, 1 << 20)))
     for number, upload_ in enumerate(sent, 1):
         assert len(upload_) == questions.upload_size(user, number)
-        report = questions.check_upload(user, number, upload_, first=sent[0])
+        report = questions.check_upload(user, number, upload_, first=report_in(sent[0]))
         assert report.survey in (questions.survey.identity, questions._row_survey)
 
 
@@ -115,9 +118,9 @@ def test_bytes_that_are_taken_are_those_that_a_client_writes(case: str, data: st
         "RowReport": row_report.encode_rows,
         "HubReport": hub_report.encode_hub,
     }
-    assert encoders[type(report).__name__](report) == bytes(spoilt)  # type: ignore[operator]
-    fixed = -len(report.ones) if isinstance(report, PositionReport) else 38
-    assert spoilt[:fixed] == honest[:fixed]
+    assert encoders[type(report).__name__](report) == report_in(bytes(spoilt))  # type: ignore[operator]
+    fixed = -len(report.ones) if isinstance(report, PositionReport) else SALT + 38
+    assert spoilt[SALT:fixed] == honest[SALT:fixed]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -159,8 +162,8 @@ def test_a_row_that_stays_away_in_part_is_refused() -> None:
     bits = PositionBits(row_start(N, user), np.zeros(N - 1 - user, np.bool_))
     here = np.arange(N - 1 - user) > 3
     respondent = Respondent(bits, view, Purse(ENOUGH))
-    sent = codec.encode(respondent.answer(survey.first, 1, coins_of(1), here))
-    codec.decode(sent)
+    sent = salted(codec.encode(respondent.answer(survey.first, 1, coins_of(1), here)))
+    codec.decode(report_in(sent))
     with pytest.raises(ProtocolViolation, match="as a whole"):
         questions.check_upload(user, 1, sent)
 
@@ -174,7 +177,7 @@ def test_loose_edges_that_are_not_asked_for_are_refused() -> None:
     questions = Questions(charter, documents.view)
     (hub,) = questions.survey.plan.hubs
     reports = (HubReport(questions.survey.identity, 0, (5,), loose) for loose in (0, 1))
-    quiet, loud = (hub_report.encode_hub(report) for report in reports)
+    quiet, loud = (salted(hub_report.encode_hub(report)) for report in reports)
     assert questions.check_upload(hub, 1, quiet).digest
     with pytest.raises(ProtocolViolation, match="No loose edges"):
         questions.check_upload(hub, 1, loud)

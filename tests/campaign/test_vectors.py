@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.campaign.charter import LARGEST, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 ATTACKS = stored("campaign_malicious.json")
@@ -32,7 +33,7 @@ def consider(vector: Vector, reached: list[str]) -> None:
     reached.append("question")
     questions = Questions(charter, documents.view)
     reached.append("upload")
-    first = bytes.fromhex(vector["first"]) if "first" in vector else None
+    first = report_in(bytes.fromhex(vector["first"])) if "first" in vector else None
     sent = bytes.fromhex(vector["upload"])
     questions.check_upload(vector["participant"], vector["round"], sent, first, vector.get("transcript", ""))
 

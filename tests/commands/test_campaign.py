@@ -155,6 +155,8 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
             assert "ε = 1 now" in said.out
             assert "'a stranger'" in said.out
             assert "Stored by the server: round 1" in said.out
+    early = run("check", "--home", f"home {PEOPLE[2]}")
+    assert (early.code, "the round is not closed yet" in early.out, "so far" in early.err) == (2, True, True)
     own = run("status", "--home", f"home {PEOPLE[2]}")
     assert "round 1: answered and acknowledged" in own.out
     assert run("status", "--home", f"home {PEOPLE[2]}", "--json").json[0]["lost"]["PRIVATE"] == "1"
@@ -170,7 +172,7 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
     assert "closed: 4 of 6" in run("close", "town", "--round", "1").out
     assert run("close", "town", "--round", "1", "--json").json["received"] == 4
     frozen = run("check", "--home", f"home {PEOPLE[2]}")
-    assert (frozen.code, "is, unchanged, in the set that the server froze" in frozen.out) == (0, True)
+    assert (frozen.code, "is, unchanged, one of 4 in the set that the server froze" in frozen.out) == (0, True)
 
     made = run("estimate", "town")
     assert made.code == 0, made.err
@@ -184,9 +186,10 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
         assert words in made.out
     assert "Simulated" not in made.out
     counted = run("check", "--home", f"home {PEOPLE[2]}")
-    assert "in the set that the answers were made from, with the root" in counted.out
-    assert run("check", "--home", f"home {PEOPLE[2]}", "--server", served.url, "--json").json[0]["round"] == 1
+    assert "one of 4 in the set that the answers name, with the root" in counted.out
+    assert run("check", "--home", f"home {PEOPLE[2]}", "--json").json[0]["standing"] == "included"
     assert run("check", "--home", "nowhere").code == 2
+    assert run("check", "--server", "https://elsewhere.example.org").code == 2
     # Anybody may read them, and reads what the server keeps.
     everybody = run("estimate", served.url, "--json")
     status, kept = page_of(served.url, "/v1/estimates")
@@ -300,7 +303,7 @@ def test_a_rehearsal_as_a_table_and_as_json(run: Run, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "word", ["", "new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "rehearse"]
+    "word", ["", "new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "flagged", "rehearse"]
 )
 def test_help_loads_nothing_heavy(word: str) -> None:
     assert loaded_by_command(f"campaign {word} -h") == set()
@@ -312,5 +315,5 @@ def test_every_command_takes_json() -> None:
     from visibility_aware_edge_ldp.cli import app
 
     found: Callable[[str], object] = get_command(app).commands["campaign"].commands.__getitem__  # type: ignore[attr-defined]
-    for word in ("new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "rehearse"):
+    for word in ("new", "serve", "enroll", "answer", "status", "check", "close", "estimate", "flagged", "rehearse"):
         assert any("--json" in each.opts for each in found(word).params)  # type: ignore[attr-defined]

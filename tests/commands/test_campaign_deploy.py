@@ -122,6 +122,27 @@ def _read(data: bytes) -> object:
     return json.loads(data)
 
 
+def test_a_server_for_all_addresses_is_reached_from_its_directory_and_its_store_is_private(
+    tmp_path: Path, run: Run
+) -> None:
+    """As in a container: it listens everywhere, and whoever started it thought of no umask."""
+    town, roster = tmp_path / "town", tmp_path / "roster.txt"
+    roster.write_text("ann\nbob\ncyd\n")
+    asked = ["--question", "degrees", "--title", "Town", "--epoch", "e", "--closes", "1d"]
+    assert run("campaign", "new", str(town), "--roster", str(roster), *asked).code == 0
+    words = ["campaign", "serve", str(town), "--host", "0.0.0.0", "--port", "0"]
+    command = [sys.executable, "-c", "from visibility_aware_edge_ldp.cli import main; main()", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, umask=0o022) as server:
+        try:
+            assert server.stdout is not None
+            assert "is served at http://127.0.0.1:" in server.stdout.readline()
+            assert run("campaign", "status", str(town), "--json").json["rounds"][0]["state"] == "open"
+            kept = [town / name for name in ("store.db", "store.db-wal", "store.db-shm")]
+            assert [each.name for each in kept if each.stat().st_mode & 0o77] == []
+        finally:
+            server.terminate()
+
+
 @pytest.mark.parametrize("name", ["va-edge-ldp-campaign@.service", "Containerfile"])
 def test_what_is_started_is_a_command_that_exists(name: str) -> None:
     from test_docs import unknown_words

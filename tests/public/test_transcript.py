@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -40,6 +41,18 @@ def test_who_is_asked_and_who_was_heard() -> None:
     some = transcript(HIDDEN & np.isin(ROWS, [0, 3]))
     assert np.flatnonzero(some.rows_heard(VIEW)).tolist() == [0, 3]
     assert not transcript(np.zeros(len(POSITIONS), bool)).rows_heard(VIEW).any()
+
+
+def test_nobody_writes_into_a_transcript() -> None:
+    """It is shared with the collection that it is of, which goes on; also after a journey to another process."""
+    answered = np.packbits(HIDDEN, bitorder="little")
+    here = Transcript(SURVEY, answered, answered.copy())
+    for found in (here, pickle.loads(pickle.dumps(here))):
+        for array in (found.answered, found.ones, found.rows_heard(VIEW)):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+    answered |= np.uint8(1)
+    assert np.shares_memory(here.answered, answered)
 
 
 def test_every_single_answer_that_is_missing_or_too_many_is_refused() -> None:

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, 
 from visibility_aware_edge_ldp.privacy.parameters import exact_epsilon
 from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size, tail_start
 
-FORMAT = "va-edge-ldp charter 1"
+FORMAT = "va-edge-ldp charter 2"
 HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
 LARGEST = 1 << 20
 MOST_NODES = (1 << 31) - 1
@@ -79,8 +79,9 @@ class Charter:
         Deadlines and least numbers of responders.
     retention
         For how many seconds after the estimate the bodies of reports, and the transcript that holds the first ones,
-        are kept; then their digests alone are. If too few reports come in, the time runs from that round's deadline;
-        if nobody asks for the estimate, it is made and the time begins, 30 days and this time after the last deadline.
+        are kept; then their salted digests alone are. If too few reports come in, the time runs from that round's
+        deadline; if nobody asks for the estimate, it is made and the time begins, 30 days and this time after the last
+        deadline.
     """
 
     title: str

@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.integers import (
     round_loss,
     total_loss,
 )
+from visibility_aware_edge_ldp.campaign.upload import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public import codec, degree_report, hub_report, row_report
@@ -103,26 +104,27 @@ class Questions:
         """How many octets this participant's upload has, whatever its friend list.  [CHARTER.6]"""
         self._refuse_unasked(participant, round_number)
         bits = self.view.n - 1 - int(participant) if self._is_row(round_number) else 0
-        return self._heads[round_number - 1] + 2 * octets(bits)
+        return SALT + self._heads[round_number - 1] + 2 * octets(bits)
 
     def check_upload(
         self, participant: int, round_number: int, data: bytes, first: bytes | None = None, transcript: str = ""
     ) -> Report:
         """The report in an upload; refuses what this participant's client would not have written.  [CHARTER.6]
 
-        ``first`` is the participant's upload of round 1, where round 2 asks only what said 1 there; ``transcript`` is
+        ``first`` is the participant's report of round 1, where round 2 asks only what said 1 there; ``transcript`` is
         the digest of the transcript that round 2 is about. Without them, that is not checked.
         """
         size = self.upload_size(participant, round_number)
         if len(data) != size:
             raise ProtocolViolation(f"This participant's upload has {size:,} bytes; {len(data):,} were sent.")
+        sent = report_in(data)
         if self._is_row(round_number):
-            return self._row(participant, round_number, data, first)
+            return self._row(participant, round_number, sent, first)
         if isinstance(self.survey, DegreeSurvey):
-            return self._degrees(participant, self.survey, data)
+            return self._degrees(participant, self.survey, sent)
         if isinstance(self.survey, TriangleSurvey):
-            return self._sums(participant, self.survey, data, transcript)
-        return self._counts(participant, cast(HubSurvey, self.survey), data)
+            return self._sums(participant, self.survey, sent, transcript)
+        return self._counts(participant, cast(HubSurvey, self.survey), sent)
 
     def _row(self, participant: int, round_number: int, data: bytes, first: bytes | None) -> PositionReport:
         report = codec.decode(data)
@@ -137,7 +139,7 @@ class Questions:
         if round_number == 2 and first is not None:
             if len(first) != len(data):
                 raise ProtocolViolation(
-                    "Both uploads of a row have one size; that of round 1 is another participant's."
+                    "Both reports of a row have one size; that of round 1 is another participant's."
                 )
             before, ones = (np.frombuffer(each, np.uint8) for each in (first[-octets(count) :], report.ones))
             if (ones & ~before).any():
@@ -223,7 +225,7 @@ class Questions:
 
     @cached_property
     def _heads(self) -> tuple[int, ...]:
-        """What the uploads of each round have at least: all of it, but for the bits of a row."""
+        """What the reports of each round have at least: all of it, but for the bits of a row."""
         row = len(codec.encode(PositionReport(self._row_survey, 1, 0, 0, b"", b"")))
         survey = self.survey
         if isinstance(survey, PositionSurvey):

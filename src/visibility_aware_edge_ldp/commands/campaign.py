@@ -60,7 +60,7 @@ def new(
     ] = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
-        str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then their digests alone.")
+        str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
     ] = "0",
     issuer_key: Annotated[
         Path | None, typer.Option(help="The issuer.key of an earlier campaign, whose fingerprint is pinned already.")

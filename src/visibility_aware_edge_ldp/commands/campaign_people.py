@@ -98,25 +98,22 @@ def check(
     campaign: Annotated[
         str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
     ] = None,
-    server: Annotated[
-        str | None, typer.Option(help="Another address of the server than the one that you enrolled at.")
-    ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that your own report is in the frozen set, unchanged; exit code 3 if it is not."""
+    """Check that your own report is in the frozen set, unchanged; exit code 3 if it is not, 2 if nothing can be said.
+
+    The server that you enrolled at is asked. If it has moved, enrol again at its new address first.
+    """
     from visibility_aware_edge_ldp.campaign.participant import checking
 
-    found = checking.check(_enrolled_home(home), campaign, server)
+    found = checking.check(_enrolled_home(home), campaign)
     if as_json:
         print_json([vars(each) for each in found])
-        return
-    for each in found:
-        counted = "the answers were made from" if each.answers else "the server froze"
-        typer.echo(
-            f"Your report of round {each.round} ({each.digest[:16]}) is, unchanged, in the set that {counted}, "
-            f"with the root {each.root}."
-        )
+    else:
+        typer.echo("\n".join(_checked(each) for each in found))
+    if not any(each.standing == checking.INCLUDED for each in found):
+        raise BadInput("No report of yours is in a frozen set so far.")
 
 
 def status(
@@ -165,6 +162,20 @@ def default_home() -> Path:
 
 def _no_list() -> list[object]:
     raise BadInput("Your friend list is needed for this answer; give it with --friends FILE, or - for standard input.")
+
+
+def _checked(found: Any) -> str:
+    from visibility_aware_edge_ldp.campaign.participant import checking
+
+    report = f"Your report of round {found.round} ({found.digest[:16]})"
+    frozen = f"that {'the answers name' if found.answers else 'the server froze'}, with the root {found.root}"
+    said = {
+        checking.INCLUDED: f"is, unchanged, one of {found.count:,} in the set {frozen}.",
+        checking.NOT_CLOSED: "was acknowledged; the round is not closed yet. Check again when it is.",
+        checking.UNACKNOWLEDGED: "was sent, but never acknowledged: send it again with `va-edge-ldp campaign answer`.",
+        checking.LEFT_OUT: "was never acknowledged, and is not in the set that the server froze: it was not counted.",
+    }
+    return f"{report} {said[found.standing]}"
 
 
 def _caps(given: list[str] | None) -> dict[Any, str] | None:

@@ -133,14 +133,14 @@ def answer_rows(content: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
 def _row(name: str, found: Mapping[str, Any]) -> tuple[str, str, str, str]:
     from visibility_aware_edge_ldp.aggregator.answers import number
 
-    value, error, interval = found["value"], found["standard_error"], found["interval"]
+    value, error = found["value"], found["standard_error"]
     if isinstance(value, list):
         known = [each for each in error if each is not None] if isinstance(error, list) else []
-        mean = f"{sum(known) / len(known):,.3g} on average" if known else "none"
-        return name, f"{len(value):,} values", mean, "see --json"
+        errors = f"{number(min(known))} to {number(max(known))}" if known else "none"
+        return name, f"{len(value):,} values", errors, "see --json"
     if error is None:
         return name, number(value), "none", "none"
-    low, high = ("…" if end is None else number(end) for end in interval)
+    low, high = ("…" if end is None else number(end) for end in found["interval"])
     return name, number(value), number(error), f"[{low}, {high}]"
 
 
@@ -190,7 +190,7 @@ def _doubts(content: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"Manipulation: if {lies['liars']:,} of those who answered lied at their worst, {name} moved {most}."
         )
-    flagged = content["flagged"]
+    flagged = content["flagged"]["reports"]
     if flagged:
-        lines.append(f"Implausible: {len(flagged):,} reports are such as hardly any honest participant sends.")
+        lines.append(f"Implausible: {flagged:,} reports are such as hardly any honest participant sends.")
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,24 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """All first answers of a survey, packed as in a report; broadcast to everybody before the second round."""
+    """All first answers of a survey, packed as in a report; broadcast to everybody before the second round.
+
+    Whoever is given one reads the very octets that a collection holds, and cannot write them.
+    """
 
     survey: str
     answered: Octets = field(repr=False)
     ones: Octets = field(repr=False)
     _heard: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("answered", "ones"):
+            object.__setattr__(self, name, _to_read(getattr(self, name)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Without what can be worked out again."""
@@ -44,7 +53,7 @@ class Transcript:
     def rows_heard(self, view: PublicView) -> Bits:
         """Which users answered for their row; a row answers as a whole or not at all."""
         if view not in self._heard:
-            self._heard[view] = self._rows_heard(view)
+            self._heard[view] = _to_read(self._rows_heard(view))
         return self._heard[view]
 
     def _rows_heard(self, view: PublicView) -> Bits:
@@ -59,6 +68,13 @@ class Transcript:
         if _in_part(answers, _asked_between(view, starts)):
             raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
         return answers > 0
+
+
+def _to_read(array: npt.NDArray[T]) -> npt.NDArray[T]:
+    """The same array, for those who read."""
+    found = array.view()
+    found.setflags(write=False)
+    return found
 
 
 def refuse_part_rows(report: PositionReport, view: PublicView) -> None:

@@ -11,6 +11,7 @@ from benchmarks.campaign_stub import Served
 
 from campaign.participant.conftest import QUICK
 from visibility_aware_edge_ldp.campaign.participant.program import Surroundings, answer, enroll
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.public import codec
 from visibility_aware_edge_ldp.public.report import unpack
@@ -44,7 +45,7 @@ def reply(
 
 def bits(served: Served, round_number: int = 1, participant: int = 0) -> np.ndarray:
     """What stands at the server for a participant's row."""
-    report = codec.decode(served.kept[round_number, participant])
+    report = codec.decode(report_in(served.kept[round_number, participant]))
     return unpack(report.ones, report.count)
 
 

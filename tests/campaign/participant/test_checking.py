@@ -10,21 +10,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from benchmarks.campaign_stub import Served
+from benchmarks.campaign_stub import Served, Stub, no_fault, said, stored_and_dropped
 
 from campaign.participant.conftest import QUICK
 from campaign.participant.people import Ask, join, reply, who
 from visibility_aware_edge_ldp.campaign.participant import checking
 from visibility_aware_edge_ldp.campaign.participant.checking import check
-from visibility_aware_edge_ldp.campaign.participant.program import Surroundings
-from visibility_aware_edge_ldp.campaign.participant.transport import Declined, Reply, Transport
+from visibility_aware_edge_ldp.campaign.participant.program import Surroundings, enroll
+from visibility_aware_edge_ldp.campaign.participant.transport import Declined, NotReached, Reply, Transport
+from visibility_aware_edge_ldp.campaign.server.estimating import FORMAT
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 Change = Callable[[dict[str, Any]], None]
 
 
-def through(change: Change | None = None, answers: dict[str, Any] | None = None) -> Surroundings:
-    """A server whose proofs are changed on the way, and which has these answers."""
+def through(change: Change | None = None, answers: dict[str, Any] | None = None, proves: bool = True) -> Surroundings:
+    """A server whose proofs are changed on the way, or refused, and which has these answers."""
 
     class Changing(Transport):
         def get(self, path: str, most: int = 1 << 28, own: bool = False) -> Reply:
@@ -32,6 +33,8 @@ def through(change: Change | None = None, answers: dict[str, Any] | None = None)
                 raise Declined(409, "not-ready", "")
             if path == "/v1/estimates":
                 return Reply(200, {}, json.dumps(answers).encode())
+            if "/proof/" in path and not proves:
+                raise Declined(404, "not-found", "")
             found = super().get(path, most, own)
             if change is None or "/proof/" not in path:
                 return found
@@ -51,17 +54,72 @@ def five_have_answered(ask: Ask, tmp_path: Path) -> tuple[Served, Path]:
     return served, tmp_path / "home 2"
 
 
+def answers_of(served: Served, root: str = "", answered: int = 5, **other: object) -> dict[str, Any]:
+    """The answers of a campaign, from a set of this root."""
+    named = {"format": checking.ANSWERS_FORMAT, "campaign": served.campaign.charter.identity}
+    return {**named, "rounds": [{"root": root or served.root, "answered": answered}, {"root": ""}], **other}
+
+
 def test_a_report_is_found_by_what_was_sent(ask: Ask, tmp_path: Path) -> None:
     served, home = five_have_answered(ask, tmp_path)
-    with pytest.raises(BadInput, match="Round 1 is open"):
-        check(home, surroundings=through())
+    (early,) = check(home, surroundings=through())
+    assert (early.standing, early.root, early.count) == (checking.NOT_CLOSED, "", 0)
     served.close_first()
     (found,) = check(home, surroundings=through())
-    assert (found.round, found.root, found.answers) == (1, served.root, False)
-    (counted,) = check(home, surroundings=through(answers={"rounds": [{"root": served.root}, {"root": ""}]}))
-    assert counted.answers
-    (there,) = check(home, url=served.url, surroundings=through())
-    assert there == found
+    assert (found.standing, found.root, found.count, found.answers) == (checking.INCLUDED, served.root, 5, False)
+    (counted,) = check(home, surroundings=through(answers=answers_of(served)))
+    assert counted == replace(found, answers=True)
+
+
+def test_every_answered_round_is_told_of(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    reply(served, home, [])
+    first, second = check(home, surroundings=through())
+    assert [first.standing, second.standing] == [checking.INCLUDED, checking.NOT_CLOSED]
+    assert (second.round, second.root, second.count) == (2, "", 0)
+
+
+def test_what_was_never_acknowledged_is_told_of(ask: Ask, stub: Stub, tmp_path: Path) -> None:
+    """While the round is open it can be sent again; afterwards it is in the set or was not counted."""
+    served, home = ask(rounds=2), tmp_path / "home"
+    join(served, home)
+    impatient = replace(QUICK, patience=replace(QUICK.patience, total=0.0))
+    stub.faults = [no_fault, no_fault, stored_and_dropped]  # the round, one's own receipt, the upload
+    with pytest.raises(NotReached):
+        reply(served, home, [], impatient)
+    (open_still,) = check(home, surroundings=through())
+    assert open_still.standing == checking.UNACKNOWLEDGED
+    served.close_first()
+    assert check(home, surroundings=through())[0].standing == checking.INCLUDED
+    assert check(home, surroundings=through(proves=False))[0].standing == checking.LEFT_OUT
+
+
+def test_the_token_is_shown_to_the_enrolled_server_alone(ask: Ask, tmp_path: Path) -> None:
+    """A server that moved is named by enrolling again, which shows no token to anybody."""
+    served, home = five_have_answered(ask, tmp_path)
+    asked: list[tuple[str, bool]] = []
+    moved, name = served.url.replace("127.0.0.1", "localhost"), who(served, 2)
+    around = replace(QUICK, transport=_noting(asked))
+    enroll(moved, name, served.tokens[name], served.issuer, home, surroundings=around)
+    assert asked
+    assert not any(own for _, own in asked)
+    served.close_first()
+    assert check(home, surroundings=around)[0].standing == checking.INCLUDED
+    assert {place.split(":")[0] for place, own in asked if own} == {"localhost"}
+
+
+def _noting(asked: list[tuple[str, bool]]) -> type[Transport]:
+    """A server without answers that notes where each request goes."""
+
+    class Noting(Transport):
+        def get(self, path: str, most: int = 1 << 28, own: bool = False) -> Reply:
+            asked.append((self._url.netloc, own))
+            if path == "/v1/estimates":
+                raise Declined(409, "not-ready", "")
+            return super().get(path, most, own)
+
+    return Noting
 
 
 def _sibling(said: dict[str, Any]) -> None:
@@ -101,19 +159,40 @@ def test_another_report_under_the_own_name_does_not_verify(ask: Ask, tmp_path: P
 def test_answers_from_another_set_are_noticed(ask: Ask, tmp_path: Path) -> None:
     served, home = five_have_answered(ask, tmp_path)
     served.close_first()
-    with pytest.raises(ProtocolViolation, match="made from another set of round 1"):
-        check(home, surroundings=through(answers={"rounds": [{"root": "0" * 64}]}))
+    for other in (answers_of(served, "0" * 64), answers_of(served, answered=6)):
+        with pytest.raises(ProtocolViolation, match="The answers name another set of round 1 than"):
+            check(home, surroundings=through(answers=other))
     with pytest.raises(ProtocolViolation, match="do not name the rounds"):
-        check(home, surroundings=through(answers={"rounds": "none"}))
+        check(home, surroundings=through(answers=answers_of(served, rounds="none")))
+
+
+def test_answers_of_another_campaign_or_version_are_noticed(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    with pytest.raises(ProtocolViolation, match="name another campaign"):
+        check(home, surroundings=through(answers=answers_of(served, campaign="0" * 64)))
+    with pytest.raises(ProtocolViolation, match="are written as"):
+        check(home, surroundings=through(answers=answers_of(served, format="va-edge-ldp estimates 77")))
+    assert checking.ANSWERS_FORMAT == FORMAT, "what servers write"
+
+
+def test_answers_that_are_too_long_are_not_read(ask: Ask, stub: Stub, tmp_path: Path) -> None:
+    """Twelve people's answers have no millions of octets."""
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    for size, why in ((1_000_000, "are written as"), (2_000_000, "expected at most")):
+        stub.faults = [no_fault, said(b'{"words":"' + b"x" * size + b'"}')]  # the round, the answers
+        with pytest.raises(ProtocolViolation, match=why):
+            check(home, surroundings=QUICK)
 
 
 def test_a_round_that_is_called_open_for_ever_is_noticed(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that has lost a report might never say that the round is closed."""
-    _, home = five_have_answered(ask, tmp_path)
+    served, home = five_have_answered(ask, tmp_path)
     with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
-        check(home, surroundings=through(answers={"rounds": [{"root": "0" * 64}, {"root": ""}]}))
+        check(home, surroundings=through(answers=answers_of(served, "0" * 64)))
     monkeypatch.setattr(checking, "time", SimpleNamespace(time=lambda: 1e12))
     with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
         check(home, surroundings=through())

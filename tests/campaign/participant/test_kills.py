@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.campaign_participant import ASKED, contradictions, kills
 
 from campaign.participant.conftest import Ask
+from visibility_aware_edge_ldp.campaign.upload import salted
 from visibility_aware_edge_ldp.public import codec
 
 
@@ -24,7 +25,9 @@ def test_a_program_that_sends_before_it_commits_is_caught() -> None:
 def test_one_flipped_bit_is_seen(ask: Ask) -> None:
     """The check itself: two uploads that differ in one answer, and one that was torn off and never completed."""
     served, other = ask(), ask(title="Another name")
-    report = codec.encode(codec.PositionReport(served.questions.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
+    report = salted(
+        codec.encode(codec.PositionReport(served.questions.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
+    )
     flipped = report[:-2] + b"\x03\x00"
     served.heard.append((1, 0, report))
     other.heard.append((1, 0, report))

@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.campaign.participant.answering import Task, quote
 from visibility_aware_edge_ldp.campaign.participant.friends import Friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.public import codec
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -68,7 +69,7 @@ def answered(page: Memory, where: Seat, bit: int, word: int) -> int:
     task, friends = Task(where, 1), Friends(np.array([False, bool(bit)]), ())
     coins = iter([word.to_bytes(8, "big"), bytes(8), bytes(8)])
     upload = record(page, task, friends, quote(page, task), lambda count: next(coins))  # type: ignore[arg-type]
-    return codec.decode(upload).ones[0]
+    return codec.decode(report_in(upload)).ones[0]
 
 
 def outcomes(page: Memory, where: Seat, bit: int) -> list[tuple[int, Fraction, Memory]]:

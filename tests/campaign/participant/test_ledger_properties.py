@@ -33,6 +33,7 @@ from visibility_aware_edge_ldp.campaign.participant.answers import own_transcrip
 from visibility_aware_edge_ldp.campaign.participant.friends import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, create_ledger
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.public import codec
@@ -84,7 +85,7 @@ def public_edges(names: list[str], policy: VisibilityPolicy, more: bool) -> np.n
 
 def transcript(where: Seat, first: bytes, variant: int) -> bytes:
     """Everybody has answered round 1: this participant as it did, the others by chance."""
-    sent, pairs = codec.decode(first), np.transpose(np.triu_indices(len(where.names), 1))
+    sent, pairs = codec.decode(report_in(first)), np.transpose(np.triu_indices(len(where.names), 1))
     answered = where.view.classes.of(pairs[:, 0], pairs[:, 1]) != Visibility.PUBLIC
     ones = answered & (np.random.default_rng(variant).random(answered.size) < 0.4)
     ones[sent.start : sent.start + sent.count] = unpack(sent.ones, sent.count)
@@ -169,7 +170,7 @@ class Participant(RuleBasedStateMachine):
         if first is None:
             return None
         octets = transcript(where, first, variant)
-        return Task(where, number, octets, own_transcript(where, first, octets).digest)
+        return Task(where, number, octets, own_transcript(where, report_in(first), octets).digest)
 
     def answer(self, task: Task, given: Friends | SeenEdges, crash: str) -> None:
         try:
@@ -200,7 +201,7 @@ class Participant(RuleBasedStateMachine):
             return
         self.others_answer(where)
         if where.charter.question in ("position", "triangles") and number == 1:
-            report = codec.decode(upload)
+            report = codec.decode(report_in(upload))
             for place, bit in enumerate(unpack(report.ones, report.count), where.number + 1):
                 self.heard(where, place, bool(bit))
         else:
@@ -213,7 +214,8 @@ class Participant(RuleBasedStateMachine):
         where, number, epoch = task.seat, task.round, task.epoch
         made_on = (task.transcript_digest, where.charter.edges) if STATED[where.charter.question] else ()
         key = (where.questions.survey.identity, number, *made_on)
-        assert self.reports.setdefault((epoch, key), upload) == upload, "one question has two reports"
+        report = report_in(upload)
+        assert self.reports.setdefault((epoch, key), report) == report, "one question has two reports"
         losses = where.questions.round_losses(number)
         if where.charter.question == "hubs":
             self.between.setdefault(epoch, {})[key] = losses[Visibility.PRIVATE]

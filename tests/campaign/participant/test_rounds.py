@@ -10,6 +10,7 @@ from benchmarks.campaign_stub import Served, Stub
 from campaign.participant.conftest import TOWN
 from campaign.participant.people import PRIVATE, Ask, bits, join, reply, who
 from visibility_aware_edge_ldp.campaign.participant.program import status
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public import row_report
 
@@ -54,7 +55,7 @@ def triangle_town(ask: Ask, tmp_path: Path) -> tuple[Served, Path]:
 def test_both_rounds_of_triangles(ask: Ask, tmp_path: Path) -> None:
     served, home = triangle_town(ask, tmp_path)
     reply(served, home, [who(served, place) for place in range(1, 6)])
-    report = row_report.decode_rows(served.kept[2, 0])
+    report = row_report.decode_rows(report_in(served.kept[2, 0]))
     assert report.transcript == served.transcript_digest
     assert status(home)[0].lost[PRIVATE] == 1
     again = reply(served, home, lambda: 1 / 0)

@@ -84,8 +84,9 @@ def test_enrolling_with_a_cap_prints_both(
 
 def test_how_long_reports_are_kept_also_if_too_few_come() -> None:
     few = "if fewer than 3 answer in time, nothing is estimated and they go"
-    assert kept_for(0, 3) == f"reports until the estimate; {few} at the deadline"
-    assert kept_for(86_400, 3) == f"reports for 1 day after the estimate; {few} 1 day after the deadline"
+    stays = "who answered, and a salted digest of each report, stay"
+    assert kept_for(0, 3) == f"reports until the estimate; {few} at the deadline; {stays}"
+    assert kept_for(86_400, 3) == f"reports for 1 day after the estimate; {few} 1 day after the deadline; {stays}"
     assert kept_for(30 * 86_400, 3).startswith("reports for 30 days after the estimate")
 
 

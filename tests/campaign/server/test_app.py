@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.campaign.server import rounds as rounds_module
 from visibility_aware_edge_ldp.campaign.server.opening import open_store
 from visibility_aware_edge_ldp.campaign.server.retention import PATIENCE
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
+from visibility_aware_edge_ldp.campaign.upload import SALT
 from visibility_aware_edge_ldp.public.transcript import Transcript
 
 
@@ -303,7 +304,7 @@ def test_a_second_round_answers_where_the_first_said_one(labs: dict[str, Lab], t
             server.put(participant)
         server.operator("/v1/rounds/1/close")
         first = lab.report(0)
-        second = first[:5] + b"\x02" + first[6:]  # the same ones again, as the second round's
+        second = first[: SALT + 5] + b"\x02" + first[SALT + 6 :]  # the same ones again, as the second round's
         assert server.ask("PUT", lab.path(0, 2), lab.tokens[0], second).status == 201
         everywhere = lab.report(1, 2)
         size = (len(everywhere) - len(lab.report(22)) + 2) // 2

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +26,8 @@ from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes, nameless
+from visibility_aware_edge_ldp.campaign.server.findings import findings_of
+from visibility_aware_edge_ldp.campaign.upload import SALT, report_in
 from visibility_aware_edge_ldp.client.hub import Hub
 from visibility_aware_edge_ldp.client.position import Respondent
 from visibility_aware_edge_ldp.client.purse import Purse
@@ -42,6 +45,12 @@ from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 N = 40
+
+
+def sent(report: bytes) -> bytes:
+    return bytes(SALT) + report
+
+
 GRAPH = powerlaw(N, 260, seed=2)
 ENOUGH = dict.fromkeys(NON_PUBLIC, Fraction(100))
 SPREAD = VisibilityPolicy("1/5", "3/10", salt="estimates")
@@ -99,17 +108,17 @@ class Population:
         question, view = self.charter.question, self.view
         if question == "hubs":
             clients = {user: Hub(two_hop(N, self.edges, user), view, Purse(ENOUGH)) for user in here}
-            return {1: {u: hub_report.encode_hub(one.answer(survey, coins(u, 1))) for u, one in clients.items()}}
+            return {1: {u: sent(hub_report.encode_hub(one.answer(survey, coins(u, 1)))) for u, one in clients.items()}}
         lists = {u: FriendLists(u, np.array([0, self.friends(u).size]), self.friends(u)) for u in here}
         if question == "degrees":
             holders = {u: ListHolders(each, view, Purse(ENOUGH)) for u, each in lists.items()}
-            return {1: {u: degree_report.encode(one.degrees(survey, coins(u, 1))) for u, one in holders.items()}}
+            return {1: {u: sent(degree_report.encode(one.degrees(survey, coins(u, 1)))) for u, one in holders.items()}}
         again = here[:-1] if away else here
         if question == "position":
             bits = {u: np.isin(np.arange(u + 1, N), self.friends(u)) for u in here}
             each = {u: Respondent(PositionBits(row_start(N, u), bits[u]), view, Purse(ENOUGH)) for u in here}
             return {
-                number: {u: codec.encode(each[u].answer(survey, number, coins(u, number))) for u in who}
+                number: {u: sent(codec.encode(each[u].answer(survey, number, coins(u, number)))) for u in who}
                 for number, who in zip(range(1, survey.rounds + 1), (here, again), strict=False)
             }
         rows = {u: RowHolders(each, view, Purse(ENOUGH)) for u, each in lists.items()}
@@ -119,8 +128,8 @@ class Population:
             collection.absorb_answers(report)
         heard = FirstRound(survey, view, collection.close_first_round())
         return {
-            1: {u: codec.encode(report) for u, report in first.items()},
-            2: {u: row_report.encode_rows(rows[u].total(survey, heard, coins(u, 2))) for u in again},
+            1: {u: sent(codec.encode(report)) for u, report in first.items()},
+            2: {u: sent(row_report.encode_rows(rows[u].total(survey, heard, coins(u, 2)))) for u in again},
         }
 
     def in_process(self, reports: Reports) -> dict[str, Estimate]:
@@ -129,23 +138,23 @@ class Population:
         if self.charter.question == "position":
             answers = PositionCollection(survey, view)
             for data in (data for bodies in reports.values() for data in bodies.values()):
-                answers.absorb(codec.decode(data))
+                answers.absorb(codec.decode(report_in(data)))
             return position_rows.estimate(answers, names)
         if self.charter.question == "degrees":
             degrees = DegreeCollection(survey, view)
             for data in reports[1].values():
-                degrees.absorb(degree_report.decode(data))
+                degrees.absorb(degree_report.decode(report_in(data)))
             return user_degrees.estimate(degrees, names)
         if self.charter.question == "hubs":
             hubs = HubCollection(survey, view)
             for data in reports[1].values():
-                hubs.absorb(hub_report.decode_hub(data))
+                hubs.absorb(hub_report.decode_hub(report_in(data)))
             return {"triangles": hub.estimate(hubs)}
         sums = TriangleCollection(survey, view)
         for data in reports[1].values():
-            sums.absorb_answers(codec.decode(data))
+            sums.absorb_answers(codec.decode(report_in(data)))
         for data in reports[2].values():
-            sums.absorb(row_report.decode_rows(data))
+            sums.absorb(row_report.decode_rows(report_in(data)))
         (name,) = names
         return {name: {"triangles": user_triangles.triangles, "four_cycles": user_triangles.four_cycles}[name](sums)}
 
@@ -179,7 +188,7 @@ def test_the_estimates_are_those_of_the_same_reports_in_process(case: str, who: 
     if case == "position" and who == "everybody":
         answers = PositionCollection(cast(Any, people.questions.survey), people.view)
         for body in reports[1].values():
-            answers.absorb(codec.decode(body))
+            answers.absorb(codec.decode(report_in(body)))
         assert found["estimates"] == as_json(position.estimate(answers, people.charter.statistics))
 
 
@@ -219,7 +228,7 @@ def test_it_says_what_it_was_made_from_and_who_answered(case: str, who: str) -> 
     for kind, loss in people.questions.losses.items():
         assert paid[str(kind)] == pytest.approx(float(loss), rel=1e-9)
     assert not found["certificate"]["simulation_not_private"]
-    assert found["flagged"] == []
+    assert found["flagged"] == {"reports": 0, "for": []}
 
 
 @pytest.mark.parametrize("case", ["position", "degrees", "triangles"])
@@ -245,29 +254,37 @@ def test_what_cannot_be_told_is_refused_by_name_and_the_rest_is_answered() -> No
     assert everybody["manipulation"]["bounds"]["max_degree"] is None
 
 
-def test_a_report_that_no_honest_participant_sends_is_listed_and_kept() -> None:
+def flagged_by_number(people: Population, reports: Reports) -> set[int]:
+    return {flag.participant for flag in findings_of(people.questions, reports).flagged}
+
+
+def test_a_report_that_no_honest_participant_sends_is_counted_and_kept() -> None:
     people, reports, _ = told("degrees", "everybody")
     user, data = next(iter(reports[1].items()))
-    honest = degree_report.decode(data)
+    honest = degree_report.decode(report_in(data))
     lie = degree_report.degree_report(honest.survey, user, np.ones(1, np.bool_), honest.values + 10**9)
-    lied = reports | {1: reports[1] | {user: degree_report.encode(lie)}}
+    lied = reports | {1: reports[1] | {user: sent(degree_report.encode(lie))}}
     found = json.loads(estimate_bytes(people.charter, people.view, lied))
-    assert {flag["participant"] for flag in found["flagged"]} == {user}
+    kinds = [{"round": 1, "what": f"{kind} friends", "reports": 1} for kind in ("FRIEND_VISIBLE", "PRIVATE")]
+    assert found["flagged"] == {"reports": 1, "for": kinds}, "how many, and neither whose nor which numbers"
+    assert flagged_by_number(people, lied) == {user}
     assert found["estimates"]["edges"]["value"] > 10**8
 
 
 @pytest.mark.parametrize("case", ["triangles", "4-cycles", "hubs"])
-def test_sums_that_no_honest_participant_sends_are_listed_too(case: str) -> None:
+def test_sums_that_no_honest_participant_sends_are_counted_too(case: str) -> None:
     people, reports, _ = told(case, "everybody")
     last = max(reports)
     user, data = next(iter(reports[last].items()))
     if case == "hubs":
-        told_of = hub_report.decode_hub(data)
-        lie = hub_report.encode_hub(replace(told_of, values=(2**40, *told_of.values[1:])))
+        told_of = hub_report.decode_hub(report_in(data))
+        lie = sent(hub_report.encode_hub(replace(told_of, values=(2**40, *told_of.values[1:]))))
     else:
-        lie = row_report.encode_rows(replace(row_report.decode_rows(data), totals=np.array([2**60])))
-    found = json.loads(estimate_bytes(people.charter, people.view, reports | {last: reports[last] | {user: lie}}))
-    assert {flag["participant"] for flag in found["flagged"]} == {user}
+        lie = sent(row_report.encode_rows(replace(row_report.decode_rows(report_in(data)), totals=np.array([2**60]))))
+    lied = reports | {last: reports[last] | {user: lie}}
+    found = json.loads(estimate_bytes(people.charter, people.view, lied))
+    assert found["flagged"]["reports"] == 1
+    assert flagged_by_number(people, lied) == {user}
     assert "flagged" in found["manipulation"]["words"]
 
 
@@ -282,16 +299,15 @@ EVERY = {
 def _lie(case: str, data: bytes, number: int) -> bytes:
     """The same participant's report, with the number everywhere."""
     if case == "hubs":
-        told_of = hub_report.decode_hub(data)
-        return hub_report.encode_hub(replace(told_of, values=(number,) * len(told_of.values)))
+        told_of = hub_report.decode_hub(report_in(data))
+        return sent(hub_report.encode_hub(replace(told_of, values=(number,) * len(told_of.values))))
     if case == "degrees":
-        honest = degree_report.decode(data)
+        honest = degree_report.decode(report_in(data))
         same = np.full(honest.values.shape, number, np.int64)
-        return degree_report.encode(
-            degree_report.degree_report(honest.survey, honest.start, np.ones(1, np.bool_), same)
-        )
-    row = row_report.decode_rows(data)
-    return row_report.encode_rows(replace(row, reaches=np.array([number]), totals=np.array([number])))
+        lie = degree_report.degree_report(honest.survey, honest.start, np.ones(1, np.bool_), same)
+        return sent(degree_report.encode(lie))
+    row = row_report.decode_rows(report_in(data))
+    return sent(row_report.encode_rows(replace(row, reaches=np.array([number]), totals=np.array([number]))))
 
 
 @pytest.mark.parametrize("liars", [1, 5])
@@ -307,10 +323,12 @@ def test_no_number_spoils_a_round(case: str, power: int, sign: int, liars: int) 
     for user, data in lies.items():
         if case in ("degrees", "hubs"):
             people.questions.check_upload(user, last, data)
-    found = json.loads(estimate_bytes(people.charter, people.view, reports | {last: reports[last] | lies}))
+    lied = reports | {last: reports[last] | lies}
+    found = json.loads(estimate_bytes(people.charter, people.view, lied))
     assert found["refused"] == {}
     assert set(found["estimates"]) == set(EVERY[case])
-    assert {flag["participant"] for flag in found["flagged"]} == set(lies)
+    assert found["flagged"]["reports"] == len(lies)
+    assert flagged_by_number(people, lied) == set(lies)
     if case == "degrees":
         assert found["estimates"]["edges"]["value"] * sign > 2 ** (min(power, 60) - 2)
         largest = found["estimates"]["max_degree"]
@@ -322,7 +340,7 @@ def test_fits_take_honest_degrees_as_they_are() -> None:
     people, reports, _ = told("degrees", "everybody")
     collection = DegreeCollection(cast(Any, people.questions.survey), people.view)
     for data in reports[1].values():
-        collection.absorb(degree_report.decode(data))
+        collection.absorb(degree_report.decode(report_in(data)))
     degrees = collection.noisy_degrees()
     assert (collection.plausible(degrees).noisy == degrees.noisy).all()
 
@@ -378,17 +396,30 @@ def test_degrees_are_published_without_their_owners() -> None:
     reports = people.answers(AWAY["some away"])
     found = json.loads(estimate_bytes(people.charter, people.view, reports))["estimates"]["degrees"]
     named = people.in_process(reports)["degrees"].as_dict(0.95)
-    assert "labels" in named  # of the aggregator; what is published has none, and another order
-    assert "labels" not in found
-    assert found["value"] == sorted(named["value"]) != named["value"]
-    owners = zip(named["value"], named["standard_error"], *named["interval"], strict=True)
-    assert sorted(owners) == list(zip(found["value"], found["standard_error"], *found["interval"], strict=True))
+    known = [user not in AWAY["some away"] for user in range(N)]
+    kept, errors = (list(compress(named[name], known)) for name in ("value", "standard_error"))
+    published = {"value": sorted(kept), "standard_error": [min(errors), max(errors)], "unbiased": True}
+    assert found == {**published, "errors_are_for_release": True}
+    assert found["value"] != kept, "in an order that is not the roster's"
+    guesses = {value for value, is_known in zip(named["value"], known, strict=True) if not is_known}
+    assert not guesses & set(found["value"]), "what is guessed of the absent is nobody's answer"
+
+
+def test_degrees_from_bits_are_published_in_whole_numbers() -> None:
+    """Their fractions follow from how many positions of each class a person has, which is public."""
+    people = Population("position", ("degrees",))
+    reports = people.answers(())
+    found = json.loads(estimate_bytes(people.charter, people.view, reports))["estimates"]["degrees"]
+    exact_ones = sorted(people.in_process(reports)["degrees"].as_dict(0.95)["value"])
+    assert len({value % 1 for value in exact_ones}) > N / 2
+    assert found["value"] == [round(value) for value in exact_ones]
+    assert not found["unbiased"]
 
 
 def test_who_is_who_does_not_change_the_published_degrees() -> None:
-    """Two people who exchange places in the list exchange nothing in what is published; with equal values too."""
-    said = {"value": [4.0, 2.0, 4.0], "standard_error": [1.0, 1.0, 0.5], "interval": [[2.0, 0.0, 3.0], [6.0, 4.0, 5.0]]}
-    turned = {name: [list(reversed(part)) for part in each] if name == "interval" else list(reversed(each))
-              for name, each in said.items()}  # fmt: skip
-    assert nameless({**said, "labels": [7, 8, 9]}) == nameless({**turned, "labels": [9, 8, 7]})
-    assert nameless(said)["value"] == [2.0, 4.0, 4.0]
+    """People who exchange places in the list exchange nothing in what is published; with equal values too."""
+    said = {"value": [4.0, 2.0, 4.0, 3.25], "standard_error": [1.0, 1.0, 0.5, 7.0]}
+    turned = {name: list(reversed(each)) for name, each in said.items()}
+    known = [True, True, True, False]
+    published = {"value": [2.0, 4.0, 4.0], "standard_error": [0.5, 1.0], "unbiased": True}
+    assert nameless(said, known) == nameless(turned, reversed(known)) == published

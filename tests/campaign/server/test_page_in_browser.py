@@ -155,7 +155,7 @@ def test_it_stays_up_to_date_by_itself(visit: Visitor, tmp_path: Path, size: str
         server.operate("/v1/estimate")
         one.wait("[role=status]", "^The answers are published")
         one.wait("table", "Triangles")
-        one.wait(".path", "35 digests left, no report")
+        one.wait(".path", "35 salted digests left, no report")
         one.page.locator("#live").wait_for(state="hidden")
         assert one.page.locator(".strip .interval").count() == 1
         assert one.page.locator(".strip .interval").bounding_box()["width"] > 50

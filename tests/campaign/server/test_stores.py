@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from campaign.server.conftest import Opener
-from campaign.server.postgres_here import postgres_here
+from campaign.server.postgres_here import Postgres, postgres_here
+from visibility_aware_edge_ldp.campaign.server import sql_store
+from visibility_aware_edge_ldp.campaign.server.arrivals import Slot
+from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER
 from visibility_aware_edge_ldp.campaign.server.opening import open_store
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, Store, StoreUnavailable, Upload
 from visibility_aware_edge_ldp.errors import BadInput
 
 
@@ -150,6 +154,92 @@ def test_forgotten_bodies_are_not_on_disk(tmp_path: Path) -> None:
     for secret in (body[:37], heard[:42]):
         assert not any(secret in file.read_bytes() for file in files)
     store.close()
+
+
+MANY = 500
+
+
+def ended(store: Store, stride: int = 7) -> None:
+    """A round to which everybody came, each so many numbers after the one before, and which is over."""
+    came = [Upload.of(1, stride * turn % MANY, b"body %d" % (stride * turn % MANY)) for turn in range(MANY)]
+    for first in range(0, MANY, 20):
+        store.put(came[first : first + 20])
+    store.freeze(1, root_of)
+    store.settle(1, b"", "", opens_next=False)
+    store.keep_estimate(b"e", 7)
+
+
+def as_they_lie(store: Store, file: Path) -> list[list[int]]:
+    """Participants as their digests lie on each page of a SQLite file."""
+    store.database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    octets, digests = file.read_bytes(), dict(store.leaves(1))
+    assert {octets.count(digest) for digest in digests.values()} == {1}
+    places = {number: octets.find(digest) for number, digest in digests.items()}
+    found = sorted(places, key=lambda number: places[number])
+    return sorted(list(page) for _, page in groupby(found, key=lambda number: places[number] // 4_096))
+
+
+def test_of_the_order_in_which_reports_came_nothing_is_left_in_a_file(tmp_path: Path) -> None:
+    """Pages are what they would be had people come in any other order."""
+    seen: dict[bool, list[list[list[int]]]] = {False: [], True: []}
+    for stride in (1, 7, 499):
+        file = tmp_path / f"{stride}.db"
+        store = open_store(f"sqlite:///{file}", "c", 1)
+        ended(store, stride)
+        seen[False].append(as_they_lie(store, file))
+        store.forget_bodies(9)
+        seen[True].append(as_they_lie(store, file))
+        store.close()
+    one, other, third = seen[False]
+    assert one != other != third != one, "the search must find what is there"
+    assert seen[True][0] == seen[True][1] == seen[True][2]
+
+
+def test_of_the_order_in_which_reports_came_nothing_is_left_in_a_table(postgres: Postgres) -> None:
+    store = open_store(postgres.new_database(), "c", 1)
+    ended(store)
+    leaves, lie = store.leaves(1), "SELECT participant FROM uploads ORDER BY ctid"
+    groups = "SELECT count(DISTINCT xmin::text) FROM uploads"  # rows that came in one transaction
+    everybody = [(number,) for number in range(MANY)]
+    assert store.database.run(lie) != everybody, "the search must find what is there"
+    assert store.database.run(groups) == [(25,)]
+    store.forget_bodies(9)
+    assert store.database.run(lie) == everybody
+    assert store.database.run(groups) == [(1,)]
+    assert store.leaves(1) == leaves
+    store.close()
+
+
+def test_what_stays_is_what_the_page_says(tmp_path: Path) -> None:
+    """Digests with who sent them, rounds with their roots, answers, and two times; nothing else has a row."""
+    store = open_store(f"sqlite:///{tmp_path / 's.db'}", "c", 1)
+    store.put([Upload.of(1, 3, b"body", Slot(600, 60))])
+    store.freeze(1, root_of)
+    store.settle(1, b"heard", "d", opens_next=False)
+    store.keep_estimate(b"e", 7)
+    run = store.database.run
+    tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    assert {name for name in tables if not run(f"SELECT * FROM {name}")} == {"erasures"}
+    store.forget_bodies(9)
+    kept = {name: run(f"SELECT * FROM {name}") for name in tables if run(f"SELECT * FROM {name}")}
+    assert kept.keys() == {"meta", "rounds", "uploads", "answers", "erasures"}
+    assert kept["uploads"] == [(1, 3, Upload.of(1, 3, b"body").digest)]
+    assert (kept["answers"], kept["erasures"]) == ([(1, 7, b"e")], [(1, 9)])
+    store.close()
+
+
+def test_whoever_is_killed_while_erasing_begins_again(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opener(rounds=1)
+    ended(store)
+    leaves = store.leaves(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(sql_store, "IN_ORDER", (*IN_ORDER[:3], "SELECT * FROM nowhere"))
+        with pytest.raises(StoreUnavailable):
+            store.forget_bodies(9)
+    assert (store.leaves(1), store.has_bodies()) == (leaves, True), "nothing has gone, and it is done again"
+    store.forget_bodies(11)
+    store.forget_bodies(12)
+    assert (store.leaves(1), store.has_bodies(), store.erased_at()) == (leaves, False, 9)
 
 
 def test_an_unknown_address_is_refused() -> None:

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.campaign.participant import answers
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.upload import SALT, report_in
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -53,24 +54,24 @@ class Town(Lab):
         key = participant, number, transcript if number == 2 else ""
         if key not in self.sent:
             coins = keyed_coins(seeded_key(7, participant, number))
-            self.sent[key] = self._made(self.seat(participant), number, transcript, coins)
+            self.sent[key] = bytes(SALT) + self._made(self.seat(participant), number, transcript, coins)
         return self.sent[key]
 
     def _made(self, seat: Seat, number: int, transcript: str | bytes, coins: Coins) -> bytes:
         question = seat.charter.question
         friends = answers.as_public_knows(seat, self.friends[seat.number])
         if question == "degrees":
-            return answers.degrees(seat, friends, coins).upload
+            return answers.degrees(seat, friends, coins).report
         if question == "hubs":
             pairs = np.argwhere(np.triu(self.friends)).astype(np.int32)
-            return answers.hub_counts(seat, pairs, coins).upload
+            return answers.hub_counts(seat, pairs, coins).report
         if number == 1:
-            return answers.chained_row(seat, seat.request(1), account_of([], seat.names), friends, coins).upload
-        first = self.sent[seat.number, 1, ""]
+            return answers.chained_row(seat, seat.request(1), account_of([], seat.names), friends, coins).report
+        first = report_in(self.sent[seat.number, 1, ""])
         if question == "position":
-            return answers.second_row(seat, first, friends, coins).upload
+            return answers.second_row(seat, first, friends, coins).report
         assert isinstance(transcript, bytes)
-        return answers.row_sum(seat, first, transcript, friends, coins).upload
+        return answers.row_sum(seat, first, transcript, friends, coins).report
 
 
 def _graph(people: int) -> np.ndarray:

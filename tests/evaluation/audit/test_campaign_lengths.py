@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.evaluation.audit import campaign_lengths as lengths
 from visibility_aware_edge_ldp.evaluation.audit.campaign_lengths import AUDITS, DEGREES, TWINS, WORDS, uploads
 from visibility_aware_edge_ldp.evaluation.audit.campaign_stage import ROUNDS
@@ -26,11 +27,11 @@ def test_degrees_are_what_they_say() -> None:
     seat, sent = lengths._seat("degrees"), {}
     for degree in DEGREES:
         ((_, upload),) = uploads(seat, degree, WORDS[0])
-        sent[degree] = int(degree_report.decode(upload).values[0, 0])
+        sent[degree] = int(degree_report.decode(report_in(upload)).values[0, 0])
     assert all(abs(value - degree) <= 1 for degree, value in sent.items())
 
 
 def test_far_noise_is_far() -> None:
     ((_, near),), ((_, far),) = (uploads(lengths._seat("degrees"), 0, word) for word in (WORDS[0], WORDS[2]))
-    assert degree_report.decode(far).values[0, 0] - degree_report.decode(near).values[0, 0] > 10
+    assert degree_report.decode(report_in(far)).values[0, 0] - degree_report.decode(report_in(near)).values[0, 0] > 10
     assert len(far) == len(near)

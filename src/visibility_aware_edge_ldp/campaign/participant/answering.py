@@ -28,6 +28,7 @@ from visibility_aware_edge_ldp.campaign.participant.friends import Friends, Seen
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
 from visibility_aware_edge_ldp.campaign.participant.rosters import Bits, roster_digest, roster_entry
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.upload import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -121,11 +122,12 @@ def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, co
     if _quote(task.seat, account, caps, requests[0]) != agreed:
         raise Refused("The ledger has changed since you agreed; nothing was answered. Ask for the cost again.")
     note_others(page, task.seat)
-    upload = page.one("memo", task.epoch, task.memo)
-    if upload is None:
+    report = page.one("memo", task.epoch, task.memo)
+    if report is None:
         made = _made(page, task, account, given, coins)
-        upload = made.upload
+        report = made.report
         _write(page, task, account, requests[0], given, made)
+    upload = salted(report)
     task.seat.questions.check_upload(
         task.seat.number, task.round, upload, _first(page, task.seat), task.transcript_digest
     )
@@ -266,7 +268,7 @@ def _write(page: Page, task: Task, account: Account, request: Request, given: Fr
     ):
         page.append(entry)
     if not task.is_chained:
-        page.append(Entry("memo", epoch, task.memo, content=made.upload))
+        page.append(Entry("memo", epoch, task.memo, content=made.report))
 
 
 def _write_roster(page: Page, seat: Seat) -> None:
@@ -275,5 +277,6 @@ def _write_roster(page: Page, seat: Seat) -> None:
 
 
 def _first(page: Page, seat: Seat) -> bytes | None:
-    """What was sent for round 1, where rounds follow each other."""
-    return page.one("upload", seat.charter.epoch, upload_key(seat, 1)) if len(seat.charter.rounds) > 1 else None
+    """The report that was sent for round 1, where rounds follow each other."""
+    upload = page.one("upload", seat.charter.epoch, upload_key(seat, 1)) if len(seat.charter.rounds) > 1 else None
+    return None if upload is None else report_in(upload)

@@ -1,4 +1,4 @@
-"""The uploads: each question's report, made by the project's clients from the ledger's answers.  [LEDGER.1]"""
+"""Each question's report, made by the project's clients from the ledger's answers.  [LEDGER.1]"""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Asked = TypeVar("Asked", PositionSurvey, DegreeSurvey, TriangleSurvey, HubSurvey
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """The bytes that will leave, and the chained answers in them that the ledger must keep."""
+    """The report that will leave, and the chained answers in it that the ledger must keep."""
 
-    upload: bytes = field(repr=False)
+    report: bytes = field(repr=False)
     levels: tuple[Level, ...] = field(default=(), repr=False)
 
 

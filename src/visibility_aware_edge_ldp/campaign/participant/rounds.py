@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.campaign.participant.seat import Seat
 from visibility_aware_edge_ldp.campaign.participant.transport import Declined, Transport
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
 from visibility_aware_edge_ldp.campaign.signing import is_fingerprint
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.wire import octets
 
@@ -64,7 +65,7 @@ def checked_receipt(data: bytes, seat: Seat, round_number: int, upload: bytes) -
 
 
 def second_task(transport: Transport, seat: Seat, first: bytes) -> Task:
-    """Round 2, when it is sure that the server counts what this participant said in round 1."""
+    """Round 2, when it is sure that the server counts what this participant said in round 1: the upload ``first``."""
     closed = round_state(transport, 1)
     if closed.state not in ("closed", "estimated"):
         raise ProtocolViolation("Round 2 is open though round 1 is not closed; do not answer it.")
@@ -77,15 +78,18 @@ def second_task(transport: Transport, seat: Seat, first: bytes) -> Task:
 def _on_transcript(transport: Transport, seat: Seat, first: bytes, closed: RoundState) -> Task:
     """The broadcast first answers: of the digest that the round pins, with the own row in it unchanged."""
     octets_sent = transport.get("/v1/rounds/1/transcript", 2 * octets(seat.view.positions)).body
-    transcript = own_transcript(seat, first, octets_sent)
+    transcript = own_transcript(seat, report_in(first), octets_sent)
     pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
     if pinned != {transcript.digest}:
         raise ProtocolViolation("The transcript is not the one that the closed round names; do not answer it.")
     return Task(seat, 2, octets_sent, transcript.digest)
 
 
-def is_proved(transport: Transport, seat: Seat, upload: bytes, closed: RoundState) -> bool:
-    """Whether the server's proof leads from these very bytes of this participant to the root of the closed round."""
+def proved_among(transport: Transport, seat: Seat, upload: bytes, closed: RoundState) -> int:
+    """Of how many uploads these very bytes of this participant are one, by the server's proof.
+
+    0 where it does not lead from them to the root of the closed round.
+    """
     said = json_object(transport.get(f"/v1/rounds/{closed.round}/proof/{seat.number}", _SMALL, own=True).body)
     index, count, siblings = said.get("index"), said.get("count"), said.get("proof")
     if type(index) is not int or type(count) is not int or not isinstance(siblings, list):
@@ -93,11 +97,12 @@ def is_proved(transport: Transport, seat: Seat, upload: bytes, closed: RoundStat
     if not closed.root or not all(is_fingerprint(each) for each in siblings):
         raise ProtocolViolation("The server's proof does not lead to a root.")
     leaf = merkle.leaf(seat.number, sha256(upload).hexdigest())
-    return merkle.verify(bytes.fromhex(closed.root), leaf, index, count, [bytes.fromhex(each) for each in siblings])
+    found = merkle.verify(bytes.fromhex(closed.root), leaf, index, count, [bytes.fromhex(each) for each in siblings])
+    return count if found else 0
 
 
 def _refuse_without_proof(transport: Transport, seat: Seat, first: bytes, closed: RoundState) -> None:
-    if not is_proved(transport, seat, first, closed):
+    if not proved_among(transport, seat, first, closed):
         raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
 
 

@@ -21,7 +21,7 @@ _ASKS = {
     "then one noisy sum over your list",
     "hubs": "how many triangles there are among the people you see, with noise",
 }
-_UNNAMED = "; of degrees, everybody's noisy number is published, the smallest first and without names"
+_UNNAMED = "; of degrees, the noisy numbers of all who answer are published, the smallest first and without names"
 _SECOND = {
     "position": "once more, where your first answer was 1, whether you are friends: one randomized bit each",
     "triangles": "one sum over your friend list, computed from everybody's first answers, and its reach, with noise",
@@ -123,12 +123,13 @@ def cap(value: Fraction) -> str:
 
 
 def kept_for(seconds: int, fewest: int) -> str:
-    """How long reports are kept: after the estimate, or after the deadline if there will be none."""
+    """How long reports are kept: after the estimate, or after the deadline if there will be none; and what stays."""
     few = f"if fewer than {fewest:,} answer in time, nothing is estimated and"
+    stays = "who answered, and a salted digest of each report, stay"
     if not seconds:
-        return f"reports until the estimate; {few} they go at the deadline"
+        return f"reports until the estimate; {few} they go at the deadline; {stays}"
     days = f"{seconds / DAY:g} {'day' if seconds == DAY else 'days'}"
-    return f"reports for {days} after the estimate; {few} they go {days} after the deadline"
+    return f"reports for {days} after the estimate; {few} they go {days} after the deadline; {stays}"
 
 
 def _date(moment: int) -> str:

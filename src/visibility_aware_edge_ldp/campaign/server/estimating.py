@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers, Certificate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.plausible import Flag
 from visibility_aware_edge_ldp.campaign import merkle
 from visibility_aware_edge_ldp.campaign.canonical import digest
 from visibility_aware_edge_ldp.campaign.charter import QUESTIONS, Charter
@@ -22,11 +25,12 @@ from visibility_aware_edge_ldp.campaign.server.findings import Bodies, Findings,
 from visibility_aware_edge_ldp.campaign.server.logs import failed
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.public.transcript import Bits
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
 
-FORMAT = "va-edge-ldp estimates 1"
+FORMAT = "va-edge-ldp estimates 2"
 LEVEL = 0.95
 # One in so many of those who answered is supposed to lie.
 ONE_IN = 100
@@ -66,8 +70,8 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
     rehearsals have one, see ``one_thread.py``.)
 
     Estimates, standard errors and 95 % intervals; the loss per edge of each class against all reports; the certificate;
-    who answered, and what it means that others did not; implausible reports; what liars could do; and the digests of
-    all that this was made from.
+    who answered, and what it means that others did not; how many reports are implausible; what liars could do; and the
+    digests of all that this was made from.
     """
     questions = Questions(charter, view)
     rounds = {
@@ -84,12 +88,13 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "rounds": [_round(questions, number, rounds) for number in rounds],
         **answers,
         "estimates": {
-            name: nameless(each) if name == "degrees" else each for name, each in answers["estimates"].items()
+            name: nameless(each, ~questions.asked(1) | _among(charter.nodes, rounds[1])) if name == "degrees" else each
+            for name, each in answers["estimates"].items()
         },
         "refused": refused,
         "loss": {str(kind): str(loss) for kind, loss in questions.losses.items()},
         "dropout": {"words": DROPOUT, "estimates": _dropout(found, estimates)},
-        "flagged": [flag.as_dict() for flag in found.flagged],
+        "flagged": _counted(found.flagged),
         "manipulation": {
             "words": LIES[charter.question],
             "liars": liars,
@@ -121,16 +126,33 @@ def _estimates(found: Findings, statistics: Sequence[str]) -> tuple[dict[str, Es
         return estimates, refused
 
 
-def nameless(degrees: Mapping[str, Any]) -> dict[str, Any]:
-    """Everybody's degree without its owner: the smallest first, so that no place in the list is anybody's.
+def nameless(degrees: Mapping[str, Any], known: Iterable[bool]) -> dict[str, Any]:
+    """Degrees without their owners: the smallest first and in whole numbers, and from where to where errors go.
 
-    Each is private as it is; but whoever has the roster need not be told whose noise is whose.
+    Each is private as it is; but whoever has the roster need not be told whose noise is whose. How large it is follows
+    from public classes, as do the fractions of scored bits, and what is guessed of the absent from public degrees:
+    beside a number, either would be as good as a name. So only those have one who answered, or have nothing to hide.
     """
-    low, high = degrees["interval"]
-    each = sorted(zip(degrees["value"], degrees["standard_error"], low, high, strict=True))
-    value, error, low, high = map(list, zip(*each, strict=True))
-    kept = {name: part for name, part in degrees.items() if name != "labels"}
-    return {**kept, "value": value, "standard_error": error, "interval": [low, high]}
+    here = list(known)
+    value, error = (sorted(compress(degrees[name], here)) for name in ("value", "standard_error"))
+    whole = [float(round(each)) for each in value]
+    kept = {name: part for name, part in degrees.items() if name not in ("labels", "interval", "level")}
+    return {**kept, "value": whole, "standard_error": [*error[:1], *error[-1:]], "unbiased": whole == value}
+
+
+def _among(nodes: int, participants: Iterable[int]) -> Bits:
+    found = np.zeros(nodes, np.bool_)
+    found[list(participants)] = True
+    return found
+
+
+def _counted(flags: Sequence[Flag]) -> dict[str, Any]:
+    """How many reports are flagged, and for what; whose, and by which numbers, is for whoever holds the reports."""
+    kinds = Counter((flag.round, flag.what) for flag in flags)
+    return {
+        "reports": len({(flag.round, flag.participant) for flag in flags}),
+        "for": [{"round": number, "what": what, "reports": many} for (number, what), many in sorted(kinds.items())],
+    }
 
 
 def _sound(estimates: dict[str, Estimate]) -> dict[str, Estimate]:

@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.aggregator.reported_lies import HubLies, SumLies,
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
 from visibility_aware_edge_ldp.campaign.questions import Questions
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.degree_report import DegreeReport
 from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
@@ -73,7 +74,8 @@ def _positions(survey: PositionSurvey, questions: Questions, rounds: Mapping[int
     collection = PositionCollection(survey, questions.view)
     for number, bodies in rounds.items():
         for participant, body in bodies.items():
-            report = questions.check_upload(participant, number, body, rounds[1].get(participant))
+            first = rounds[1].get(participant)
+            report = questions.check_upload(participant, number, body, None if first is None else report_in(first))
             collection.absorb(cast(PositionReport, report))
     rows = heard_rows(collection)
     lies = RowLies.of(collection)

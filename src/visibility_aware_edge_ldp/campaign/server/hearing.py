@@ -11,6 +11,7 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.campaign.questions import Questions
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.public import codec
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.report import PositionReport, part_of
@@ -33,8 +34,8 @@ class Heard:
     def _halves(self) -> Octets:
         return np.frombuffer(self.octets, np.uint8).reshape(2, -1)
 
-    def upload(self, participant: int) -> bytes:
-        """What a participant sent in the first round."""
+    def report(self, participant: int) -> bytes:
+        """What a participant reported in the first round."""
         start, count = row_start(self.view.n, participant), self.view.n - 1 - participant
         answered, ones = (part_of(half, start, count).tobytes() for half in self._halves)
         return codec.encode(PositionReport(self.survey, 1, start, count, answered, ones))
@@ -55,7 +56,7 @@ def heard_from(questions: Questions, bodies: Iterable[bytes]) -> Heard | None:
         return None
     collection = PositionCollection(survey, questions.view)
     for body in bodies:
-        collection.absorb(codec.decode(body))
+        collection.absorb(codec.decode(report_in(body)))
     transcript = collection.transcript
     transcript.rows_heard(questions.view)
     return Heard(

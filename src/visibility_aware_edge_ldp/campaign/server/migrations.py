@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from visibility_aware_edge_ldp.errors import BadInput
 
+_UPLOADS = (
+    "CREATE TABLE uploads (round INTEGER NOT NULL, participant INTEGER NOT NULL, digest {octets} NOT NULL,"
+    " PRIMARY KEY (round, participant)){compact}"
+)
+
 # Bodies stand apart from their digests: they are appended, so that a commit writes few pages, and they go first.
 _FIRST = (
     "CREATE TABLE rounds (round INTEGER PRIMARY KEY, state TEXT NOT NULL, included INTEGER NOT NULL,"
     " root TEXT NOT NULL, transcript TEXT NOT NULL)",
-    "CREATE TABLE uploads (round INTEGER NOT NULL, participant INTEGER NOT NULL, digest {octets} NOT NULL,"
-    " PRIMARY KEY (round, participant)){compact}",
+    _UPLOADS,
     "CREATE TABLE bodies (place {counter}, round INTEGER NOT NULL, participant INTEGER NOT NULL,"
     " body {octets} NOT NULL)",
     "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
@@ -33,6 +37,14 @@ _FOURTH = (
 
 MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 VERSION = len(MIGRATIONS)
+# A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
+# participants, so that the order of coming does not outlive the reports.
+IN_ORDER = (
+    "ALTER TABLE uploads RENAME TO as_they_came",
+    _UPLOADS,
+    "INSERT INTO uploads SELECT round, participant, digest FROM as_they_came ORDER BY round, participant",
+    "DROP TABLE as_they_came",
+)
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 
 

@@ -106,7 +106,7 @@ class Rounds:
         elif self.charter.question == "triangles":
             questions.check_upload(participant, number, body, transcript=heard.digest)
         else:
-            questions.check_upload(participant, number, body, first=heard.upload(participant))
+            questions.check_upload(participant, number, body, first=heard.report(participant))
 
     async def put(self, upload: Upload) -> Outcome:
         """What became of an upload; it is on disk if this says so."""

@@ -146,8 +146,10 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _written(listener: socket.socket) -> str:
+    """Where this machine reaches the server: an address that stands for all of its addresses cannot be asked."""
     host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - is translated, not bound
+    return f"[{own}]:{port}" if ":" in own else f"{own}:{port}"
 
 
 __all__ = ["log_to_stderr", "serve"]

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
-from visibility_aware_edge_ldp.campaign.server.migrations import META, VERSION, steps_from
+from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER, META, VERSION, steps_from
 from visibility_aware_edge_ldp.campaign.server.store import (
     Leaf,
     Outcome,
@@ -247,6 +247,7 @@ class SqlStore:
 
     def forget_bodies(self, at: int) -> None:
         self._mark_erased(at)
+        self._put_in_order()
         self._erase_bodies()
 
     @_guarded
@@ -255,6 +256,12 @@ class SqlStore:
         if {State.OPEN, State.CLOSING} & set(self._states().values()):
             raise BadInput("A round is not closed yet, so its reports are kept.")
         self.database.run("INSERT INTO erasures VALUES (1, ?) ON CONFLICT (place) DO NOTHING", at)
+
+    @_guarded
+    def _put_in_order(self) -> None:
+        """Before reports go: while there are any, whoever was killed comes here again."""
+        for statement in IN_ORDER:
+            self.database.run(statement.format(**self.database.words))
 
     @_guarded
     def erased_at(self) -> int | None:

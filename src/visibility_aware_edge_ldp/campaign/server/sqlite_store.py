@@ -35,6 +35,8 @@ class SqliteDatabase:
         checkpoint: int = _CHECKPOINT,
     ) -> None:
         self._lock = _only_server(Path(path))
+        if vfs is None:
+            Path(path).touch(0o600)  # reports are for nobody else on this machine; SQLite's log has the same rights
         self._connection = apsw.Connection(os.fspath(path), vfs=vfs, statementcachesize=200)
         self._connection.set_busy_timeout(10_000)
         for pragma in (

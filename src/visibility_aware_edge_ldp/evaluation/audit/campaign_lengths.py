@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.campaign.documents import in_order
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friends import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.evaluation.audit.campaign_stage import (
     EPOCH,
     ROUNDS,
@@ -79,7 +80,7 @@ def _edges(degree: int) -> SeenEdges:
 
 def _second(seat: Seat, first: bytes) -> Task:
     """The second round; for triangles on a transcript in which the others said 0."""
-    survey, view, own = seat.questions.survey, seat.view, codec.decode(first)
+    survey, view, own = seat.questions.survey, seat.view, codec.decode(report_in(first))
     if not isinstance(survey, TriangleSurvey):
         return Task(seat, 2)
     ones = np.zeros(-(-view.positions // 8), np.uint8)

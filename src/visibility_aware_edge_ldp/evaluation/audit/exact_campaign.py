@@ -1,7 +1,8 @@
 """Campaign after campaign, through the participant's own code and a real ledger, every coin walked.  [LEDGER.2]
 
 The real :func:`record` answers each campaign in a transaction of its own; the next one finds in the ledger what was
-said. All uploads together are compared between neighbouring worlds: an edge loses what the dearest campaign costs.
+said. All reports together are compared between neighbouring worlds: an edge loses what the dearest campaign costs. The
+salt before each report is taken off: it is drawn whatever the list is.  [CHARTER.8]
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.documents import in_order
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friends import Friends
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
+from visibility_aware_edge_ldp.campaign.upload import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.evaluation.audit.campaign_stage import (
     EPOCH,
@@ -138,22 +140,23 @@ def _seats(row: Row, asked: tuple[Question, ...]) -> tuple[Seat, ...]:
 
 
 def conversation(stage: Stage, world: World) -> Law:
-    """The law of all uploads to all campaigns."""
+    """The law of all reports to all campaigns."""
     friends = Friends(np.array([False, *map(bool, world)]), ())
 
     def play(coins: ScriptedCoins) -> bytes:
-        source, uploads = with_words_again(coins) if stage.one_word else coins, []
+        source, reports = with_words_again(coins) if stage.one_word else coins, []
         said: list[Said] = [{} for _ in stage.row]
         with new_ledger() as ledger:
             for seat in stage.seats:
                 coins.offer(stage.draws(seat, world, said))
                 words: list[bytes] = []
-                uploads.append(answered(ledger, Task(seat, 1), friends, overheard(source, words), stage.reader))
-                bits = read(seat, uploads[-1])
+                upload = answered(ledger, Task(seat, 1), friends, overheard(source, words), stage.reader)
+                reports.append(report_in(upload))
+                bits = read(seat, upload)
                 stage.refuse_other_answers(seat, world, said, words, bits)
                 for place, kind in enumerate(stage.row):
                     said[place] |= {thresholds_of(seat)[kind]: bool(bits[place])} if kind is not PUBLIC else {}
-        return b"".join(uploads)
+        return b"".join(reports)
 
     return walk(play)
 

@@ -51,7 +51,10 @@ def _notes(found: dict[str, Found]) -> list[Markup]:
     biased = [words.statistic(name) for name, each in found.items() if each.get("unbiased") is False]
     said = [f"Not unbiased: {words.listed(biased)}."] if biased else []
     if "degrees" in found:
-        said.append("The raw answers hold all degrees, with their noise: the smallest first, and without names.")
+        said.append(
+            "The raw answers hold the degrees of all who answered or hide nothing, with their noise: in whole numbers, "
+            "the smallest first, without names, and with nothing beside a number that would tell whose it is."
+        )
     return [tag("p", text, class_="soft") for text in said]
 
 
@@ -151,10 +154,9 @@ def _stayed(moment: Moment, said: str) -> str:
     return said + unsaid
 
 
-def _flagged(flags: list[Found]) -> str:
-    count = len({(flag["participant"], flag["round"]) for flag in flags})
+def _flagged(flags: Found) -> str:
     rare = "An honest report is flagged with less than one chance in a thousand million."
-    return f"{words.plural(count, 'report')}. {rare} Flagged reports are listed in the raw answers, and not dropped."
+    return f"{words.plural(flags['reports'], 'report')}. {rare} Flagged reports are counted, not named and not dropped."
 
 
 def certificate(moment: Moment) -> Markup | None:

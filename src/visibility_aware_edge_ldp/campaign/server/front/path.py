@@ -65,6 +65,17 @@ def path(moment: Moment) -> Markup:
             class_="path",
             start=len(before) + 1,
         ),
+        words.facts(("What stays", _stays(moment))),
+    )
+
+
+def _stays(moment: Moment) -> str:
+    """All that the store has rows of when reports are gone."""
+    heard = "; the digest of round 1’s transcript" if len(moment.stages) > 1 else ""
+    return (
+        "When reports are erased, this server keeps of each a salted digest, with the round and the number in the "
+        f"roster of who sent it; each round’s root and how many reports it has{heard}; the answers, and when they were "
+        "made; when reports were erased; the campaign’s public documents, and the hashes of tokens."
     )
 
 
@@ -103,6 +114,8 @@ def _frozen(moment: Moment) -> Step:
     ]
     state = DONE if len(roots) == len(moment.stages) else NOW if roots else LATER
     text = "When a round closes, its set of reports is frozen under one Merkle root: none is added, none is dropped."
+    if moment.charter.question == "triangles":
+        text += " For round 2, everybody may read the first answers of all, randomized as they are."
     return Step("tree", "Frozen set", text, state, tag("dl", roots) if roots else None)
 
 
@@ -118,15 +131,15 @@ def _forgotten(moment: Moment) -> Step:
     """What is said of the reports is what the store says, not what the charter promises."""
     retention, title = moment.charter.retention, "Reports erased"
     when = f"{words.duration(retention)} after the estimate" if retention else "As soon as there is an estimate"
-    heard = " and what was broadcast of them" if len(moment.stages) > 1 else ""
+    heard = " and the transcript of round 1" if len(moment.stages) > 1 else ""
     text = (
-        f"{when}, reports{heard} are replaced by their digests. If too few come in, the time runs from the deadline. "
-        "Receipts and proofs stay valid."
+        f"{when}, reports{heard} are erased, and with them when reports came and in which order. If too few come in, "
+        "the time runs from the deadline. Receipts and proofs stay valid."
     )
     if not moment.ended or moment.kept is None:
         return Step("gone", title, text, LATER)
     if not moment.kept:
-        left = f"{words.plural(sum(moment.received), 'digest')} left, no report"
+        left = f"{words.plural(sum(moment.received), 'salted digest')} left, no report"
         return Step("gone", title, text, DONE, tag("p", left, class_="live"))
     due = tag("p", "Due ", words.date(moment.kept_until), class_="live")
     return Step("gone", title, text, NOW if moment.settles else LATER, due)
@@ -154,8 +167,8 @@ def check(moment: Moment) -> Markup:
         "Check your own report",
         tag(
             "p",
-            "A Merkle root names every report of a round. With a short proof you see that yours is among them, "
-            f"unchanged, without seeing anybody else’s.{ready}",
+            "A Merkle root names every report of a round. With a short proof, which is made of hashes and shows "
+            f"nobody’s report, you see that yours is among them, unchanged.{ready}",
         ),
         tag("p", "On the device that you answered from, type:"),
         tag("pre", tag("code", COMMAND), tabindex=0),
