@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, bent, estimate_of, student
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, bent, estimate_of, inverted, raised, student
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.composition import Bill
@@ -58,6 +59,61 @@ def test_a_variance_read_off_few_answers_makes_the_interval_longer_and_lopsided(
     assert high - 100 > 100 - low > 0
     assert estimate_of("edges", 100.0, Spread(math.inf, 1.0)).interval() == (-math.inf, math.inf)
     assert np.isfinite(estimate_of("edges", 100.0, Spread(1e-200, 5.0, 1.0)).interval()).all()
+
+
+@pytest.mark.parametrize("level", [0.6, 0.95])
+@pytest.mark.parametrize("most", [0.0, 0.01, 0.5, 2.0, 30.0])
+def test_what_may_be_lost_leaves_each_truth_held_as_often_as_is_said(most: float, level: float) -> None:
+    """[STUDENT.4] The normal law: Φ(c + most) − Φ(−c) is the level wherever the truth lies at an end."""
+    low, high = raised(Estimate("edges", 10.0, 1.0).interval, most, level)
+    assert high - most - 10 == pytest.approx(10 - low)
+    assert NormalDist().cdf(10 - low + most) - NormalDist().cdf(low - 10) == pytest.approx(level, abs=1e-6)
+
+
+def test_a_raised_interval_without_a_limit_has_its_whole_doubt_below() -> None:
+    low, high = raised(Estimate("edges", 10.0, 1.0).interval, math.inf, 0.95)
+    assert (10 - low, high) == (pytest.approx(1.644854, rel=1e-5), math.inf)
+
+
+@pytest.mark.parametrize("most", [0.1, 1.0, 10.0])
+def test_a_lopsided_interval_is_raised_by_the_end_that_needs_more(most: float) -> None:
+    """[STUDENT.4] At neither end more is missed than is said, and at one of them as much."""
+    found = estimate_of("edges", 10.0, Spread(1.0, 0.4, 0.3))
+    low, high = raised(found.interval, most, 0.95)
+    levels = np.linspace(0.5, 0.99999, 4001)
+    lows, highs = np.array([found.interval(float(level)) for level in levels]).T
+    missed = [
+        1 - np.interp(lost - low, -lows, levels) / 2 - np.interp(high - lost, highs, levels) / 2 for lost in (0.0, most)
+    ]
+    assert max(missed) == pytest.approx(0.05, abs=1e-3)
+
+
+RATIO = (30.0, 100.0)
+
+
+def ratio_error(truth: float, variances: tuple[float, float, float]) -> Estimate:
+    """T/S less the truth, where T and S have these variances and this covariance."""
+    own, other, both = variances
+    spread = (own - 2 * truth * both + truth**2 * other) / RATIO[1] ** 2
+    return Estimate("ratio", RATIO[0] / RATIO[1] - truth, spread)
+
+
+@pytest.mark.parametrize("variances", [(25.0, 400.0, 0.0), (25.0, 900.0, 60.0)])
+def test_a_ratio_is_held_as_fieller_says(variances: tuple[float, float, float]) -> None:
+    """[STUDENT.5] The roots of (T − ρS)² = z²·Var(T − ρS)."""
+    (t, s), (own, other, both), z = RATIO, variances, 1.959964
+    roots = np.sort(np.roots([s**2 - z**2 * other, -2 * (t * s - z**2 * both), t**2 - z**2 * own]))
+    found = inverted(ratio_error(0.0, variances), lambda truth: ratio_error(truth, variances), 0.95)
+    assert found == pytest.approx(tuple(roots), rel=1e-5)
+
+
+def test_a_ratio_whose_denominator_may_be_nought_is_unbounded() -> None:
+    for own, expected in ((60.0**2, (-math.inf, math.inf)), (5.0**2, (pytest.approx(0.124156, rel=1e-5), math.inf))):
+        variances = (own, 60.0**2, 0.0)
+        found = inverted(ratio_error(0.0, variances), lambda truth, v=variances: ratio_error(truth, v), 0.95)
+        assert found == expected
+    certain = Estimate("ratio", 0.3, 0.0)
+    assert inverted(certain, lambda truth: Estimate("ratio", 0.3 - truth, 0.0), 0.95) == (0.3, 0.3)
 
 
 @pytest.mark.parametrize("level", [0, 1, -1, 95])

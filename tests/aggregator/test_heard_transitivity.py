@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -27,6 +28,8 @@ TINY = {
     "two rounds": RowWorld(erdos_renyi(4, 4, seed=1), VisibilityPolicy("0.5", "0.2", "0.3"), 1, rounds=2),
 }
 WORLD = RowWorld(powerlaw(100, 800, seed=2), VisibilityPolicy.nothing(), 2)
+# Here the standard error is larger than the value.
+NOISY = RowWorld(WORLD.graph, VisibilityPolicy.nothing(), 1)
 # Here who stayed away is nearly all of the error.
 CLEAR = RowWorld(WORLD.graph, VisibilityPolicy.nothing(), 5)
 RUNS = 500
@@ -106,10 +109,10 @@ def test_two_answers_are_needed_and_what_rests_on_the_absent_is_told() -> None:
 
 
 @cache
-def runs(share: float) -> tuple[Estimate, ...]:
+def runs(share: float, world: RowWorld = WORLD) -> tuple[Estimate, ...]:
     rng = np.random.default_rng(11)
     return tuple(
-        position_rows.estimate(WORLD.sample(rng, share), ["transitivity"])["transitivity"] for _ in range(RUNS)
+        position_rows.estimate(world.sample(rng, share), ["transitivity"])["transitivity"] for _ in range(RUNS)
     )
 
 
@@ -121,6 +124,15 @@ def held(found: tuple[Estimate, ...]) -> float:
 @pytest.mark.parametrize("share", [0.7, 0.4])
 def test_intervals_hold_the_truth_as_often_as_they_say(share: float) -> None:
     assert LEAST <= held(runs(share)) <= MOST
+
+
+def test_a_ratio_that_noise_hides_is_held_as_often_and_a_twin_of_first_order_too_often() -> None:
+    """The twin takes the noise that the estimated ratio would have, which is largest where the ratio is far off."""
+    found = runs(0.4, NOISY)
+    assert np.median([one.standard_error for one in found]) > exact(NOISY.graph, "transitivity")
+    assert LEAST <= held(found) <= MOST
+    twins = tuple(replace(one, limits=None) if one.variance < np.inf else one for one in found)
+    assert held(twins) > MOST + 0.005
 
 
 @pytest.mark.parametrize("share", [0.7, 0.4])

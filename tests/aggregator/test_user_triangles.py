@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.row_errors import TRIANGLE_PLACES, Places, absence
+from visibility_aware_edge_ldp.aggregator.row_absence import TRIANGLE_PLACES, Places, absence
+from visibility_aware_edge_ldp.aggregator.row_errors import Counts, Owned
 from visibility_aware_edge_ldp.aggregator.user_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, four_cycles, triangles
 from visibility_aware_edge_ldp.client.purse import Purse
@@ -160,11 +161,13 @@ def test_what_the_absent_add_is_unbiased_for_few_answers_and_unknown_for_one() -
     sums = random.exponential(size=30)
     for answers in (2, 5, 20):
         chosen = random.choice(sums, answers, replace=False)
-        found = absence(chosen, 0.0, (30, answers, answers), nothing_held)
+        known, counts = Owned(float((chosen**2).sum()), 0.0), Counts(30, answers, answers)
+        found = absence(chosen, known, counts, nothing_held)
         assert found == pytest.approx(missing(chosen, 0.0, 30))
-        assert absence(chosen, 0.0, (30, answers, answers), TRIANGLE_PLACES).variance >= found.variance
-    assert absence(sums[:1], 0.0, (30, 1, 1), TRIANGLE_PLACES).variance == np.inf
-    assert absence(sums, 0.0, (30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
+        assert absence(chosen, known, counts, TRIANGLE_PLACES).variance >= found.variance
+    whole = Owned(float((sums**2).sum()), 0.0)
+    assert absence(sums[:1], whole, Counts(30, 1, 1), TRIANGLE_PLACES).variance == np.inf
+    assert absence(sums, whole, Counts(30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
 
 
 def test_fewer_answers_than_a_subgraph_has_holders_are_refused() -> None:

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.public.hub_plan import hub_plan
 from visibility_aware_edge_ldp.public.hub_survey import hub_survey
 from visibility_aware_edge_ldp.simulation.neighbourhoods import collect_hubs
+from visibility_aware_edge_ldp.truth.readers import read_graph
 from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -27,12 +28,15 @@ def held(found: Sequence[Estimate], truth: float, level: float = 0.95) -> float:
     return float(np.mean([low <= truth <= high for low, high in (one.interval(level) for one in found)]))
 
 
-def overlapping_lists(outside: int = 0) -> VisibilityAwareGraph:
+def overlapping_lists(outside: int = 0, friendless: bool = False) -> VisibilityAwareGraph:
     """Two public hubs whose lists overlap in 20 nodes and, but for ``outside`` nodes, hold everybody."""
     people = erdos_renyi(80, 900, seed=7).edges + 2
+    if friendless:
+        people = people[(people < 82 - outside).all(axis=1)]
     stars = [(0, v) for v in range(2, 52)] + [(1, v) for v in range(32, 82 - outside)]
     edges = np.unique(np.concatenate([np.array(stars, np.int32), people]), axis=0)
-    return VisibilityAwareGraph(edges.tolist(), VisibilityPolicy.from_profiles({0: "public", 1: "public"}, rule="any"))
+    policy = VisibilityPolicy.from_profiles({0: "public", 1: "public"}, rule="any")
+    return VisibilityAwareGraph(read_graph(edges.tolist(), nodes=82), policy)
 
 
 def collections(world: VisibilityAwareGraph, kind: str, runs: int = RUNS) -> list[HubCollection]:
@@ -77,6 +81,18 @@ def test_hubs_with_people_outside_every_list() -> None:
     assert not any(one.unbiased for one in found)
     assert np.mean([one.value for one in found]) < truth
     assert held(found, truth) >= 0.95
+
+
+def test_hubs_that_see_everything_are_held_as_often_as_is_said() -> None:
+    """The hardest case: people outside every list have no friends, so all that the interval allows for is not there."""
+    world = overlapping_lists(outside=12, friendless=True)
+    truth = exact(world.graph, "triangles")
+    found = [estimate_hubs(one) for one in collections(world, "shared")]
+    assert not any(one.unbiased for one in found)
+    assert abs(z_of([one.value for one in found], truth)) < Z_LIMIT
+    assert 0.93 <= held(found, truth) <= 0.97
+    assert 0.87 <= held(found, truth, 0.9) <= 0.93
+    assert all(one.interval()[1] > truth for one in found), "the raise is all above"
 
 
 def test_a_missing_hub_is_said() -> None:

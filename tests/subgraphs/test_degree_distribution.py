@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from visibility_aware_edge_ldp.subgraphs.degree_distribution import deconvolve
+from visibility_aware_edge_ldp.subgraphs.degree_distribution import LAPLACE, deconvolve
 from visibility_aware_edge_ldp.subgraphs.degree_histogram import bin_edges, histogram
 from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
 
@@ -160,6 +160,38 @@ def test_intervals_cover(name: str, epsilon: float) -> None:
     # A procedure that covers 95 % hits fewer than 19 of 24 times with probability 1e-3.
     assert sum(hits) >= 19
     assert np.mean(bins_hit) >= 0.93
+
+
+def laplace_trials(degrees: NDArray[np.int64], epsilon: float, count: int) -> Iterator[Observation]:
+    """Degrees with one draw of discrete Laplace noise each, as users send them.  [NOISE.2]"""
+    rng, n, stay = np.random.default_rng(1), degrees.size, np.exp(-epsilon)
+    for _ in range(count):
+        noise = rng.geometric(1 - stay, n) - rng.geometric(1 - stay, n)
+        yield degrees + noise.astype(float), np.full(n, 2 * stay / (1 - stay) ** 2), 0 * degrees, 0 * degrees + n - 1
+
+
+def test_the_largest_degree_is_held_no_more_often_than_is_said_where_it_stands_alone() -> None:
+    """[MAX.2] The hardest case: one user far above all others. There both limits miss, and the interval is sharp."""
+    degrees = np.random.default_rng(0).integers(5, 60, 200)
+    degrees[0] = 180
+    ends = np.array(
+        [max_degree(*data, skew=0.0, law=LAPLACE).interval(0.95) for data in laplace_trials(degrees, 0.3, 200)]
+    )
+    below, above = (ends[:, 0] > 180).mean(), (ends[:, 1] < 180).mean()
+    assert 0.93 <= 1 - below - above <= 0.975
+    assert min(below, above) > 0
+
+
+def test_a_histogram_is_held_no_more_often_than_is_said_where_all_stand_at_a_border() -> None:
+    """[HIST.1] The hardest case: every user has the least degree of one bin, and noise puts half of them below it."""
+    (_, variance, _, _) = next(laplace_trials(np.zeros(400, np.int64), 0.5, 1))
+    border = int(bin_edges(400, variance)[5])
+    covered = []
+    for data in laplace_trials(np.full(400, border), 0.5, 150):
+        found = histogram(*data, skew=0.0, law=LAPLACE)
+        truth, (low, high) = np.histogram([border] * 400, found.edges)[0], found.interval()
+        covered.append(((low <= truth) & (truth <= high))[4:6])
+    assert 0.93 <= np.mean(covered) <= 0.97
 
 
 def test_intervals_that_ignore_the_bias_do_not_cover() -> None:

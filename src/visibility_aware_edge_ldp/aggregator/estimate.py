@@ -21,6 +21,8 @@ Interval = tuple[Value, Value]
 # With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
 FEWEST = 4.0
 STRAIGHT = 1e-6
+# Halvings in a search, and how many standard errors away it gives up.
+STEPS, FARTHEST = 30, 1024.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,53 @@ def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Re
         return Estimate(statistic, value, variance, releases)
     skew = third / max(variance, doubt) ** 1.5  # a variance far below its own doubt says nothing
     return Estimate(statistic, value, variance, releases, freedom=2 * (variance / doubt) ** 2, skew=skew)
+
+
+def raised(interval: Callable[[float], Interval], most: float, level: float) -> Interval:
+    """Where an estimate lies below the truth by something between 0 and ``most``, beside its noise.  [STUDENT.4]
+
+    ``interval`` is that of what the estimate is right for, at any level. Both ends of the result are as near as they
+    may be while each truth between them is held with probability ``level``.
+    """
+    inner, outer = max(2 * level - 1, 0.0), level
+    for _ in range(STEPS if most else 0):
+        middle = (inner + outer) / 2
+        inner, outer = (inner, middle) if _is_enough(interval, most, middle, level) else (middle, outer)
+    low, high = interval(outer)
+    return low, high + most
+
+
+def _is_enough(interval: Callable[[float], Interval], most: float, inner: float, level: float) -> bool:
+    """Whether an end at the level ``inner`` leaves what may be missed at the other, farther end."""
+    (low, high), (least, largest) = interval(inner), interval(2 * level - inner)
+    return bool(np.all(low - most <= least) and np.all(largest <= high + most))
+
+
+def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
+    """All truths whose ``error``, as it would vary with that truth, may be 0: for ratios.  [STUDENT.5]
+
+    Unbounded where truths far away are among them.
+    """
+
+    def possible(truth: float) -> bool:
+        low, high = error(truth).interval(level)
+        return bool(low <= 0 <= high)
+
+    value, step = float(found.value), float(found.standard_error)
+    return _farthest(possible, value, -step), _farthest(possible, value, step)
+
+
+def _farthest(possible: Callable[[float], bool], start: float, step: float) -> float:
+    """The end of what is possible from ``start`` in the direction of ``step``."""
+    inner, outer = 0.0, 1.0
+    while step and possible(start + outer * step):
+        inner, outer = outer, 2 * outer
+        if outer > FARTHEST:
+            return math.copysign(math.inf, step)
+    for _ in range(STEPS):
+        middle = (inner + outer) / 2
+        inner, outer = (middle, outer) if possible(start + middle * step) else (inner, middle)
+    return start + outer * step
 
 
 def _plain(value: Value) -> Any:

@@ -24,21 +24,29 @@ BLOCK = 48
 
 def triangle_parts(rows: HeardRows) -> Parts:
     """The number of triangles and how it varies.  [HOLDERS.3-4]"""
-    return triangles_and_wedges(rows)[0]
+    return triangles_and_wedges(rows).triangles
 
 
-def triangles_and_wedges(rows: HeardRows, by_position: ByPosition | None = None) -> tuple[Parts, float, float]:
-    """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]
-
-    The last two are the noise covariance of the estimates given who answered, and that of each user's pulls, added
-    up; both are 0 where nothing is said of the 2-stars.
-    """
+def triangles_and_wedges(rows: HeardRows, by_position: ByPosition | None = None) -> Together:
+    """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]"""
     sums = _Sums(rows, by_position)
     choice.shared_counts()  # chosen once, before the threads start
     parts = on_all_cores(sums.block, range(0, rows.scores.n, BLOCK))
     value, noise, floor, pull_noise, *shared = np.sum([part.sums for part in parts], axis=0).tolist()
     pulls = np.concatenate([part.pulls for part in parts])
-    return Parts(value, noise, floor, pulls, pull_noise), shared[0], shared[1]
+    return Together(Parts(value, noise, floor, pulls, pull_noise), *shared)
+
+
+class Together(NamedTuple):
+    """Triangles, and what they have in common with 2-stars: 0 where nothing is said of these.  [HOLDERS.6]
+
+    ``noise`` is the noise covariance of the estimates given who answered, ``pull_noise`` that of each user's pulls,
+    added up.
+    """
+
+    triangles: Parts
+    noise: float
+    pull_noise: float
 
 
 class ByPosition(NamedTuple):

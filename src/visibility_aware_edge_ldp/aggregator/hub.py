@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, raised
 from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
 from visibility_aware_edge_ldp.aggregator.noise_sum import reach
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -116,9 +116,13 @@ def estimate(collection: HubCollection) -> Estimate:
     value = public_triangles(taken.view) + taken.total(number)
     most = float(comb(taken.view.n, 3))
 
+    def noise(level: float) -> Interval:
+        reach = taken.reach(number, level)
+        return value - reach, value + reach
+
     def limits(level: float) -> Interval:
-        noise = taken.reach(number, level)
-        return value - noise, max(min(value + noise + taken.left_out(level), most), value + noise)
+        low, high = raised(noise, taken.left_out(level), level)
+        return low, min(high, max(most, noise(level)[1]))
 
     exact = taken.survey.kind != PLAIN and not taken.missing and not taken.uncovered
     return Estimate("triangles", value, taken.variance(number), taken.releases, unbiased=exact, limits=limits)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.curator import PublicGraph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, raised
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.many_laplaces import variances
@@ -119,8 +119,8 @@ def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | No
     found = estimate_of("triangles", value, spread, paid)
 
     def limits(level: float) -> Interval:
-        low, high = found.interval(level)
-        return low, min(high + lost, max(most, float(high)))
+        low, high = raised(found.interval, lost, level)
+        return low, min(high, max(most, found.interval(level)[1]))
 
     return replace(found, unbiased=not plan.lost, limits=limits)
 

@@ -21,18 +21,22 @@ _WINDOW = 60.0
 
 def reach(noise: SmoothNoise, bounds: Floats, level: float) -> float:
     """The q such that the sum of the noises on these bounds lies in [−q, q] with probability ``level``."""
+    return float(np.interp(level, *_inside(noise, tuple(bounds[bounds > 0].tolist())))) if (bounds > 0).any() else 0.0
+
+
+@lru_cache(maxsize=8)
+def _inside(noise: SmoothNoise, bounds: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Chances that the sum lies within some distances, and these: an interval asks for many levels."""
     total = noise.standard_deviation(1) * float(np.linalg.norm(bounds))
-    if not total:
-        return 0.0
     grid = (np.arange(_GRID) - _GRID // 2) * (2 * _WINDOW * total / _GRID)
     edges = np.append(grid, grid[-1] + grid[1] - grid[0]) - (grid[1] - grid[0]) / 2
     spectrum = np.ones(_GRID // 2 + 1, np.complex128)
-    for bound in bounds[bounds > 0]:
+    for bound in bounds:
         mass = np.diff(_distribution(noise, edges / bound))
         spectrum *= np.fft.rfft(np.fft.ifftshift(mass))
     law = np.fft.fftshift(np.fft.irfft(spectrum, _GRID))
     inside = np.cumsum(law[_GRID // 2 :]) + np.cumsum(law[_GRID // 2 :: -1])[: _GRID // 2] - law[_GRID // 2]
-    return float(np.interp(level, np.maximum.accumulate(inside), grid[_GRID // 2 :]))
+    return np.maximum.accumulate(inside), np.asarray(grid[_GRID // 2 :], np.float64)
 
 
 def _distribution(noise: SmoothNoise, z: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""POSITION in a campaign: positions held by rows, whoever stayed away.  [HOLDERS.1-7]"""
+"""POSITION in a campaign: positions held by rows, whoever stayed away.  [HOLDERS.1-8]"""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
+from visibility_aware_edge_ldp.aggregator.cube_interval import cube_interval
 from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, inverted
+from visibility_aware_edge_ldp.aggregator.heard_cycles import cycle_parts
 from visibility_aware_edge_ldp.aggregator.heard_rows import HeardRows, Parts, heard_rows
 from visibility_aware_edge_ldp.aggregator.heard_stars import star_parts
-from visibility_aware_edge_ldp.aggregator.heard_transitivity import transitivity_parts
+from visibility_aware_edge_ldp.aggregator.heard_transitivity import Transitivity, transitivity_parts
 from visibility_aware_edge_ldp.aggregator.heard_triangles import triangle_parts
 from visibility_aware_edge_ldp.aggregator.position import estimate as everybody_answered
 from visibility_aware_edge_ldp.errors import BadStatistic
@@ -30,17 +32,16 @@ _WHY = {
     "degrees": _UNKNOWN,
     "max_degree": f"{_UNKNOWN}, and one of them may have the most",
     "degree_histogram": f"{_UNKNOWN}, and how sure the others' histogram would be is not known well enough",
-    "four_cycles": "how 4-cycles with up to three absent holders vary is not worked out",
 }
 
 
 def estimate(
     collection: PositionCollection, statistics: Sequence[str], effort: Effort = AUTOMATIC
 ) -> dict[str, Estimate]:
-    """Estimates of these statistics where each user answers for its row, or stays away as a whole.  [HOLDERS.1-7]
+    """Estimates of these statistics where each user answers for its row, or stays away as a whole.  [HOLDERS.1-8]
 
-    With everybody present they are those of POSITION. Where somebody is absent, edges, stars:K and triangles are
-    unbiased, transitivity is a ratio of two of them, and the other statistics are refused.
+    With everybody present they are those of POSITION. Where somebody is absent, edges, stars:K, triangles and
+    4-cycles are unbiased, transitivity is a ratio of two of them, and the other statistics are refused.
     """
     wanted = check_statistics(statistics, collection.view.n)
     rows = heard_rows(collection)
@@ -56,8 +57,9 @@ def needed_in_all(rows: HeardRows, statistic: str) -> float:
 
 
 def _one(rows: HeardRows, statistic: str) -> Estimate:
-    parts, sides = parts_of(rows, statistic)
-    return _estimate(statistic, rows, parts, sides) if sides else _ratio(statistic, rows, parts)
+    if statistic == "transitivity":
+        return _ratio(statistic, rows, Transitivity.of(rows))
+    return _estimate(statistic, rows, *parts_of(rows, statistic))
 
 
 def parts_of(rows: HeardRows, statistic: str) -> tuple[Parts, int]:
@@ -67,13 +69,15 @@ def parts_of(rows: HeardRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic == "triangles":
         return triangle_parts(rows), 3
+    if statistic == "four_cycles":
+        return cycle_parts(rows), 4
     if statistic == "transitivity":
         return transitivity_parts(rows), 0
     if statistic == "edges":
         return edge_parts(rows), 1
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {rows.asked - rows.users.size} of {rows.asked} users are "
-        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles or transitivity."
+        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles, four_cycles or transitivity."
     )
 
 
@@ -94,11 +98,23 @@ def _spreads(rows: HeardRows, parts: Parts) -> tuple[Spread, float]:
     return absence, max(parts.noise, parts.floor, 0.0)
 
 
-def _ratio(statistic: str, rows: HeardRows, parts: Parts) -> Estimate:
-    """A share; where nothing is known of it, all are possible.  [HOLDERS.6]"""
-    absence, noise = _spreads(rows, parts)
-    found = replace(estimate_of(statistic, parts.value, absence.plus(Spread(noise))), unbiased=False)
-    return found if math.isfinite(noise) else replace(found, limits=lambda level: (0.0, 1.0))
+def _ratio(statistic: str, rows: HeardRows, found: Transitivity) -> Estimate:
+    """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [HOLDERS.6]"""
+    value, (absence, noise) = found.parts.value, _spreads(rows, found.parts)
+    first = replace(estimate_of(statistic, value, absence.plus(Spread(noise))), unbiased=False)
+    # So much of the error, in standard errors, is who stayed away.
+    drawn = math.sqrt(absence.variance / first.variance) if 0 < first.variance < math.inf else 0.0
+
+    def error(share: float) -> Estimate:
+        absence, _ = _spreads(rows, found.less(share + drawn * (value - share)))
+        _, noise = _spreads(rows, found.less(share))
+        return estimate_of(statistic, value - share, absence.plus(Spread(noise)))
+
+    def limits(level: float) -> Interval:
+        low, high = inverted(first, error, level) if math.isfinite(first.variance) else (-math.inf, math.inf)
+        return low if math.isfinite(low) else min(value, 0.0), high if math.isfinite(high) else max(value, 1.0)
+
+    return replace(first, limits=limits)
 
 
 def _estimate(statistic: str, rows: HeardRows, parts: Parts, sides: int) -> Estimate:
@@ -107,6 +123,9 @@ def _estimate(statistic: str, rows: HeardRows, parts: Parts, sides: int) -> Esti
     found = absence.plus(Spread(noise))
     if math.isfinite(found.variance):
         third = found.third + _leaning(parts, absence.variance, noise, sides)
+        if statistic == "four_cycles":  # a bend for large skews, too  [HOLDERS.8]
+            whole = estimate_of(statistic, parts.value, found._replace(third=third))
+            return replace(whole, limits=lambda level: cube_interval(whole, level))
         found = found._replace(third=max(min(third, MOST_SKEW * found.variance**1.5), found.third))
     return estimate_of(statistic, parts.value, found)
 

@@ -225,8 +225,9 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
     def limits(level: float) -> Interval:
         error = 1 - level - 2 * missing
         below, above = found.interval(1 - error if error > _CRUMB else level)
-        # Rounded outwards, because noise and truth are whole numbers; the tolerance keeps what is exact exact.
-        below, above = np.floor(below + 1e-9), np.ceil(above - 1e-9)
+        # Noise and truth are whole numbers: their law is that of rounded ones, half a number wider on either side. The
+        # tolerance keeps what is exact exact.
+        below, above = np.ceil(below - 0.5 - 1e-9), np.floor(above + 0.5 + 1e-9)
         return max(float(below), floor), max(float(above), floor) if error > _CRUMB else ceiling
 
     value, error = max(found.value, floor), found.standard_error

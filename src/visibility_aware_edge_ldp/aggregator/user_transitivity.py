@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.row_errors import TRIANGLE_PLACES
+from visibility_aware_edge_ldp.aggregator.row_absence import TRIANGLE_PLACES
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, hidden_share
 from visibility_aware_edge_ldp.subgraphs import degree_functions

@@ -12,16 +12,25 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
-from visibility_aware_edge_ldp.aggregator.row_errors import (
-    CYCLE_PLACES,
-    TRIANGLE_PLACES,
-    Places,
-    absence,
+from visibility_aware_edge_ldp.aggregator.first_answers import (
+    TWO_SIDES,
+    Counted,
+    Shape,
     first_cycle_noise,
     first_noise,
-    second_noise,
+    shape_of,
     size_and_spread,
 )
+from visibility_aware_edge_ldp.aggregator.row_absence import (
+    CYCLE_PLACES,
+    CYCLES_IN_COMMON,
+    TRIANGLE_PLACES,
+    TRIANGLES_IN_COMMON,
+    Held,
+    Places,
+    absence,
+)
+from visibility_aware_edge_ldp.aggregator.row_errors import Counts, Owned, noise_part, owned, second_noise
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.composition import Release
 from visibility_aware_edge_ldp.public.report import PositionReport
@@ -32,6 +41,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.subgraphs.row_cycles import Rates, cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.subgraphs.row_noise import first_vertices
 from visibility_aware_edge_ldp.subgraphs.rows import Members, Step, over_rows, scores_of_rows, triangle_total
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
 
@@ -100,9 +110,9 @@ class TriangleCollection:
         return self._closed[1]
 
     @property
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> Counts:
         """How many users were asked, answered first, and answered twice."""
-        return int(self.holders.sum()), int((self.heard & self.holders).sum()), int(self.answered.sum())
+        return Counts(int(self.holders.sum()), int((self.heard & self.holders).sum()), int(self.answered.sum()))
 
     @property
     def response_rate(self) -> float:
@@ -155,10 +165,15 @@ def triangles(collection: TriangleCollection, step: Step | None = None) -> Estim
         return Estimate("triangles", value, 0.0, collection.releases)
     rate = response_rate(asked, first)
     value += asked / second * float(collection.sums.sum())
+    largest, shape = float(np.abs(collection.scores(rate).values).max()), shape_of(collection.heard_scores, kept)
+    rows = _owned(collection, largest, shape.own_noise / rate**2)
+    counted = Counted(value, (asked / second) ** 2 * rows.noise)
     # Each answer stands for those who stayed away, too: as a first vertex, and as the holder of the far side.
-    answers = first_noise(collection.heard_scores, value * kept**1.5, step).times(1 / (kept * rate))
-    largest = float(np.abs(collection.scores(rate).values).max())
-    return estimate_of("triangles", value, _spread(collection, largest, answers, TRIANGLE_PLACES), collection.releases)
+    told = first_vertices(collection.heard_scores, step)
+    answers = first_noise(told.noise, collection.view.n, shape, counted)
+    held = _held(collection, shape, answers, max(value, 0.0), told.middles)
+    spread = _spread(collection, rows, TRIANGLE_PLACES, held).plus(answers.times(1 / (kept * rate)))
+    return estimate_of("triangles", value, spread, collection.releases)
 
 
 def four_cycles(collection: TriangleCollection, step: Step | None = None) -> Estimate:
@@ -172,10 +187,15 @@ def four_cycles(collection: TriangleCollection, step: Step | None = None) -> Est
         return Estimate("four_cycles", value, 0.0, collection.releases)
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
     value += asked / second * float(collection.sums.sum())
-    scores = collection.scores(rates.one)
-    answers = first_cycle_noise(collection.heard_scores, value, kept, step)
+    scores, shape = collection.scores(rates.one), shape_of(collection.heard_scores, kept)
     largest = largest_path(path_scores(scores, rates), scores)
-    return estimate_of("four_cycles", value, _spread(collection, largest, answers, CYCLE_PLACES), collection.releases)
+    by_answers = TWO_SIDES * collection.view.n * shape.variance * shape.own_noise / kept**4
+    rows = _owned(collection, largest, by_answers)
+    counted = Counted(value, (asked / second) ** 2 * rows.noise)
+    answers = first_cycle_noise(collection.heard_scores, shape, counted, step)
+    held = Held(shared=CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges))
+    spread = _spread(collection, rows, CYCLE_PLACES, held).plus(answers)
+    return estimate_of("four_cycles", value, spread, collection.releases)
 
 
 def _responses(collection: TriangleCollection, fewest: int) -> tuple[int, int, int]:
@@ -205,12 +225,32 @@ def _cycle_total(scores: Scores, rates: Rates, offsets: Integers, members: Membe
     return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
 
 
-def _spread(collection: TriangleCollection, largest: float, answers: Spread, places: Places) -> Spread:
-    """How a sum over all rows varies: by second-round noise, by first answers, and by who stayed away."""
-    asked, _, second = collection.counts
+def _owned(collection: TriangleCollection, largest: float, by_answers: float) -> Owned:
+    """Which part of the sums is noise; ``by_answers`` is what first answers add to the squares of all heard rows."""
+    asked, first, second = collection.counts
     noise = second_noise(collection.survey, collection.reaches[collection.answered], largest)
-    missed = absence(collection.sums, noise.variance, collection.counts, places.hidden(hidden_share(collection)))
-    return missed.plus(noise.times(asked / second)).plus(answers)
+    tail = float(collection.survey.total_noise.alpha)
+    return owned(collection.sums, noise, by_answers * second / first, asked, tail)
+
+
+def _held(collection: TriangleCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None) -> Held:
+    """What users are needed for as holders of far sides, with noise of one, two and three sides.  [TRIANGLE.8]"""
+    asked, first, second = collection.counts
+    shared = TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
+    if middles is None:
+        return Held(shared=shared)
+    n, rate = collection.view.n, response_rate(asked, first)
+    noise = 2 * answers.variance + shape.own_noise + shape.variance**2 * n * shape.edges
+    noise += shape.variance**3 * n**3 / 6 / shape.kept
+    return Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
+
+
+def _spread(collection: TriangleCollection, rows: Owned, places: Places, held: Held) -> Spread:
+    """How a sum over all rows varies by second-round noise and by who stayed away."""
+    share, counts = hidden_share(collection), collection.counts
+    here = places.hidden(share)
+    missed = absence(collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2))
+    return missed.plus(noise_part(rows, counts, here.both + here.held))
 
 
 def hidden_share(collection: TriangleCollection) -> float:

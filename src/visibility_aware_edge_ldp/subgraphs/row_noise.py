@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,20 +15,36 @@ from visibility_aware_edge_ldp.subgraphs.rows import BLOCK, Bits, Earlier, Integ
 from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores, score, spread, square
 
 
+class FirstVertices(NamedTuple):
+    """What the first answers add to the variance, and for each user the triangles that it is the middle one of.
+
+    Both are without bias; a user who was not heard has none, and the second is None where rows are of several classes.
+    """
+
+    noise: float
+    middles: Floats | None
+
+
 def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
     """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
 
     An unbiased estimate from the scores alone. Users without a spread score have no part in it. ``step`` hears which
     share of the work was done.  [ROWS.2]
     """
+    return first_vertices(scores, step).noise
+
+
+def first_vertices(scores: Scores, step: Step | None = None) -> FirstVertices:
+    """The same, and what comes with it in one pass: Σ over later k of ê_jk·P for each j.  [ROWS.2, TRIANGLE.8]"""
     heard = _rows_of_one_class(scores)
     if heard is not None:
-        return _noise_of_one_class(scores, heard, step)
+        return _of_one_class(scores, heard, step)
     noisy = scores.weights(spread) != 0
     earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
     choice.shared_counts()
     starts = range(0, earlier.users.size, BLOCK // 2)
-    return float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
+    noise = float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
+    return FirstVertices(noise, None)
 
 
 def _by_shares(starts: range, step: Step | None) -> Step | None:
@@ -65,7 +82,7 @@ def whole_rows(plane: Words, n: int) -> Bits | None:
     return heard
 
 
-def _noise_of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> float:
+def _of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> FirstVertices:
     """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i was heard, and 0 otherwise.
 
     P = a²h + ab(r + t) + b²N, with h users heard before j, r of them with a one with j, t with k, and N with both: the
@@ -87,7 +104,8 @@ def _noise_of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -
     terms += shared * (2 * paths * b * b + b * b - d * d) + (a * b) ** 2 * twice + 2 * a * b**3 * mixed + b**4 * both
     all_of_them, ones_of_them = terms.sum(axis=0)
     low, more = _line(spread(scores.values))
-    return float(low * all_of_them + more * ones_of_them)
+    to_all, to_ones = (sizes * paths + a * b * early + b * b * shared).T
+    return FirstVertices(float(low * all_of_them + more * ones_of_them), a * to_all + b * to_ones)
 
 
 def _line(values: Floats) -> tuple[float, float]:
