@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -191,3 +192,23 @@ def test_fewer_answers_than_a_subgraph_has_holders_are_refused() -> None:
 def test_a_ratio_of_what_nobody_knows_is_anything() -> None:
     found = transitivity(Estimate("triangles", 0.0, 1.0), Estimate("stars:2", 5.0, np.inf))
     assert found.interval() == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_shares_are_held_that_the_two_counts_may_have(level: float) -> None:
+    """Fieller's limits, where nothing leans: (3T − κS)² = z²(9·Var T + κ²·Var S).  [RATIO.2]"""
+    triangle, wedge = Estimate("triangles", 50.0, 400.0), Estimate("stars:2", 300.0, 80.0**2)
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    curve = np.array([300.0**2 - z**2 * 80**2, -2 * 3 * 50 * 300, (3 * 50.0) ** 2 - 9 * z**2 * 400])
+    found = transitivity(triangle, wedge)
+    assert found.interval(level) == pytest.approx(sorted(np.roots(curve)))
+    straight = replace(found, limits=None).interval(level)
+    assert straight != pytest.approx(found.interval(level), rel=0.01)  # the twin, with the estimate for the truth
+
+
+def test_where_only_triangles_vary_their_interval_is_the_shares() -> None:
+    triangle = Estimate("triangles", 50.0, 400.0, freedom=9.0, skew=0.3)
+    low, high = triangle.interval()
+    assert transitivity(triangle, Estimate("stars:2", 300.0, 0.0)).interval() == pytest.approx((low / 100, high / 100))
+    noisy = transitivity(triangle, Estimate("stars:2", 300.0, 300.0**2 / 16)).interval()
+    assert noisy[1] - noisy[0] > (high - low) / 100

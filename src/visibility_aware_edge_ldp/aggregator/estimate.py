@@ -145,6 +145,13 @@ def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) 
     return _farthest(possible, value, -step), _farthest(possible, value, step)
 
 
+def share_limits(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
+    """The same of a share: from 0 to 1 where nothing is known."""
+    low, high = inverted(found, error, level) if math.isfinite(float(found.variance)) else (-math.inf, math.inf)
+    value = float(found.value)
+    return low if math.isfinite(low) else min(value, 0.0), high if math.isfinite(high) else max(value, 1.0)
+
+
 def _farthest(possible: Callable[[float], bool], start: float, step: float) -> float:
     """The end of what is possible from ``start`` in the direction of ``step``."""
     inner, outer = 0.0, 1.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.cube_interval import cube_interval
 from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, inverted
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, share_limits
 from visibility_aware_edge_ldp.aggregator.heard_cycles import cycle_parts
 from visibility_aware_edge_ldp.aggregator.heard_rows import HeardRows, Parts, heard_rows
 from visibility_aware_edge_ldp.aggregator.heard_stars import star_parts
@@ -110,11 +111,7 @@ def _ratio(statistic: str, rows: HeardRows, found: Transitivity) -> Estimate:
         _, noise = _spreads(rows, found.less(share))
         return estimate_of(statistic, value - share, absence.plus(Spread(noise)))
 
-    def limits(level: float) -> Interval:
-        low, high = inverted(first, error, level) if math.isfinite(first.variance) else (-math.inf, math.inf)
-        return low if math.isfinite(low) else min(value, 0.0), high if math.isfinite(high) else max(value, 1.0)
-
-    return replace(first, limits=limits)
+    return replace(first, limits=partial(share_limits, first, error))
 
 
 def _estimate(statistic: str, rows: HeardRows, parts: Parts, sides: int) -> Estimate:

@@ -1,12 +1,14 @@
-"""USER transitivity: triangles from rows over 2-stars from degrees.  [RATIO.1]"""
+"""USER transitivity: triangles from rows over 2-stars from degrees.  [RATIO.1-2]"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, share_limits
 from visibility_aware_edge_ldp.aggregator.row_absence import TRIANGLE_PLACES
 from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection, hidden_share
@@ -16,18 +18,32 @@ from visibility_aware_edge_ldp.subgraphs import degree_functions
 def transitivity(
     triangle: Estimate, wedge: Estimate, rows: TriangleCollection | None = None, degrees: DegreeCollection | None = None
 ) -> Estimate:
-    """3T/S₂; with the collections behind the two, what they have in common by who stayed away is taken out."""
+    """3T/S₂; with the collections behind the two, what they have in common by who stayed away is taken out.
+
+    [RATIO.1-2]
+    """
     releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
     stars = float(wedge.value)
     known = math.isfinite(float(triangle.variance) + float(wedge.variance))
     if stars <= 0 or not known:
         return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
-    ratio = float(triangle.value) / stars
+    value = 3 * float(triangle.value) / stars
     shared = covariance(rows, degrees) if rows is not None and degrees is not None else 0.0
-    apart = float(triangle.variance) + ratio**2 * float(wedge.variance)
-    # The covariance is an estimate too; it never takes away more than nine tenths.
-    variance = 9 * max(apart - 2 * ratio * shared, apart / 10) / stars**2
-    return Estimate("transitivity", 3 * ratio, variance, releases, unbiased=False, freedom=triangle.freedom)
+
+    def variance(share: float) -> float:
+        """Of the error, if this were the truth."""
+        apart = 9 * float(triangle.variance) + share**2 * float(wedge.variance)
+        # The covariance is an estimate too; it never takes away more than nine tenths.
+        return max(apart - 6 * share * shared, apart / 10) / stars**2
+
+    def error(share: float) -> Estimate:
+        """What lies between the estimate and this share; so much of it are the triangles, which lean."""
+        here = variance(share)
+        of_triangles = min(9 * float(triangle.variance) / (stars**2 * here), 1.0) if here else 0.0
+        return replace(found, value=value - share, variance=here, skew=triangle.skew * of_triangles**1.5)
+
+    found = Estimate("transitivity", value, variance(value), releases, unbiased=False, freedom=triangle.freedom)
+    return replace(found, limits=partial(share_limits, found, error))
 
 
 def covariance(rows: TriangleCollection, degrees: DegreeCollection) -> float:
