@@ -89,13 +89,14 @@ def kills(
 
 
 def contradictions(campaigns: Iterable[Served]) -> tuple[int, int, int]:
-    """How many (position, threshold) pairs, how many surveys of degrees and how many torn uploads have two answers."""
+    """How many (position, threshold) pairs and surveys of degrees have two answers, and rounds or torn uploads two."""
     bits: dict[tuple[str, int], set[bool]] = {}
     reports: dict[str, set[bytes]] = {}
     torn = 0
     for served in campaigns:
         survey, whole = served.questions.survey, {body for _, _, body in served.heard}
         torn += sum(not any(each.startswith(part) for each in whole) for part in served.torn)
+        torn += len(whole) - len({(number, who) for number, who, _ in served.heard})  # another salt is another upload
         for _, who, body in served.heard:
             if isinstance(survey, PositionSurvey):
                 for key, bit in _said(served, survey, who, body):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import manipulation, position_rows
+from visibility_aware_edge_ldp.aggregator import manipulation, plausible, position_rows
 from visibility_aware_edge_ldp.aggregator.heard_rows import heard_rows
 from visibility_aware_edge_ldp.aggregator.manipulation import RowLies, manipulation_bound, rounded_up
 from visibility_aware_edge_ldp.aggregator.plausible import (
@@ -148,6 +148,27 @@ def test_a_row_that_its_peers_contradict_is_flagged() -> None:
     outcomes[mine] = np.arange(mine.size) % 2
     flagged = flagged_rows(world.collection(outcomes, world.asked))
     assert [(flag.participant, flag.what) for flag in flagged] == [(liar, "friends, against peers")]
+
+
+def chance_of_a_false_alarm(epsilon: int = 4, user: int = 400) -> float:
+    """Of a user of 431 without friends, who has 30 positions of its own: that so many of them say 1 as are flagged."""
+    world = RowWorld(erdos_renyi(431, 0, seed=1), NOTHING, epsilon)
+    outcomes, mine = world.drawn(np.random.default_rng(1)), np.flatnonzero(world.holder == user)
+    flip, size = 1 / (1 + math.exp(epsilon)), mine.size
+    for ones in range(size + 1):
+        outcomes[mine] = np.arange(size) < ones
+        if any(
+            (flag.participant, flag.what) == (user, "friends, against peers")
+            for flag in flagged_rows(world.collection(outcomes, world.asked))
+        ):
+            return sum(math.comb(size, k) * flip**k * (1 - flip) ** (size - k) for k in range(ones, size + 1))
+    return 0.0
+
+
+def test_peers_contradict_an_honest_row_as_rarely_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0 < chance_of_a_false_alarm() < FALSE_ALARM
+    monkeypatch.setattr(plausible, "_reach", lambda variance, largest: 6.2 * np.sqrt(variance))
+    assert chance_of_a_false_alarm() > 10 * FALSE_ALARM  # the twin with a normal tail
 
 
 def test_degrees_beyond_their_band_are_flagged_and_within_it_bounded() -> None:

@@ -95,8 +95,10 @@ def test_sums_tell_their_noise_where_reaches_do_not() -> None:
         assert abs(noises.mean() - true_noise) < abs(wrong - 1) * true_noise / 2
         stated = np.sqrt(np.mean([one.noise_error for one in found]))
         assert np.sqrt(np.mean((noises - true_noise) ** 2)) < 1.5 * stated < true_noise
-        # Of the sum of both the doubt is less than of either.
-        assert all(one.doubt(1, 1) <= one.doubt(0, 1) + one.doubt(1, 0) for one in found)
+        # What is taken for noise is not taken for owned: of both together the doubt is less than if they knew nothing
+        # of each other.
+        both, squares, noisy = (np.mean([one.doubt(*of) for one in found]) for of in ((1, 1), (1, 0), (0, 1)))
+        assert both < 0.75 * np.hypot(squares, noisy)
     certain = owned(sums, Noise(Spread(true_noise, 0.0), 0.0), 0.0, users, 1e9)
     assert certain.noise == true_noise
 

@@ -38,12 +38,14 @@ def by_definition(leaves: Sequence[bytes]) -> bytes:
 
 @pytest.mark.parametrize("count", range(1, 9))
 def test_roots_of_the_known_leaves(count: int) -> None:
-    assert merkle.root([bytes.fromhex(each) for each in INPUTS[:count]]).hex() == ROOTS[count - 1]
+    assert merkle.top([bytes.fromhex(each) for each in INPUTS[:count]]).hex() == ROOTS[count - 1]
 
 
 @given(st.lists(st.binary(max_size=5), max_size=40))
 def test_the_root_is_as_defined(leaves: list[bytes]) -> None:
-    assert merkle.root(leaves) == by_definition(leaves)
+    assert merkle.top(leaves) == by_definition(leaves)
+    number = len(leaves).to_bytes(8, "big")
+    assert merkle.root(leaves) == hashlib.sha256(b"\2" + number + by_definition(leaves)).digest()
 
 
 @given(st.lists(st.binary(max_size=5), min_size=1, max_size=40), st.data())
@@ -65,14 +67,29 @@ def test_a_proof_shows_its_leaf_and_no_other(leaves: list[bytes], data: st.DataO
         assert not merkle.verify(root, leaves[index], other, count, merkle.proof(leaves, other))
 
 
+def counts_that_pass(count: int) -> set[int]:
+    """Of how many leaves the proof of the first one can be told to be."""
+    leaves = [bytes([place]) for place in range(count)]
+    root, proof = merkle.root(leaves), merkle.proof(leaves, 0)
+    return {other for other in range(1, 2 * count) if merkle.verify(root, leaves[0], 0, other, proof)}
+
+
+def test_a_proof_shows_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [counts_that_pass(count) for count in (1, 3, 4, 100)] == [{1}, {3}, {4}, {100}]
+    monkeypatch.setattr(merkle, "_of_all", lambda count, top: top)
+    assert counts_that_pass(100) == set(range(65, 129))  # the twin whose root does not know
+
+
 def nodes_pass_for_leaves() -> bool:
     """Whether two hashes next to each other are taken for a leaf of a smaller tree."""
     leaves = [b"a", b"b", b"c", b"d"]
     forged = b"".join(merkle._of_leaf(each) for each in leaves[:2])
-    return merkle.verify(merkle.root(leaves), forged, 0, 2, [merkle.root(leaves[2:])])
+    return merkle.verify(merkle.root(leaves), forged, 0, 2, [merkle.top(leaves[2:])])
 
 
 def test_a_node_does_not_pass_for_a_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not nodes_pass_for_leaves()
+    monkeypatch.setattr(merkle, "_of_all", lambda count, top: top)
     assert not nodes_pass_for_leaves()
     monkeypatch.setattr(merkle, "_of_leaf", lambda data: hashlib.sha256(data).digest())
     monkeypatch.setattr(merkle, "_of_node", lambda left, right: hashlib.sha256(left + right).digest())

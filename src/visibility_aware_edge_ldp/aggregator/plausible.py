@@ -23,8 +23,8 @@ from visibility_aware_edge_ldp.subgraphs.scores import Floats, score, spread
 Ints = npt.NDArray[np.int64]
 # An honest report is flagged with less than this chance.
 FALSE_ALARM = Fraction(1, 10**9)
-# Normal deviates beyond this have that chance; it is said of rows with so many positions on either side.
-FAR, ENOUGH = 6.2, 30
+# Peers are heard where there are so many positions on either side.
+ENOUGH = 30
 
 
 @dataclass(frozen=True, order=True)
@@ -115,10 +115,24 @@ def _against_peers(collection: PositionCollection) -> list[Flag]:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip((friends[0] + friends[1]) / (heard[0] + heard[1]), 0, 1)
         spreads = [np.maximum(noise[i] / heard[i] + share * (1 - share), 0) / heard[i] for i in (0, 1)]
-        expected, error = friends[1] / heard[1] * heard[0], FAR * np.sqrt(spreads[0] + spreads[1]) * heard[0]
+        largest = _range(collection) / np.minimum(heard[0], heard[1])
+        expected, error = friends[1] / heard[1] * heard[0], _reach(spreads[0] + spreads[1], largest) * heard[0]
     enough = (heard[0] >= ENOUGH) & (heard[1] >= ENOUGH) & np.isin(np.arange(scores.n), rows.users)
     who = np.flatnonzero(enough)
     return flags(who, friends[0][who], ((expected - error)[who], (expected + error)[who]), "friends, against peers", 1)
+
+
+def _range(collection: PositionCollection) -> float:
+    """How far apart the scores of two answers may be."""
+    asked = [kind for kind in NON_PUBLIC if collection.view.class_sizes[kind]]
+    return max(float(np.ptp([float(each) for each in collection.survey.channel(kind).scores])) for kind in asked)
+
+
+def _reach(variance: Floats, largest: Floats) -> Floats:
+    """How far a sum goes, but for a false alarm, whose terms are no larger than this: Bernstein's bound.  [LIARS.5]"""
+    rare = math.log(2 / FALSE_ALARM)
+    found: Floats = rare * largest / 3 + np.sqrt((rare * largest / 3) ** 2 + 2 * rare * variance)
+    return found
 
 
 def _heard(public: int, member: npt.NDArray[np.bool_], counts: Ints) -> Ints:

@@ -1,6 +1,7 @@
 """A tree of hashes over the uploads of a round: its root names them all, a short proof shows one.  [CHARTER.7]
 
 Hashing is RFC 6962's: SHA-256, with 0x00 before a leaf and 0x01 before a node, so that neither passes for the other.
+The root is the hash of 0x02, how many leaves there are, and the tree's top: so a proof also shows of how many.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ def leaf(participant: int, digest: str) -> bytes:
 
 
 def root(leaves: Sequence[bytes]) -> bytes:
-    """The hash that names all leaves in their order; of none, SHA-256 of nothing."""
+    """The hash that names all leaves in their order, and how many there are."""
+    return _of_all(len(leaves), top(leaves))
+
+
+def top(leaves: Sequence[bytes]) -> bytes:
+    """The top of RFC 6962's tree; of no leaves, SHA-256 of nothing."""
     return levels_of(leaves)[-1][0] if leaves else hashlib.sha256().digest()
 
 
@@ -47,7 +53,7 @@ def verify(root: bytes, leaf: bytes, index: int, count: int, proof: Sequence[byt
                 return False
             found = _of_node(sibling, found) if index & 1 else _of_node(found, sibling)
         index, last = index >> 1, last >> 1
-    return found == root and next(siblings, None) is None
+    return _of_all(count, found) == root and next(siblings, None) is None
 
 
 def levels_of(leaves: Sequence[bytes]) -> list[Level]:
@@ -62,6 +68,10 @@ def levels_of(leaves: Sequence[bytes]) -> list[Level]:
 
 def _of_leaf(data: bytes) -> bytes:
     return hashlib.sha256(b"\0" + data).digest()
+
+
+def _of_all(count: int, top: bytes) -> bytes:
+    return hashlib.sha256(b"\2" + count.to_bytes(8, "big") + top).digest()
 
 
 def _of_node(left: bytes, right: bytes) -> bytes:

@@ -235,7 +235,7 @@ def _head(charter: Charter) -> list[str]:
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
         f"Closes     {closing}",
-        f"Keeps      {kept_for(charter.retention, charter.rounds[0].fewest)}",
+        f"Keeps      {kept_for(charter)}",
     ]
 
 

@@ -50,7 +50,7 @@ def flagged(
             for each in found
         ]
         print_table(
-            "An honest report has such a number less than once in a thousand million times. Nothing was left out.",
+            "An honest report has such a number once in a thousand million times or less; against its peers, about so.",
             ("name", "round", "what", "number", "honest from", "to"),
             rows,
         )

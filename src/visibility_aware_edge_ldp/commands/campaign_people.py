@@ -101,8 +101,9 @@ def check(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that your own report is in the frozen set, unchanged; exit code 3 if it is not, 2 if nothing can be said.
+    """Check that your own report is in the frozen set, unchanged.
 
+    Exit code 3 if one that was acknowledged is not, 2 if nothing can be said.
     The server that you enrolled at is asked. If it has moved, enrol again at its new address first.
     """
     from visibility_aware_edge_ldp.campaign.participant import checking
@@ -128,14 +129,17 @@ def status(
     if place is not None:
         server_status(place, as_json)
         return
-    from visibility_aware_edge_ldp.campaign.participant import program
+    from visibility_aware_edge_ldp.campaign.participant import standing
 
-    found = program.status(_enrolled_home(home))
+    own = _enrolled_home(home)
+    found, others = standing.status(own), standing.of_other_versions(own)
     if as_json:
-        print_json([_plain(each) for each in found])
+        print_json([*map(_plain, found), *({"campaign": each, "other_version": True} for each in others)])
         return
     for each in found:
         typer.echo("\n".join(_standing(each)))
+    for campaign in others:
+        typer.echo(f"{campaign[:12]} is of another version of this program; what it has cost still counts.")
 
 
 def _enrolled_home(home: Path | None) -> Path:

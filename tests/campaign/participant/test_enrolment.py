@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_stub import Stub, no_fault, said
+from benchmarks.campaign_stub import Served, Stub, no_fault, said
 
 from campaign.participant.conftest import KEY, QUICK
 from campaign.participant.people import PRIVATE, Ask, join, reply, who
+from command import run_main
+from visibility_aware_edge_ldp.campaign.canonical import encode
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
-from visibility_aware_edge_ldp.campaign.participant.enrolment import load
+from visibility_aware_edge_ldp.campaign.participant.enrolment import OtherVersion, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
 from visibility_aware_edge_ldp.campaign.participant.program import enroll, status
+from visibility_aware_edge_ldp.campaign.participant.standing import of_other_versions
+from visibility_aware_edge_ldp.campaign.signing import sign
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 
 
@@ -73,6 +80,44 @@ def test_what_is_kept_is_checked_whenever_it_is_opened(ask: Ask, tmp_path: Path)
         reply(served, home)
     join(served, home)
     assert not served.heard
+
+
+def of_another_version(served: Served, home: Path) -> str:
+    """The same campaign as an earlier program wrote and signed it, in a folder of its own."""
+    content = json.loads(served.campaign.charter.data)
+    data = encode({**content, "format": "va-edge-ldp charter 1"})
+    folder = home / "campaigns" / hashlib.sha256(data).hexdigest()
+    shutil.copytree(home / "campaigns" / served.campaign.charter.identity, folder)
+    (folder / "charter.json").write_bytes(data)
+    (folder / "charter.sig").write_text(sign(KEY, data).hex())
+    return folder.name
+
+
+def test_a_campaign_of_another_version_does_not_hide_the_others(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served, home = ask(), tmp_path / "home"
+    known = join(served, home)
+    older = of_another_version(served, home)
+    with pytest.raises(OtherVersion, match="answer it with that one"):
+        load(home, older)
+    assert ([each.campaign for each in status(home)], of_other_versions(home)) == ([known], [older])
+    run = partial(run_main, monkeypatch, capsys, "campaign", "status", "--home", str(home))
+    said = run()
+    assert (said.code, known[:12] in said.out) == (0, True)
+    assert [line for line in said.out.splitlines() if older[:12] in line] == [
+        f"{older[:12]} is of another version of this program; what it has cost still counts."
+    ]
+    assert run("--json").json[1] == {"campaign": older, "other_version": True}
+
+
+def test_what_the_issuer_did_not_sign_is_not_another_version(ask: Ask, tmp_path: Path) -> None:
+    served, home = ask(), tmp_path / "home"
+    join(served, home)
+    older = of_another_version(served, home)
+    (home / "campaigns" / older / "charter.sig").write_text("00" * 64)
+    with pytest.raises(ProtocolViolation, match="not signed"):
+        status(home)
 
 
 def test_only_its_owner_may_read_the_token(ask: Ask, tmp_path: Path) -> None:

@@ -34,4 +34,13 @@ def test_one_flipped_bit_is_seen(ask: Ask) -> None:
     assert contradictions([served, other]) == (0, 0, 0)
     other.heard.append((1, 0, flipped))
     served.torn.append(flipped[:-1])
-    assert contradictions([served, other]) == (1, 0, 1)
+    assert contradictions([served, other]) == (1, 0, 2)
+
+
+def test_another_salt_is_another_upload(ask: Ask) -> None:
+    served = ask()
+    report = codec.encode(codec.PositionReport(served.questions.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
+    served.heard += [(1, 0, salted(report))] * 2
+    assert contradictions([served]) == (0, 0, 0)
+    served.heard.append((1, 0, salted(report)))
+    assert contradictions([served]) == (0, 0, 1)

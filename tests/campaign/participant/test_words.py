@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from campaign.participant.conftest import QUICK
 from campaign.participant.people import Ask, join, reply, who
+from campaign_vectors import CLOSES, charter_for, documents_of
 from command import run_main
+from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.participant.words import cap, kept_for, late_lines, number
 
 
@@ -48,7 +50,7 @@ def test_retention_is_said_as_the_issuer_says_it(ask: Ask, tmp_path: Path) -> No
     served, shown = ask(), list[str]()
     join(served, tmp_path / "home")
     reply(served, tmp_path / "home", consent=lambda lines: not shown.extend(lines))
-    assert f"Keeps      {kept_for(0, 1)}" in shown
+    assert f"Keeps      {kept_for(served.questions.charter)}" in shown
 
 
 def test_an_answer_that_is_late_for_its_pace_is_said_to_be(ask: Ask, tmp_path: Path) -> None:
@@ -85,9 +87,13 @@ def test_enrolling_with_a_cap_prints_both(
 def test_how_long_reports_are_kept_also_if_too_few_come() -> None:
     few = "if fewer than 3 answer in time, nothing is estimated and they go"
     stays = "who answered, and a salted digest of each report, stay"
-    assert kept_for(0, 3) == f"reports until the estimate; {few} at the deadline; {stays}"
-    assert kept_for(86_400, 3) == f"reports for 1 day after the estimate; {few} 1 day after the deadline; {stays}"
-    assert kept_for(30 * 86_400, 3).startswith("reports for 30 days after the estimate")
+    one = replace(charter_for("degrees", documents_of("degrees")), retention=0, rounds=(Round(CLOSES[0], 3),))
+    assert kept_for(one) == f"reports until the estimate; {few} at the deadline; {stays}"
+    day = replace(one, retention=86_400)
+    assert kept_for(day) == f"reports for 1 day after the estimate; {few} 1 day after the deadline; {stays}"
+    assert kept_for(replace(one, retention=30 * 86_400)).startswith("reports for 30 days after the estimate")
+    two = charter_for("triangles", documents_of("triangles"))
+    assert kept_for(two, 2).endswith("a salted digest of each report and a digest of all first answers together, stay")
 
 
 def test_that_degrees_are_published_without_names_is_said(ask: Ask, tmp_path: Path) -> None:

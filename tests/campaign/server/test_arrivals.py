@@ -83,7 +83,7 @@ def test_counts_go_with_the_reports(opener: Opener) -> None:
 def test_no_table_holds_a_participant_and_a_time() -> None:
     tables = [statement for step in migrations.MIGRATIONS for statement in step]
     assert [table for table in tables if "participant" in table and ("since" in table or "made" in table)] == []
-    assert sum("since" in table for table in tables) == 1
+    assert sum("since" in table for table in tables if table.startswith("CREATE TABLE")) == 1
 
 
 def test_a_store_of_version_3_counts_from_now_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

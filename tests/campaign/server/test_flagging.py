@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from campaign.server.inside import Inside, inside
+from campaign.server.inside import Clock, Inside, inside
 from campaign.server.town import Town, new_town
 from command import Run, run_main
 from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
@@ -39,7 +40,9 @@ def send_with_one_liar(server: Inside, town: Town) -> int:
     return int(liar)
 
 
-def test_the_operator_sees_whose_reports_are_flagged_while_they_are_kept(tmp_path: Path, run: Run) -> None:
+def test_the_operator_sees_whose_reports_are_flagged_while_they_are_kept(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town = new_town(tmp_path / "town", "degrees", retention=30 * DAY)
     place = str(town.directory)
     assert "has no store yet" in run(place).err
@@ -48,7 +51,7 @@ def test_the_operator_sees_whose_reports_are_flagged_while_they_are_kept(tmp_pat
         liar = send_with_one_liar(server, town)
         assert "Another server uses the store" in run(place).err
     assert "Round 1 is open" in run(place).err
-    with inside(town, url, estimate_bytes=estimate_bytes) as server:
+    with inside(town, url, Clock(time.time()), estimate_bytes) as server:
         server.operator("/v1/rounds/1/close")
         server.operator("/v1/estimate")
         public = server.ask("GET", "/v1/estimates").content
@@ -58,8 +61,11 @@ def test_the_operator_sees_whose_reports_are_flagged_while_they_are_kept(tmp_pat
     assert {each["name"] for each in run(place, "--json").json} == {name}
     said = run(place)
     assert (said.code, str(name) in said.out, "1,000,0" in said.out) == (0, True, True)
-    with inside(town, url, estimate_bytes=estimate_bytes) as server:
-        server.clock.now += 31 * DAY
+    later = time.time() + 31 * DAY
+    monkeypatch.setattr(time, "time", lambda: later)
+    due = run(place)
+    assert (due.code, "they were due to go" in due.err, str(name) in due.out) == (2, True, False)
+    with inside(town, url, Clock(time.time()), estimate_bytes) as server:
         server.runner.run(server.app.rounds.tend())
     gone = run(place)
     assert (gone.code, "The reports were erased" in gone.err) == (2, True)

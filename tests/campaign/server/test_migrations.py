@@ -9,8 +9,11 @@ from benchmarks.campaign_server_lab import Lab, sqlite_url
 
 from campaign.server.conftest import Opener
 from campaign.server.inside import inside
+from campaign.server.postgres_here import Postgres
+from campaign.server.sampled import end_with, sampled, seen_in_statistics, some_uploads
 from visibility_aware_edge_ldp.campaign.server import migrations, sql_store
 from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.sql_store import SqlStore
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, Upload
 from visibility_aware_edge_ldp.errors import BadInput
 
@@ -18,10 +21,15 @@ from visibility_aware_edge_ldp.errors import BadInput
 @pytest.fixture
 def version_1(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The program as it was; undo it, and the present one is back."""
-    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
-    monkeypatch.setattr(migrations, "VERSION", 1)
-    monkeypatch.setattr(sql_store, "VERSION", 1)
+    as_it_was(monkeypatch, 1)
+    monkeypatch.setattr(SqlStore, "_go_on_erasing", lambda store: None)  # it had no table to ask
     return monkeypatch
+
+
+def as_it_was(patch: pytest.MonkeyPatch, version: int) -> None:
+    patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:version])
+    patch.setattr(migrations, "VERSION", version)
+    patch.setattr(sql_store, "VERSION", version)
 
 
 def version_of(store: object) -> str:
@@ -37,13 +45,35 @@ def test_an_older_store_is_brought_up_to_date(opener: Opener, version_1: pytest.
     store.freeze(1, lambda leaves: "ab")
     version_1.undo()
     store = opener()
-    assert version_of(store) == str(migrations.VERSION) == "4"
+    assert version_of(store) == str(migrations.VERSION) == "5"
     assert store.put([upload]) == [Outcome.SAME]
     assert store.bodies(1) == {3: b"kept"}
     assert store.stages()[0] == Stage(1, State.CLOSING, 1, "ab")
     store.settle(1, b"heard", "d", opens_next=True)
     assert store.transcript(1) == b"heard"
-    assert version_of(opener()) == "4"
+    assert version_of(opener()) == "5"
+
+
+@pytest.mark.parametrize("erased", [False, True])
+def test_statistics_that_an_older_version_left_go(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, erased: bool
+) -> None:
+    url, uploads = postgres.new_database(), some_uploads()
+    with monkeypatch.context() as patch:
+        as_it_was(patch, 4)
+        store = open_store(url, "c", 1)
+        end_with(store, uploads)
+        sampled(url)
+        if erased:
+            store.forget_bodies(9)
+        store.close()
+    assert seen_in_statistics(url, uploads), "the search must find what is there"
+    store = open_store(url, "c", 1)
+    assert store.bodies(1) == ({} if erased else {upload.participant: upload.body for upload in uploads})
+    assert not seen_in_statistics(url, uploads)
+    sampled(url)
+    assert not seen_in_statistics(url, uploads)
+    store.close()
 
 
 def test_a_newer_store_is_left_alone(opener: Opener) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
+import apsw
 import pytest
+from benchmarks.campaign_server_lab import Lab
 
 from campaign.server.conftest import Opener
+from campaign.server.inside import Inside, inside
 from campaign.server.postgres_here import Postgres, postgres_here
-from visibility_aware_edge_ldp.campaign.server import sql_store
+from campaign.server.sampled import end_with, sampled, seen_in_statistics, some_uploads
+from visibility_aware_edge_ldp.campaign.server import sql_store, sqlite_store
 from visibility_aware_edge_ldp.campaign.server.arrivals import Slot
 from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER
 from visibility_aware_edge_ldp.campaign.server.opening import open_store
@@ -207,6 +214,130 @@ def test_of_the_order_in_which_reports_came_nothing_is_left_in_a_table(postgres:
     assert store.database.run(lie) == everybody
     assert store.database.run(groups) == [(1,)]
     assert store.leaves(1) == leaves
+    store.close()
+
+
+def test_statistics_never_hold_reports_nor_times(postgres: Postgres) -> None:
+    url, uploads = postgres.new_database(), some_uploads()
+    store = open_store(url, "c", 1)
+    end_with(store, uploads)
+    sampled(url)
+    columns = store.database.run("SELECT tablename::text, attname::text FROM pg_stats WHERE schemaname = 'public'")
+    assert ("uploads", "digest") in columns, "the search must find what is there"
+    assert {table for table, _ in columns}.isdisjoint({"bodies", "pieces", "arrivals"})
+    assert not seen_in_statistics(url, uploads)
+    store.forget_bodies(9)
+    sampled(url)
+    assert not seen_in_statistics(url, uploads)
+    store.close()
+
+
+SECRET = b"a report that must not be found again"
+
+
+@contextmanager
+def reader_of(file: Path) -> Iterator[None]:
+    """Somebody who looks at the store, as a copying program does, and holds on to what it sees."""
+    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM uploads").fetchall()
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def on_disk(file: Path) -> bool:
+    files = [file, file.with_name(f"{file.name}-wal")]
+    return any(SECRET in each.read_bytes() for each in files if each.exists())
+
+
+def ended_in(file: Path) -> Store:
+    store = open_store(f"sqlite:///{file}", "c", 1)
+    store.put([Upload.of(1, number, SECRET + bytes([number])) for number in range(50)])
+    store.freeze(1, root_of)
+    store.settle(1, b"", "", opens_next=False)
+    store.keep_estimate(b"e", 7)
+    return store
+
+
+def test_while_somebody_reads_nothing_is_called_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_store, "_PATIENCE_WITH_READERS", 20)
+    file = tmp_path / "s.db"
+    store = ended_in(file)
+    with reader_of(file):
+        for at in (9, 10):
+            with pytest.raises(StoreUnavailable, match="Somebody reads the store"):
+                store.forget_bodies(at)
+            assert (store.has_bodies(), store.bodies(1), on_disk(file)) == (True, {}, True)
+        size = file.with_name("s.db-wal").stat().st_size
+        with pytest.raises(StoreUnavailable):
+            store.forget_bodies(11)
+        assert file.with_name("s.db-wal").stat().st_size == size, "coming again must not fill the disk"
+    store.forget_bodies(12)
+    assert (store.has_bodies(), store.erased_at(), on_disk(file)) == (False, 9, False)
+    store.close()
+
+
+def copy_as_after_a_kill(file: Path, place: Path) -> Path:
+    """The files as a process that was killed leaves them: nobody closed anything."""
+    place.mkdir()
+    for name in (file.name, f"{file.name}-wal"):
+        shutil.copy(file.with_name(name), place / name)
+    return place / file.name
+
+
+def test_who_opens_a_store_finishes_erasing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_store, "_PATIENCE_WITH_READERS", 20)
+    file = tmp_path / "s.db"
+    store = ended_in(file)
+    with reader_of(file), pytest.raises(StoreUnavailable):
+        store.forget_bodies(9)
+    left = copy_as_after_a_kill(file, tmp_path / "killed")
+    store.close()
+    assert on_disk(left), "the search must find what is there"
+    with reader_of(left):
+        store = open_store(f"sqlite:///{left}", "c", 1)
+        assert store.has_bodies(), "it is opened all the same, and whoever keeps deadlines comes again"
+        left_again = copy_as_after_a_kill(left, tmp_path / "killed again")
+        store.close()
+    store = open_store(f"sqlite:///{left_again}", "c", 1)
+    assert (store.has_bodies(), store.erased_at(), on_disk(left_again)) == (False, 9, False)
+    store.close()
+
+
+def test_a_server_erases_when_the_last_reader_has_gone(
+    labs: dict[str, Lab], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asked for the answers has them, and the page does not say that reports are gone."""
+    monkeypatch.setattr(sqlite_store, "_PATIENCE_WITH_READERS", 20)
+    lab, file = labs["degrees"], tmp_path / "s.db"
+    with inside(lab, f"sqlite:///{file}") as server:
+        for participant in range(12):
+            server.put(participant)
+        server.operator("/v1/rounds/1/close")
+        with reader_of(file):
+            assert server.operator("/v1/estimate").status == 200
+            assert server.runner.run(kept(server)), "rows are gone, files hold them"
+        server.runner.run(server.app.rounds.tend())
+        assert not server.runner.run(kept(server))
+
+
+async def kept(server: Inside) -> bool:
+    return bool(await server.app.writer.do(lambda store: store.has_bodies()))
+
+
+def test_a_store_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    store = ended_in(file)
+    for name in (file.name, "s.db-wal", "s.db-shm"):
+        file.with_name(name).chmod(0o644)
+    left = copy_as_after_a_kill(file, tmp_path / "killed")
+    store.close()
+    assert {each.stat().st_mode & 0o777 for each in left.parent.iterdir()} == {0o644}
+    store = open_store(f"sqlite:///{left}", "c", 1)
+    files = {each.name: each.stat().st_mode & 0o777 for each in left.parent.iterdir() if each.suffix != ".lock"}
+    assert files == dict.fromkeys(("s.db", "s.db-wal", "s.db-shm"), 0o600)
     store.close()
 
 

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign import charter as charters
+from visibility_aware_edge_ldp.campaign import signing
 from visibility_aware_edge_ldp.campaign.canonical import decode, encode
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents
@@ -21,6 +22,10 @@ FORMAT = "va-edge-ldp enrolment 1"
 _DOCUMENTS = ("roster", "policy", "edges")
 _FILES = ("charter.json", "charter.sig", *(f"{name}.json" for name in _DOCUMENTS), "enrolment.json", "token")
 _OWN = ("url", "name", "issuer")
+
+
+class OtherVersion(BadInput):
+    """A campaign that another version of this program was enrolled in, and that this one cannot read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +114,26 @@ def load(home: Path, campaign: str | None = None) -> Enrolment:
         raise BadInput(f"The campaign {found[0][:12]} cannot be read ({error}); enrol again.") from error
     said = decode(own)
     if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise BadInput(f"The campaign {found[0][:12]} was enrolled by another version; enrol again.")
+        raise OtherVersion(f"The campaign {found[0][:12]} was enrolled by another version; enrol again.")
     url, name, issuer = (str(said[each]) for each in _OWN)
     signed = SignedCharter.from_hex(data, signature.decode())
     enrolment = Enrolment(url, name, issuer, token.decode(), signed, (roster, policy, edges))
+    _refuse_other_version(enrolment, found[0])
     if enrolment.identity != found[0]:
         raise BadInput(f"The folder {found[0][:12]} holds another campaign; enrol again.")
     return enrolment
+
+
+def _refuse_other_version(enrolment: Enrolment, campaign: str) -> None:
+    """A charter that the pinned issuer signed, in a format that is not read here, is no fault of anybody's."""
+    signed = enrolment.signed
+    if not signing.verify(enrolment.issuer, signed.data, signed.signature):
+        return
+    content = decode(signed.data, charters.LARGEST)
+    if isinstance(content, dict) and content.get("format") != charters.FORMAT:
+        raise OtherVersion(
+            f"The campaign {campaign[:12]} is of another version of this program; answer it with that one."
+        )
 
 
 @lru_cache(maxsize=1)

@@ -33,10 +33,24 @@ class Status:
 
 
 def status(home: Path) -> list[Status]:
-    """All campaigns that are enrolled here; asks nobody."""
-    ledger = Ledger(home / LEDGER)
+    """All campaigns that are enrolled here and that this version reads; asks nobody."""
+    ledger, unread = Ledger(home / LEDGER), of_other_versions(home)
     with ledger.reading() as page:
-        return [_status(page, enrolments.load(home, each).seat) for each in enrolments.enrolled(home)]
+        known = [each for each in enrolments.enrolled(home) if each not in unread]
+        return [_status(page, enrolments.load(home, each).seat) for each in known]
+
+
+def of_other_versions(home: Path) -> list[str]:
+    """The identities of campaigns that are enrolled here and that another version reads."""
+    return [each for each in enrolments.enrolled(home) if _is_of_another_version(home, each)]
+
+
+def _is_of_another_version(home: Path, campaign: str) -> bool:
+    try:
+        enrolments.load(home, campaign)
+    except enrolments.OtherVersion:
+        return True
+    return False
 
 
 def _status(page: Page, seat: Seat) -> Status:

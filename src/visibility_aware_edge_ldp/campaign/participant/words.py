@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.participant.accounts import units, written
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
@@ -42,7 +43,7 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"Public     {int((seat.classes == Visibility.PUBLIC).sum()) - 1:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
         f"Closes     {_date(charter.rounds[task.round - 1].closes)}",
-        f"Keeps      {kept_for(charter.retention, charter.rounds[task.round - 1].fewest)}",
+        f"Keeps      {kept_for(charter, task.round)}",
     ]
     return [*lines, *_other_lines(seat), *_cost_lines(task, quote)]
 
@@ -122,10 +123,12 @@ def cap(value: Fraction) -> str:
     return written(units(value))
 
 
-def kept_for(seconds: int, fewest: int) -> str:
+def kept_for(charter: Charter, number: int = 1) -> str:
     """How long reports are kept: after the estimate, or after the deadline if there will be none; and what stays."""
+    seconds, fewest = charter.retention, charter.rounds[number - 1].fewest
     few = f"if fewer than {fewest:,} answer in time, nothing is estimated and"
-    stays = "who answered, and a salted digest of each report, stay"
+    together = " and a digest of all first answers together" if len(charter.rounds) > 1 else ""
+    stays = f"who answered, and a salted digest of each report{together}, stay"
     if not seconds:
         return f"reports until the estimate; {few} they go at the deadline; {stays}"
     days = f"{seconds / DAY:g} {'day' if seconds == DAY else 'days'}"

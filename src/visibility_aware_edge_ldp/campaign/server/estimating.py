@@ -25,8 +25,10 @@ from visibility_aware_edge_ldp.campaign.server.findings import Bodies, Findings,
 from visibility_aware_edge_ldp.campaign.server.logs import failed
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.public.survey import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import Bits
 from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
 
@@ -88,7 +90,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "rounds": [_round(questions, number, rounds) for number in rounds],
         **answers,
         "estimates": {
-            name: nameless(each, ~questions.asked(1) | _among(charter.nodes, rounds[1])) if name == "degrees" else each
+            name: _nameless(each, questions, rounds[1]) if name == "degrees" else each
             for name, each in answers["estimates"].items()
         },
         "refused": refused,
@@ -126,18 +128,28 @@ def _estimates(found: Findings, statistics: Sequence[str]) -> tuple[dict[str, Es
         return estimates, refused
 
 
-def nameless(degrees: Mapping[str, Any], known: Iterable[bool]) -> dict[str, Any]:
-    """Degrees without their owners: the smallest first and in whole numbers, and from where to where errors go.
+def nameless(degrees: Mapping[str, Any], known: Iterable[bool], step: float = 1.0) -> dict[str, Any]:
+    """Degrees without their owners: the smallest first, in steps and whole numbers, and from where to where errors go.
 
     Each is private as it is; but whoever has the roster need not be told whose noise is whose. How large it is follows
-    from public classes, as do the fractions of scored bits, and what is guessed of the absent from public degrees:
-    beside a number, either would be as good as a name. So only those have one who answered, or have nothing to hide.
+    from public classes, and what is guessed of the absent from public degrees: beside a number, either would be as good
+    as a name. So only those have one who answered, or were not asked. Scored bits add up to multiples of a score's
+    range and a rest that public classes decide: with ``step`` that range, the rest is rounded away.
     """
     here = list(known)
     value, error = (sorted(compress(degrees[name], here)) for name in ("value", "standard_error"))
-    whole = [float(round(each)) for each in value]
+    whole = [float(round(step * round(each / step))) for each in value]
     kept = {name: part for name, part in degrees.items() if name not in ("labels", "interval", "level")}
     return {**kept, "value": whole, "standard_error": [*error[:1], *error[-1:]], "unbiased": whole == value}
+
+
+def _nameless(degrees: Mapping[str, Any], questions: Questions, answered: Iterable[int]) -> dict[str, Any]:
+    survey, known = questions.survey, ~questions.asked(1) | _among(questions.view.n, answered)
+    if not isinstance(survey, PositionSurvey):
+        return nameless(degrees, known)
+    asked = [kind for kind in NON_PUBLIC if questions.view.class_sizes[kind]]
+    steps = [float(np.ptp([float(each) for each in survey.channel(kind).scores])) for kind in asked]
+    return nameless(degrees, known, max(steps, default=1.0))
 
 
 def _among(nodes: int, participants: Iterable[int]) -> Bits:

@@ -25,7 +25,7 @@ _PATIENCE = 10.0
 class PostgresDatabase:
     """One connection for everything; an advisory lock keeps other servers out."""
 
-    words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": ""}  # noqa: RUF012
+    words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": "", "if_sampled": ""}  # noqa: RUF012
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -59,9 +59,9 @@ class PostgresDatabase:
         statement = "SELECT participant, digest FROM uploads WHERE round = %s AND participant = ANY(%b::int[])"
         return dict(self._connection.execute(statement, (number, list(participants)), binary=True).fetchall())
 
-    def erase(self, table: str) -> None:
-        """Its file is removed as a whole."""
-        self._connection.execute(f"TRUNCATE {table}".encode())
+    def erase(self, *tables: str) -> None:
+        """Their files are removed as a whole; that nothing is in the statistics, their columns see to."""
+        self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())
 
     def recover(self) -> None:
         """Roll back, or connect again when the connection is gone; if that fails too, the next use says so."""

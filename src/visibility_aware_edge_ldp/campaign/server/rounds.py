@@ -218,7 +218,8 @@ class Rounds:
                 self.answers = await self._writer.do(lambda store: store.estimate())
                 await self._refresh()
                 event("estimated")
-            await self._forget_if_due()
+            with contextlib.suppress(VaEdgeLdpError):  # the answers are made; who keeps the deadlines asks again
+                await self._forget_if_due()
             if self.answers is None:
                 raise StoreDamaged("The answers were not kept. Ask again.")
             return self.answers
@@ -242,9 +243,9 @@ class Rounds:
         if not kept or self.clock() < kept_until(self.charter, self.stages.values(), made):
             return
         now = int(self.clock())
-        await self._writer.do(lambda store: store.forget_bodies(now))
+        self.erased, self.heard = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
-        self.erased, self.heard = True, None
+        await self._writer.do(lambda store: store.forget_bodies(now))
         event("reports erased", estimated=made is not None)
 
     # ── deadlines ──

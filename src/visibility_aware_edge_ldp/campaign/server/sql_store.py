@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import suppress
 from itertools import count
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
+from visibility_aware_edge_ldp.campaign.server.database import Database
 from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER, META, VERSION, steps_from
 from visibility_aware_edge_ldp.campaign.server.store import (
     Leaf,
@@ -23,9 +24,12 @@ from visibility_aware_edge_ldp.campaign.server.store import (
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 PIECE = 1 << 20
-# Where reports are, and what they can be made from again; when they came goes first, with them.
+# Where reports are, and what they can be made from again; when they came goes with them.
 _BODIES = ("bodies", "pieces")
 _FORGOTTEN = ("arrivals", *_BODIES)
+_SAY = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+# Rows may be gone while a file still holds them: nothing but this says that the disk has let go of them.
+_WHOLLY = ("erased", "wholly")
 _COUNT = (
     "INSERT INTO arrivals VALUES (?, ?, ?, ?)"
     " ON CONFLICT (round, since) DO UPDATE SET reports = arrivals.reports + excluded.reports"
@@ -38,33 +42,6 @@ _TAKES_NONE = {
 }
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Database(Protocol):
-    """The little that the two databases do differently."""
-
-    words: dict[str, str]
-
-    def transaction(self) -> AbstractContextManager[object]:
-        """All or nothing; on disk when it ends."""
-
-    def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """One statement, with a ? for every value, and its rows."""
-
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
-        """Many rows in few statements: each statement may cost the thread a wait."""
-
-    def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
-        """What is known of these participants."""
-
-    def erase(self, table: str) -> None:
-        """Remove every row, so that the disk does not hold it either."""
-
-    def recover(self) -> None:
-        """After a failure: be ready for the next transaction."""
-
-    def close(self) -> None:
-        """Let go of it."""
 
 
 def _guarded(
@@ -93,6 +70,7 @@ class SqlStore:
         self.database = database
         try:
             self._begin(campaign, rounds)
+            self._go_on_erasing()
         except VaEdgeLdpError:
             database.close()
             raise
@@ -111,7 +89,14 @@ class SqlStore:
             rows = [(number, str(state), 0, "", "") for number, state in enumerate(states, 1)]
             self.database.insert("rounds", ("round", "state", "included", "root", "transcript"), rows)
         for name, value in (("campaign", campaign), ("version", str(VERSION))):
-            run("INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+            run(_SAY, name, value)
+
+    def _go_on_erasing(self) -> None:
+        """What was begun before a kill, or by a version that did not look whether the disk had let go."""
+        begun = self.erased_at()
+        if begun is not None and self.has_bodies():
+            with suppress(StoreUnavailable):  # there are reports still, then, and they are asked to go again
+                self.forget_bodies(begun)
 
     @_guarded
     def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
@@ -243,12 +228,19 @@ class SqlStore:
 
     @_guarded
     def has_bodies(self) -> bool:
+        return self._has_rows() or (self._erased_at() is not None and not self._wholly_erased())
+
+    def _has_rows(self) -> bool:
         return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _BODIES)  # noqa: S608
+
+    def _wholly_erased(self) -> bool:
+        return bool(self.database.run("SELECT 1 FROM meta WHERE name = ? AND value = ?", *_WHOLLY))
 
     def forget_bodies(self, at: int) -> None:
         self._mark_erased(at)
         self._put_in_order()
         self._erase_bodies()
+        self._mark_wholly_erased()
 
     @_guarded
     def _mark_erased(self, at: int) -> None:
@@ -259,19 +251,27 @@ class SqlStore:
 
     @_guarded
     def _put_in_order(self) -> None:
-        """Before reports go: while there are any, whoever was killed comes here again."""
-        for statement in IN_ORDER:
+        """Before reports go: while there are any, whoever was killed comes here again, and afterwards need not."""
+        for statement in IN_ORDER if self._has_rows() else ():
             self.database.run(statement.format(**self.database.words))
 
     @_guarded
+    def _mark_wholly_erased(self) -> None:
+        self.database.run(_SAY, *_WHOLLY)
+
+    @_guarded
     def erased_at(self) -> int | None:
+        return self._erased_at()
+
+    def _erased_at(self) -> int | None:
         rows = self.database.run("SELECT made FROM erasures")
         return int(rows[0][0]) if rows else None
 
     def _erase_bodies(self) -> None:
         try:
-            for table in _FORGOTTEN:
-                self.database.erase(table)
+            self.database.erase(*_FORGOTTEN)
+        except VaEdgeLdpError:
+            raise
         except Exception as failure:
             self.database.recover()
             raise StoreUnavailable("The reports could not be erased. Ask again.") from failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from visibility_aware_edge_ldp.campaign.server.sql_store import SqlStore
+from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
 try:
@@ -20,12 +22,15 @@ except ImportError as missing:
 _SIZES = (64, 8, 1)
 # Pages of the log before they are moved into the tables: 16 MiB.
 _CHECKPOINT = 4_096
+# For so many milliseconds a statement waits for others who use the file. Emptying the log waits for readers, who may
+# stay for long, and it is tried again: meanwhile the server has others to answer.
+_PATIENCE, _PATIENCE_WITH_READERS = 10_000, 500
 
 
 class SqliteDatabase:
     """One connection for everything; nobody else writes."""
 
-    words = {"octets": "BLOB", "counter": "INTEGER PRIMARY KEY", "compact": " WITHOUT ROWID"}  # noqa: RUF012
+    words = {"octets": "BLOB", "counter": "INTEGER PRIMARY KEY", "compact": " WITHOUT ROWID", "if_sampled": "-- "}  # noqa: RUF012
 
     def __init__(
         self,
@@ -36,9 +41,9 @@ class SqliteDatabase:
     ) -> None:
         self._lock = _only_server(Path(path))
         if vfs is None:
-            Path(path).touch(0o600)  # reports are for nobody else on this machine; SQLite's log has the same rights
+            _for_nobody_else(Path(path))
         self._connection = apsw.Connection(os.fspath(path), vfs=vfs, statementcachesize=200)
-        self._connection.set_busy_timeout(10_000)
+        self._connection.set_busy_timeout(_PATIENCE)
         for pragma in (
             "journal_mode = WAL",
             f"synchronous = {synchronous}",
@@ -80,10 +85,19 @@ class SqliteDatabase:
             done += size
         return found
 
-    def erase(self, table: str) -> None:
+    def erase(self, *tables: str) -> None:
         """Deleted rows are overwritten (``secure_delete``), and the log that still holds them is emptied."""
-        self.run(f"DELETE FROM {table}")  # noqa: S608
-        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self.transaction():
+            for table in tables:
+                if self.run(f"SELECT 1 FROM {table} LIMIT 1"):  # noqa: S608 - whoever comes again writes nothing
+                    self.run(f"DELETE FROM {table}")  # noqa: S608
+        self._connection.set_busy_timeout(_PATIENCE_WITH_READERS)
+        try:
+            [(busy, *_)] = self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._connection.set_busy_timeout(_PATIENCE)
+        if busy:
+            raise StoreUnavailable("Somebody reads the store, so its file still holds erased reports. End that first.")
 
     def recover(self) -> None:
         """A transaction that failed has been rolled back already."""
@@ -107,6 +121,14 @@ class _Transaction:
             self._connection.execute("COMMIT")
         if not self._connection.get_autocommit():
             self._connection.execute("ROLLBACK")
+
+
+def _for_nobody_else(path: Path) -> None:
+    """Nobody else on this machine reads reports, whatever the umask is or was; a new log gets the file's rights."""
+    path.touch(0o600)
+    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # another's file is for that one to care about
+            each.chmod(0o600)
 
 
 def _only_server(path: Path) -> IO[str]:

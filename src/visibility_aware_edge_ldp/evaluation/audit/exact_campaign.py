@@ -2,7 +2,8 @@
 
 The real :func:`record` answers each campaign in a transaction of its own; the next one finds in the ledger what was
 said. All reports together are compared between neighbouring worlds: an edge loses what the dearest campaign costs. The
-salt before each report is taken off: it is drawn whatever the list is.  [CHARTER.8]
+salt before each report is taken off: it is drawn whatever the list is, which a walk
+of the reports' coins cannot see.  [CHARTER.8]
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def _notes(found: dict[str, Found]) -> list[Markup]:
     said = [f"Not unbiased: {words.listed(biased)}."] if biased else []
     if "degrees" in found:
         said.append(
-            "The raw answers hold the degrees of all who answered or hide nothing, with their noise: in whole numbers, "
-            "the smallest first, without names, and with nothing beside a number that would tell whose it is."
+            "The raw answers hold the degrees of all who answered or were not asked, with their noise: in whole "
+            "numbers, the smallest first, without names, and with nothing beside a number that would tell whose it is."
         )
     return [tag("p", text, class_="soft") for text in said]
 
@@ -155,7 +155,7 @@ def _stayed(moment: Moment, said: str) -> str:
 
 
 def _flagged(flags: Found) -> str:
-    rare = "An honest report is flagged with less than one chance in a thousand million."
+    rare = "An honest report is flagged once in a thousand million times or less; against its peers, about so."
     return f"{words.plural(flags['reports'], 'report')}. {rare} Flagged reports are counted, not named and not dropped."
 
 
