@@ -1,6 +1,6 @@
 """Every estimator with users (or positions) away: bias, spread and coverage, one line for each share that is away.
 
-VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--runs=0.1]
+VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--runs=1000]
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from visibility_aware_edge_ldp.truth.statistics import exact
 
 AWAY = (0.0, 0.3, 0.6)
 HUBS = 8
+GRAPHS = ("power law 520,5000", "Caltech")
+EPSILON, RUNS = 2.0, 1000
 Z_LIMIT, LEAST, MOST = 4.5, 0.93, 0.97
 World = VisibilityAwareGraph
 Found = Mapping[str, Estimate]
@@ -44,12 +46,11 @@ HEADER = "| question | statistic | away | runs | bias, z | errors / standard err
 
 @dataclass(frozen=True)
 class Question:
-    """What one collection answers, on which graph, and how often it is asked."""
+    """What one collection answers, and on which graph."""
 
     name: str
     graph: str
     epsilon: float
-    runs: int
     ask: Ask
 
     def __str__(self) -> str:
@@ -122,20 +123,19 @@ def questions() -> list[Question]:
     """All of them on two graphs, and hubs' on one."""
     sums, fits = ("edges", "stars:2", "stars:3", "tail:20"), ("max_degree", "degree_histogram")
     counts = ("edges", "stars:2", "stars:3", "triangles", "four_cycles", "transitivity")
-    found = []
-    for graph, some, few in (("power law 520,5000", 500, 400), ("Caltech", 300, 200)):
-        found += [
-            Question("USER degrees", graph, 2, 1000, partial(simulated, "user", sums)),
-            Question("USER fitted degrees", graph, 2, some, partial(simulated, "user", fits)),
-            Question("USER whole degrees", graph, 2, some, whole_degrees),
-            Question("USER rows", graph, 2, 1000, partial(simulated, "user", ("triangles", "transitivity"))),
-            Question("USER 4-cycles", graph, 2, few, cycles),
-            Question("NEIGHBOURHOOD, believed bounds", graph, 2, 1000, believed),
-            Question("NEIGHBOURHOOD, weights", graph, 2, 1000, partial(simulated, "neighbourhood", ("triangles",))),
-            Question("POSITION", graph, 2, few, partial(simulated, "position", counts)),
-            Question("POSITION by rows", graph, 2, few, partial(rows, counts)),
-        ]
-    return [*found, Question("NEIGHBOURHOOD, hubs", "power law 520,5000", 2, 200, hubs)]
+    asked: dict[str, Ask] = {
+        "USER degrees": partial(simulated, "user", sums),
+        "USER fitted degrees": partial(simulated, "user", fits),
+        "USER whole degrees": whole_degrees,
+        "USER rows": partial(simulated, "user", ("triangles", "transitivity")),
+        "USER 4-cycles": cycles,
+        "NEIGHBOURHOOD, believed bounds": believed,
+        "NEIGHBOURHOOD, weights": partial(simulated, "neighbourhood", ("triangles",)),
+        "POSITION": partial(simulated, "position", counts),
+        "POSITION by rows": partial(rows, counts),
+    }
+    found = [Question(name, graph, EPSILON, ask) for graph in GRAPHS for name, ask in asked.items()]
+    return [*found, Question("NEIGHBOURHOOD, hubs", GRAPHS[0], EPSILON, hubs)]
 
 
 def truth_of(graph: Graph, found: Estimate) -> np.ndarray:
@@ -179,7 +179,7 @@ def main(words: list[str]) -> int:
         question = replace(each, epsilon=float(options.get("epsilon", each.epsilon)))
         world = question.world() if not wanted or any(word in str(each) for word in wanted) else None
         for away in AWAY if world is not None else ():
-            runs = range(max(int(float(options.get("runs", 1)) * question.runs), 2))
+            runs = range(int(options.get("runs", RUNS)))
             found = [one for seed in runs if (one := question.ask(world, question.epsilon, seed, away)) is not None]
             for name in found[0]:
                 seen = [one[name] for one in found]

@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands import campaign as campaigns
 from visibility_aware_edge_ldp.commands import campaign_people as people
 from visibility_aware_edge_ldp.commands.audit import audit
+from visibility_aware_edge_ldp.commands.campaign_backup import backup
 from visibility_aware_edge_ldp.commands.campaign_flagged import flagged
 from visibility_aware_edge_ldp.commands.campaign_rehearse import rehearse
 from visibility_aware_edge_ldp.commands.common import START
@@ -65,6 +66,7 @@ campaign.command()(people.check)
 campaign.command()(campaigns.close)
 campaign.command()(campaigns.estimate)
 campaign.command()(flagged)
+campaign.command()(backup)
 campaign.command()(rehearse)
 datasets.command("list")(list_datasets)
 datasets.command("fetch")(fetch_dataset)

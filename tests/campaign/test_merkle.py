@@ -80,6 +80,13 @@ def test_a_proof_shows_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts_that_pass(100) == set(range(65, 129))  # the twin whose root does not know
 
 
+@pytest.mark.parametrize("count", [2**64, 2**64 + 1, 2**200])
+def test_a_count_that_no_root_can_hold_proves_nothing(count: int) -> None:
+    leaves = [b"a", b"b"]
+    for index in (0, count - 1):
+        assert not merkle.verify(merkle.root(leaves), b"a", index, count, merkle.proof(leaves, 0))
+
+
 def nodes_pass_for_leaves() -> bool:
     """Whether two hashes next to each other are taken for a leaf of a smaller tree."""
     leaves = [b"a", b"b", b"c", b"d"]

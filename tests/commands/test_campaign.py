@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command import Run, run_main
 from test_front_door import loaded_by_command
-from visibility_aware_edge_ldp.campaign.participant import program
+from visibility_aware_edge_ldp.campaign import operator as operators
+from visibility_aware_edge_ldp.campaign.operator import Operator
+from visibility_aware_edge_ldp.campaign.participant import checking, program
+from visibility_aware_edge_ldp.campaign.participant.checking import Checked
+from visibility_aware_edge_ldp.commands import campaign as campaigns
 
 PEOPLE = [f"person {number}" for number in range(6)]
 NEW = ("--question", "degrees", "--title", "Friends in town", "--epoch", "spring", "--statistics", "edges")
@@ -72,6 +77,20 @@ def served(town: Path) -> Iterator[Served]:
         process.terminate()
         assert process.wait(30) == 0
     assert not (town / "server.address").exists()
+
+
+@pytest.fixture
+def estimated(served: Served, run: Run, quick: None) -> Served:
+    """Two have answered, and the answers are made."""
+    issuer = str(served.charter["issuer"])
+    for name in PEOPLE[:2]:
+        words = ["--name", name, "--token-file", str(served.token(name)), "--issuer", issuer, "--home", f"home {name}"]
+        assert run("enroll", served.url, *words).code == 0
+        Path("friends.txt").write_text("person 3\n")
+        assert run("answer", "--friends", "friends.txt", "--yes", "--home", f"home {name}").code == 0
+    assert run("close", "town", "--round", "1").code == 0
+    assert run("estimate", "town").code == 0
+    return served
 
 
 def program_identity(town: Path) -> str:
@@ -198,6 +217,86 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
     status, front = page_of(served.url, "/")
     assert status == 200
     assert b"Friends in town" in front
+
+
+@pytest.mark.parametrize(
+    ("standings", "code", "said"),
+    [
+        ((checking.INCLUDED, checking.INCLUDED), 0, ""),
+        ((checking.INCLUDED, checking.NOT_CLOSED), 0, ""),
+        ((checking.NOT_CLOSED,), 2, "No report of yours is in a frozen set so far."),
+        ((checking.UNACKNOWLEDGED,), 2, "No report of yours is in a frozen set so far."),
+        ((checking.INCLUDED, checking.LEFT_OUT), 2, "A report of yours was not counted"),
+        ((checking.LEFT_OUT,), 2, "A report of yours was not counted"),
+    ],
+)
+def test_a_check_ends_as_its_worst_round_does(
+    standings: tuple[str, ...], code: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = [Checked("c", number, "d" * 64, each) for number, each in enumerate(standings, 1)]
+    monkeypatch.setattr(checking, "check", lambda home, campaign: found)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "ledger.db").touch()
+    for words in ((), ("--json",)):
+        ended = run("check", "--home", "home", *words)
+        assert (ended.code, said in ended.err) == (code, True)
+
+
+@dataclass(frozen=True)
+class Liar(Operator):
+    """A server that says what it likes."""
+
+    answered: Callable[[dict[str, Any]], object] = lambda content: content
+
+    def answers(self) -> bytes:
+        return json.dumps(self.answered(json.loads(super().answers()))).encode()
+
+
+def _without(key: str) -> Callable[[dict[str, Any]], object]:
+    return lambda content: {name: each for name, each in content.items() if name != key}
+
+
+@pytest.mark.parametrize(
+    ("lie", "code", "said"),
+    [
+        (lambda content: content, 0, ""),
+        (lambda content: [content], 3, "is not a JSON object"),
+        (lambda content: {**content, "campaign": "0" * 64}, 3, "another campaign than its charter"),
+        (lambda content: {**content, "format": "va-edge-ldp estimates 1"}, 3, "this program reads"),
+        (_without("certificate"), 3, "lack what answers of their version have"),
+        (lambda content: {**content, "rounds": [{"answered": "many"}]}, 3, "lack what answers"),
+        (lambda content: {**content, "estimates": 7}, 3, "lack what answers"),
+    ],
+)
+def test_a_stranger_s_answers_are_read_with_care(
+    lie: Callable[[dict[str, Any]], object],
+    code: int,
+    said: str,
+    estimated: Served,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    found = run("estimate", estimated.url)
+    assert (found.code, said in found.err) == (code, True)
+
+
+def test_a_stranger_s_words_do_not_move_the_cursor(
+    estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lie(content: dict[str, Any]) -> object:
+        content["certificate"]["policy"] = "all is well\x1b]0;owned\x07\x1b[2J"
+        return content
+
+    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    found = run("estimate", estimated.url)
+    assert (found.code, "\x1b" in found.out, "\\x1b]0;owned" in found.out) == (0, False, True)
+
+
+def test_more_than_answers_can_be_is_not_read(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "LARGEST", 300)
+    found = run("estimate", estimated.url)
+    assert (found.code, "answers with more than" in found.err) == (3, True)
 
 
 def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from command import Run, run_main
+from visibility_aware_edge_ldp.campaign.new import read_campaign
 from visibility_aware_edge_ldp.campaign.operator import Operator
+from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.store import Store, Upload
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import rehearsal
 from visibility_aware_edge_ldp.simulation.rehearsal_processes import serving
@@ -27,10 +31,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return partial(run_main, monkeypatch, capsys)
 
 
-def copy_of(store: Path, folder: Path, *words: str) -> Path:
-    command = [sys.executable, str(DEPLOY / "backup.py"), str(store), str(folder), *words]
+def copy_of(campaign: Path, folder: Path, *words: str) -> Path:
+    command = [sys.executable, "-c", "from visibility_aware_edge_ldp.cli import main; main()"]
+    command += ["campaign", "backup", str(campaign), str(folder), "--json", *words]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return Path(done.stdout.strip())
+    return Path(json.loads(done.stdout)["copy"])
 
 
 def restored(campaign: Path, copy: Path, place: Path) -> Path:
@@ -50,10 +55,10 @@ class Copying(Operator):
     place: Path
 
     def close(self, number: int) -> dict[str, object]:
-        early = copy_of(self.place / "campaign" / "store.db", self.place / "early")
+        early = copy_of(self.place / "campaign", self.place / "early")
         self.copies[0] = early if number == 1 else self.copies[0]
         self.closed[number] = super().close(number)
-        self.copies[number] = copy_of(self.place / "campaign" / "store.db", self.place / f"copies {number}")
+        self.copies[number] = copy_of(self.place / "campaign", self.place / f"copies {number}")
         return self.closed[number]
 
 
@@ -81,34 +86,78 @@ def test_a_copy_of_a_live_store_is_the_same_campaign(copies: tuple[Path, rehears
             Copying.closed[number]["root"] for number in (1, 2)
         ]
         # The same answers, from the copy: what was estimated follows from the frozen reports alone.
-        assert _read(again.answers()) == found.answers
+        assert json.loads(again.answers()) == found.answers
     # A copy from before the round was closed knows all reports and has no root: it is not the frozen campaign.
     with serving(restored(place / "campaign", Copying.copies[0], _made(tmp_path / "before"))) as url:
         first, _ = Operator(url).rounds(found.charter)
     assert (first["state"], first["root"], first["received"]) == ("open", "", frozen["received"])
 
 
-def test_copies_are_private_whole_and_few(tmp_path: Path) -> None:
+@pytest.fixture
+def town(tmp_path: Path, run: Run) -> Path:
+    """A campaign that nobody has answered yet."""
+    place, roster = tmp_path / "town", tmp_path / "roster.txt"
+    roster.write_text("ann\nbob\ncyd\n")
+    asked = ["--question", "degrees", "--title", "Town", "--epoch", "e", "--closes", "1d"]
+    assert run("campaign", "new", str(place), "--roster", str(roster), *asked).code == 0
+    return place
+
+
+def store_of(town: Path) -> Store:
+    return open_store(f"sqlite:///{town / 'store.db'}", read_campaign(town).charter.identity, 1)
+
+
+def kept_in(copy: Path) -> int:
     import apsw
 
-    store, folder = tmp_path / "store.db", tmp_path / "copies"
-    with closing(apsw.Connection(str(store))) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE kept (number)")
+    with closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        return len(connection.execute("SELECT body FROM bodies").fetchall())
+
+
+def test_copies_are_private_whole_and_few(town: Path, tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "copies"
+    with closing(store_of(town)) as store:
         for number in range(5):
-            connection.execute("INSERT INTO kept VALUES (?)", (number,))
-            newest = copy_of(store, folder, "--keep", "2")
-            with closing(apsw.Connection(str(newest), flags=apsw.SQLITE_OPEN_READONLY)) as copy:
-                assert list(copy.execute("SELECT count(*) FROM kept")) == [(number + 1,)]
+            store.put([Upload.of(1, number, b"report %d" % number)])
+            newest = Path(run("campaign", "backup", str(town), str(folder), "--keep", "2", "--json").json["copy"])
+            assert kept_in(newest) == number + 1
             assert newest.stat().st_mode & 0o77 == 0
     assert len(list(folder.iterdir())) == 2
     assert newest in folder.iterdir()
+    assert run("campaign", "backup", str(town), str(folder)).out.strip().endswith("Z.db")
+    assert len(list(folder.iterdir())) == 3, "without --keep all stay"
+    run("campaign", "backup", str(town), str(folder), "--keep", "50")
+    assert len(list(folder.iterdir())) == 4
 
 
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(subprocess.CalledProcessError):
-        copy_of(tmp_path / "none.db", tmp_path / "copies")
-    assert not (tmp_path / "none.db").exists()
+def test_copies_that_hold_reports_go_when_the_reports_have_gone(town: Path, tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "copies"
+
+    def copy() -> list[int]:
+        assert run("campaign", "backup", str(town), str(folder)).code == 0
+        return [kept_in(each) for each in sorted(folder.iterdir())]
+
+    with closing(store_of(town)) as store:
+        assert copy() == [0]
+        store.put([Upload.of(1, 0, b"report")])
+        assert copy() == [0, 1]
+        store.freeze(1, lambda leaves: "root")
+        store.settle(1, b"", "", opens_next=False)
+        store.keep_estimate(b"{}", 7)
+        assert copy() == [0, 1, 1]
+        store.forget_bodies(8)
+        assert copy() == [0, 0], "those without reports stay, however old"
+
+
+def test_what_is_no_store_is_not_copied(town: Path, tmp_path: Path, run: Run) -> None:
+    done = run("campaign", "backup", str(town), str(tmp_path / "copies"))
+    assert (done.code, (town / "store.db").exists(), (tmp_path / "copies").exists()) == (2, False, False)
+    assert "serve the campaign first" in done.err
+    (town / "store.db").write_bytes(b"no database" * 1000)
+    done = run("campaign", "backup", str(town), str(tmp_path / "copies"))
+    assert (done.code, list((tmp_path / "copies").iterdir())) == (2, [])
+    assert "was not copied" in done.err
+    assert run("campaign", "backup", str(town), str(tmp_path / "copies"), "--keep", "-1").code == 2
 
 
 def _made(place: Path) -> Path:
@@ -116,20 +165,10 @@ def _made(place: Path) -> Path:
     return place
 
 
-def _read(data: bytes) -> object:
-    import json
-
-    return json.loads(data)
-
-
 def test_a_server_for_all_addresses_is_reached_from_its_directory_and_its_store_is_private(
-    tmp_path: Path, run: Run
+    town: Path, run: Run
 ) -> None:
     """As in a container: it listens everywhere, and whoever started it thought of no umask."""
-    town, roster = tmp_path / "town", tmp_path / "roster.txt"
-    roster.write_text("ann\nbob\ncyd\n")
-    asked = ["--question", "degrees", "--title", "Town", "--epoch", "e", "--closes", "1d"]
-    assert run("campaign", "new", str(town), "--roster", str(roster), *asked).code == 0
     words = ["campaign", "serve", str(town), "--host", "0.0.0.0", "--port", "0"]
     command = [sys.executable, "-c", "from visibility_aware_edge_ldp.cli import main; main()", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, umask=0o022) as server:
@@ -143,8 +182,15 @@ def test_a_server_for_all_addresses_is_reached_from_its_directory_and_its_store_
             server.terminate()
 
 
-@pytest.mark.parametrize("name", ["va-edge-ldp-campaign@.service", "Containerfile"])
-def test_what_is_started_is_a_command_that_exists(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("va-edge-ldp-campaign@.service", "serve"),
+        ("va-edge-ldp-backup@.service", "backup"),
+        ("Containerfile", "serve"),
+    ],
+)
+def test_what_is_started_is_a_command_that_exists(name: str, command: str) -> None:
     from test_docs import unknown_words
 
     text = (DEPLOY / name).read_text(encoding="utf-8")
@@ -154,7 +200,7 @@ def test_what_is_started_is_a_command_that_exists(name: str) -> None:
     else:
         (line,) = re.findall(r"^ExecStart=\S*va-edge-ldp (.*)$", text, re.MULTILINE)
         words = line.split()
-    assert words[:2] == ["campaign", "serve"]
+    assert words[:2] == ["campaign", command]
     assert unknown_words(words) == []
 
 

@@ -135,7 +135,10 @@ class Charter:
         """The charter in these bytes; refuses anything that :meth:`to_bytes` would not have written."""
         content = decode(data, LARGEST)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ProtocolViolation("This is not a charter of a version that is understood here.")
+            raise ProtocolViolation(
+                "This is not a charter of a version that is understood here. A campaign of another version is ended, "
+                "and its reports are erased, by the program that began it."
+            )
         _refuse_other_fields(content, _FIELDS, "A charter")
         charter = cls(
             **{name: _typed(content[name], str, name) for name in _TEXTS},

@@ -43,7 +43,7 @@ def proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 def verify(root: bytes, leaf: bytes, index: int, count: int, proof: Sequence[bytes]) -> bool:
     """Whether the leaf stands at this place among ``count`` leaves with this root."""
-    if not 0 <= index < count or any(len(sibling) != 32 for sibling in proof):
+    if not 0 <= index < count < 1 << 64 or any(len(sibling) != 32 for sibling in proof):
         return False
     found, last, siblings = _of_leaf(leaf), count - 1, iter(proof)
     while last:

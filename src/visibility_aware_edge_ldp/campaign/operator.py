@@ -16,6 +16,8 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 # Closing a round and making the answers take as long as they take; the connection is held open for that.
 SECONDS = 3600.0
+# Octets of an answer: noisy degrees of a million people, and much else.
+LARGEST = 1 << 26
 _GRANTED = (200, 201)
 
 
@@ -64,7 +66,7 @@ class Operator:
             connection.request(method, parts.path.rstrip("/") + path, headers=headers)
             reply = connection.getresponse()
             found = {name.lower(): value for name, value in reply.getheaders()}
-            status, body = reply.status, reply.read()
+            status, body = reply.status, reply.read(LARGEST + 1)
         except (OSError, http.client.HTTPException) as error:
             raise NotReached(
                 f"The server at {parts.netloc} does not answer ({type(error).__name__}). Is it running? Start it with: "
@@ -72,6 +74,8 @@ class Operator:
             ) from error
         finally:
             connection.close()
+        if len(body) > LARGEST:
+            raise ProtocolViolation(f"The server at {parts.netloc} answers with more than {LARGEST >> 20} MiB.")
         if status not in _GRANTED:
             raise BadInput(_said(status, found, body))
         return status, found, body
@@ -83,7 +87,8 @@ def _said(status: int, headers: Mapping[str, str], body: bytes) -> str:
         return "The server does not take this operator's token; name the file with --token-file."
     content = _read(body) if headers.get("content-type", "").startswith(MEDIA_TYPE) else {}
     words = content.get("detail") or content.get("title") if isinstance(content, dict) else None
-    return f"The server declined ({status}): {words or 'it gave no reason.'}"
+    shown = words if isinstance(words, str) and words.isprintable() else "it gave no reason."
+    return f"The server declined ({status}): {shown}"
 
 
 def _read(data: bytes) -> Any:

@@ -16,13 +16,14 @@ from visibility_aware_edge_ldp.commands.campaign_words import (
     moment,
     names_in,
     operator_at,
+    printable,
     promise_lines,
     public_pairs,
     read_text,
     span,
 )
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.charter import Charter
@@ -173,19 +174,24 @@ def close(
 
 def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
-    import json
+    from visibility_aware_edge_ldp.campaign.participant.checking import answers_in
 
     operator = operator_at(place, token_file)
-    charter, content = operator.charter(), json.loads(operator.answers())
+    charter = operator.charter()
+    content = answers_in(operator.answers(), charter)
     if as_json:
         print_json(content)
         return
+    try:
+        rows, lines = answer_rows(content), certificate_lines(content, charter)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ProtocolViolation("The server's answers lack what answers of their version have.") from error
     print_table(
         f"{charter.title}: {charter.nodes:,} participants; ε = {charter.epsilon} for all statistics together",
         ("statistic", "estimate", "± s.e.", "95 % interval"),
-        answer_rows(content),
+        [tuple(map(printable, row)) for row in rows],
     )
-    typer.echo("\n".join(certificate_lines(content, charter)))
+    typer.echo("\n".join(map(printable, lines)))
 
 
 def server_status(place: str, as_json: bool) -> None:
@@ -251,7 +257,9 @@ def _hand_out(directory: Path) -> list[str]:
 
 
 def _round_line(found: dict[str, Any]) -> str:
-    root = f"; root {found['root'][:16]}" if found.get("root") else ""
-    return (
-        f"Round {found['round']}    {found['state']}: {found['received']:,} of {found['asked']:,} have answered{root}"
-    )
+    try:
+        root = f"; root {found['root'][:16]}" if found.get("root") else ""
+        heard = f"{found['received']:,} of {found['asked']:,} have answered{root}"
+        return printable(f"Round {found['round']}    {found['state']}: {heard}")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ProtocolViolation("The server does not say how the round stands.") from error

@@ -18,9 +18,10 @@ def flagged(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """List the reports that no honest participant sends, by name: for the operator, while reports are kept.
+    """List the reports that hardly any honest participant sends, by name: for the operator, while reports are kept.
 
-    The answers say how many there are, and no more. This looks into the store, so stop the server first.
+    Against peers also an honest one is listed, if enough of its peers lie about it. The answers say how many there are,
+    and no more. This looks into the store, so stop the server first.
     """
     from visibility_aware_edge_ldp.aggregator.answers import number
     from visibility_aware_edge_ldp.campaign.new import read_campaign
@@ -50,7 +51,7 @@ def flagged(
             for each in found
         ]
         print_table(
-            "An honest report has such a number once in a thousand million times or less; against its peers, about so.",
+            "An honest report is listed at most once in a thousand million times; against honest peers, about so.",
             ("name", "round", "what", "number", "honest from", "to"),
             rows,
         )

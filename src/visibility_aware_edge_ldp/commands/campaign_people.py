@@ -103,7 +103,7 @@ def check(
 ) -> None:
     """Check that your own report is in the frozen set, unchanged.
 
-    Exit code 3 if one that was acknowledged is not, 2 if nothing can be said.
+    Exit code 3 if one that was acknowledged is not; 2 if one that was never acknowledged is not, or none is so far.
     The server that you enrolled at is asked. If it has moved, enrol again at its new address first.
     """
     from visibility_aware_edge_ldp.campaign.participant import checking
@@ -113,7 +113,10 @@ def check(
         print_json([vars(each) for each in found])
     else:
         typer.echo("\n".join(_checked(each) for each in found))
-    if not any(each.standing == checking.INCLUDED for each in found):
+    standings = {each.standing for each in found}
+    if checking.LEFT_OUT in standings:
+        raise BadInput("A report of yours was not counted; the server had never acknowledged it.")
+    if checking.INCLUDED not in standings:
         raise BadInput("No report of yours is in a frozen set so far.")
 
 

@@ -116,6 +116,11 @@ def operator_at(place: str, token_file: Path | None) -> Operator:
     return Operator(address, read_text(own, "token").strip() if token_file or own.is_file() else "")
 
 
+def printable(text: str) -> str:
+    """What a stranger's server says, without what would move a terminal's cursor or change its title."""
+    return text if text.isprintable() else ascii(text)
+
+
 def promise_lines(losses: Mapping[Any, Fraction]) -> list[str]:
     from visibility_aware_edge_ldp.campaign.participant.words import number
 

@@ -168,6 +168,22 @@ def test_an_entry_without_a_mark_has_one_before_it_can_be_sent(
         Ledger(path)
 
 
+def test_what_another_process_left_without_a_mark_has_one_before_it_is_read(
+    ledger: Ledger, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One opens the ledger; another commits and dies before the mark; the first finds the entry, sends it, and dies."""
+    shutil.copy(path, tmp_path / "backup")
+    other = Ledger(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(ledgers, "_write_mark", lambda *anything: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            add(other, "a")
+    assert keys(ledger) == ["a"]
+    shutil.copy(tmp_path / "backup", path)
+    with pytest.raises(UnusableLedger, match="an older copy"):
+        Ledger(path)
+
+
 def test_a_ledger_without_its_mark_is_refused(ledger: Ledger, path: Path) -> None:
     add(ledger, "a")
     path.with_suffix(".mark").unlink()

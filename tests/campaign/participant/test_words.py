@@ -92,8 +92,6 @@ def test_how_long_reports_are_kept_also_if_too_few_come() -> None:
     day = replace(one, retention=86_400)
     assert kept_for(day) == f"reports for 1 day after the estimate; {few} 1 day after the deadline; {stays}"
     assert kept_for(replace(one, retention=30 * 86_400)).startswith("reports for 30 days after the estimate")
-    two = charter_for("triangles", documents_of("triangles"))
-    assert kept_for(two, 2).endswith("a salted digest of each report and a digest of all first answers together, stay")
 
 
 def test_that_degrees_are_published_without_names_is_said(ask: Ask, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -335,7 +337,7 @@ def test_everything_is_read_the_same_after_the_bodies_have_gone(labs: dict[str, 
         known = read(server)
         gone = server.ask("GET", "/v1/rounds/1/transcript", if_none_match=tag)
         assert (gone.status, gone.problem) == (410, "erased")
-        assert server.ask("GET", "/v1/rounds/1").content["transcript"] == tag.strip('"')
+        assert server.ask("GET", "/v1/rounds/1").content["transcript"] == "", "its digest has no salt"
         assert server.operator("/v1/estimate").body == answer.body
         assert (server.put(3).status, server.put(3, variant=5).problem, server.put(5).problem) == (
             200,
@@ -386,36 +388,19 @@ def test_nothing_is_left_that_first_reports_can_be_made_from(kind: str, tmp_path
         digest = server.app.rounds.stages[1].transcript
         assert digest
         assert server.operator("/v1/estimate").status == 200
-        assert server.app.rounds.heard is None
+        assert (server.app.rounds.heard, server.app.rounds.stages[1].transcript) == (None, "")
+    # Of three people, whoever has the digest of their first answers together finds these by trying.
+    octets = b"".join(each.read_bytes() for each in tmp_path.glob("*.db*"))
+    assert server.app.rounds.stages[1].root.encode() in octets, "the search must find what is there"
+    assert digest.encode() not in octets
     with inside(lab, url, clock) as server:
         assert server.app.rounds.heard is None
         assert server.runner.run(server.app.writer.do(lambda store: store.transcript(1))) == b""
-        assert server.app.rounds.stages[1].transcript == digest
+        assert server.app.rounds.stages[1].transcript == ""
         assert server.ask("GET", "/v1/rounds/2").content["asked"] == 3
         assert server.ask("GET", "/v1/rounds/1/transcript").problem == (
             "erased" if kind == "triangles" else "not-found"
         )
-
-
-def test_a_store_of_the_version_before_loses_its_transcript_too(tmp_path: Path) -> None:
-    lab, clock, url = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100)), Clock(), sqlite_url(tmp_path)
-    with inside(lab, url, clock) as server:
-        for number in (1, 2):
-            for participant in (0, 3, 9):
-                server.put(participant, number)
-            server.operator(f"/v1/rounds/{number}/close")
-        heard = server.runner.run(server.app.writer.do(lambda store: store.transcript(1)))
-        server.operator("/v1/estimate")
-    store = open_store(url, lab.dossier.charter.identity, 2)
-    run = store.database.run  # type: ignore[attr-defined]
-    run("DROP TABLE arrivals")
-    run("DROP TABLE erasures")
-    run("INSERT INTO pieces VALUES (1, 0, ?)", heard)
-    run("UPDATE meta SET value = '2' WHERE name = 'version'")
-    store.close()
-    with inside(lab, url, clock) as server:
-        assert not _holds(server)
-        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "erased"
 
 
 def test_a_kill_between_the_mark_and_the_erasing_is_no_damage(tmp_path: Path) -> None:
@@ -494,6 +479,30 @@ def test_what_cannot_be_estimated_in_all_that_time_goes_too(tmp_path: Path) -> N
         server.clock.now = FAR + PATIENCE + 70
         assert not _holds(server)
         assert server.operator("/v1/estimate").problem == "erased"
+
+
+async def pauses_after(server: Inside, failures: int) -> list[float]:
+    """How long it waits before each new attempt, and after one that went well."""
+    rounds, paused, outcomes = server.app.rounds, list[float](), iter([True] * failures)
+
+    async def tend() -> None:
+        if next(outcomes, False):
+            raise StoreUnavailable("Somebody reads the store.")
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+        if len(paused) > failures:
+            raise asyncio.CancelledError
+
+    ended = contextlib.suppress(asyncio.CancelledError)
+    with patch.object(rounds, "tend", tend), patch.object(asyncio, "sleep", sleep), ended:
+        await rounds._keep_deadlines()
+    return paused
+
+
+def test_what_fails_is_tried_less_and_less_often(server: Inside) -> None:
+    paused = server.runner.run(pauses_after(server, 9))
+    assert paused == [1, 2, 4, 8, 16, 32, 60, 60, 60, 0.5]
 
 
 def test_a_damaged_store_is_not_estimated_from(labs: dict[str, Lab], tmp_path: Path) -> None:

@@ -81,24 +81,9 @@ def test_counts_go_with_the_reports(opener: Opener) -> None:
 
 
 def test_no_table_holds_a_participant_and_a_time() -> None:
-    tables = [statement for step in migrations.MIGRATIONS for statement in step]
+    tables = [statement for step in (migrations.TABLES, *migrations.STEPS) for statement in step]
     assert [table for table in tables if "participant" in table and ("since" in table or "made" in table)] == []
     assert sum("since" in table for table in tables if table.startswith("CREATE TABLE")) == 1
-
-
-def test_a_store_of_version_3_counts_from_now_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:3])
-        before.setattr(migrations, "VERSION", 3)
-        before.setattr(sql_store, "VERSION", 3)
-        store = opener()
-        store.put([Upload.of(1, 3, b"kept")])  # version 3 knew of no slots
-        with pytest.raises(StoreUnavailable):
-            store.arrivals()
-    store = opener()
-    assert store.arrivals() == []
-    assert store.put([Upload.of(1, 3, b"kept", FIRST), Upload.of(1, 4, b"new", FIRST)])[1] is Outcome.STORED
-    assert (store.received(), store.arrivals()) == ({1: 2}, [Arrived(1, FIRST, 1)])
 
 
 def counts(server: Inside) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from campaign.server.conftest import Opener
 from campaign.server.inside import Inside, inside
 from campaign.server.postgres_here import Postgres, postgres_here
 from campaign.server.sampled import end_with, sampled, seen_in_statistics, some_uploads
-from visibility_aware_edge_ldp.campaign.server import sql_store, sqlite_store
+from visibility_aware_edge_ldp.campaign.server import postgres_store, sql_store, sqlite_store
 from visibility_aware_edge_ldp.campaign.server.arrivals import Slot
 from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER
 from visibility_aware_edge_ldp.campaign.server.opening import open_store
@@ -123,11 +124,12 @@ def test_bodies_go_and_digests_stay(opener: Opener) -> None:
     store.keep_estimate(b"e", 7)
     before = store.stages(), store.leaves(1), store.received()
     assert store.has_bodies()
+    assert store.stages()[0].transcript == "d"
     store.forget_bodies(9)
     store.forget_bodies(11)
     assert (store.bodies(1), store.transcript(1), store.has_bodies(), store.erased_at()) == ({}, b"", False, 9)
-    assert (store.stages(), store.leaves(1), store.received()) == before
-    assert store.stages()[0].transcript == "d"
+    assert ((replace(store.stages()[0], transcript="d"),), store.leaves(1), store.received()) == before
+    assert store.stages()[0].transcript == ""
     assert store.put([upload]) == [Outcome.SAME]
     assert store.estimate() == b"e"
 
@@ -306,21 +308,58 @@ def test_who_opens_a_store_finishes_erasing_it(tmp_path: Path, monkeypatch: pyte
     store.close()
 
 
+@contextmanager
+def reader_at(url: str) -> Iterator[None]:
+    """As above, of either store; pg_dump holds as much for as long as it runs."""
+    if url.startswith("sqlite"):
+        with reader_of(Path(url.removeprefix("sqlite:///"))):
+            yield
+        return
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        for table in ("uploads", "bodies"):
+            connection.execute(f"SELECT count(*) FROM {table}".encode())
+        yield
+
+
 def test_a_server_erases_when_the_last_reader_has_gone(
-    labs: dict[str, Lab], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    labs: dict[str, Lab], store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asked for the answers has them, and the page does not say that reports are gone."""
+    """Nobody waits for the reader: whoever asked for the answers has them, and the page says that reports are there."""
     monkeypatch.setattr(sqlite_store, "_PATIENCE_WITH_READERS", 20)
-    lab, file = labs["degrees"], tmp_path / "s.db"
-    with inside(lab, f"sqlite:///{file}") as server:
+    monkeypatch.setattr(postgres_store, "_PATIENCE_WITH_READERS", "20ms")
+    with inside(labs["degrees"], store_url) as server:
         for participant in range(12):
             server.put(participant)
         server.operator("/v1/rounds/1/close")
-        with reader_of(file):
+        with reader_at(store_url):
             assert server.operator("/v1/estimate").status == 200
             assert server.runner.run(kept(server)), "rows are gone, files hold them"
+            with pytest.raises(StoreUnavailable):
+                server.runner.run(server.app.rounds.tend())
+            assert server.put(3).status == 200, "receipts are given meanwhile"
         server.runner.run(server.app.rounds.tend())
         assert not server.runner.run(kept(server))
+
+
+def test_a_postgresql_that_logs_reports_is_warned_of(postgres: Postgres, caplog: pytest.LogCaptureFixture) -> None:
+    """Its own log is erased by nobody."""
+    import psycopg
+
+    for setting, said in (("none", False), ("all", True)):
+        url = postgres.new_database()
+        with psycopg.connect(url, autocommit=True) as connection:
+            name = connection.info.dbname
+            connection.execute(f"ALTER DATABASE {name} SET log_statement = '{setting}'".encode())
+        caplog.clear()
+        open_store(url, "c", 1).close()
+        assert ("postgresql logs reports" in caplog.text) is said
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} SET log_parameter_max_length = 0".encode())
+        caplog.clear()
+        open_store(url, "c", 1).close()
+        assert "postgresql logs reports" not in caplog.text
 
 
 async def kept(server: Inside) -> bool:

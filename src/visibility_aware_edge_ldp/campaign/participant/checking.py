@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from visibility_aware_edge_ldp.campaign.canonical import shortened
 from visibility_aware_edge_ldp.campaign.charter import Charter
@@ -137,19 +138,25 @@ def _answered_sets(server: Transport, charter: Charter) -> Sets | None:
     """The sets that the answers name as those that they were made from; none before there are any."""
     most = _WORDS + _EACH_STATISTIC * len(charter.statistics) + _EACH_PARTICIPANT * charter.nodes
     try:
-        said = json_object(server.get("/v1/estimates", most).body)
+        said = answers_in(server.get("/v1/estimates", most).body, charter)
     except Declined as declined:
         if declined.problem == "not-ready":
             return None
         raise
+    rounds = said.get("rounds")
+    if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
+        raise ProtocolViolation("The server's answers do not name the rounds that they were made from.")
+    return {number: (each.get("root"), each.get("answered")) for number, each in enumerate(rounds, 1)}
+
+
+def answers_in(data: bytes, charter: Charter) -> dict[str, Any]:
+    """A campaign's answers, if they are of this campaign and of the version that is read here."""
+    said = json_object(data)
     if said.get("format") != ANSWERS_FORMAT:
         raise ProtocolViolation(
             f"The server's answers are written as {shortened(said.get('format'))}, and this program reads "
             f"{ANSWERS_FORMAT!r}. Use the version of the program that the server has."
         )
     if said.get("campaign") != charter.identity:
-        raise ProtocolViolation("The server's answers name another campaign than yours. Tell the issuer.")
-    rounds = said.get("rounds")
-    if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
-        raise ProtocolViolation("The server's answers do not name the rounds that they were made from.")
-    return {number: (each.get("root"), each.get("answered")) for number, each in enumerate(rounds, 1)}
+        raise ProtocolViolation("The server's answers name another campaign than its charter. Tell the issuer.")
+    return said

@@ -111,9 +111,7 @@ class Ledger:
         self._path = path
         with self._page() as page:
             self._refuse_damage(page)
-            # A crash may have come between an entry and its mark; what is sent from now on may be that entry.
-            if _read_mark(self._mark) != page.last:
-                _write_mark(self._mark, *page.last)
+            self._bring_mark_forward(page)
 
     @contextmanager
     def writing(self) -> Iterator[Page]:
@@ -131,9 +129,10 @@ class Ledger:
 
     @contextmanager
     def reading(self) -> Iterator[Page]:
-        """The ledger as it stands."""
+        """The ledger as it stands, with a mark that knows all of it: what is read may be sent."""
         with self._page() as page:
             self._refuse_older_copy(page)
+            self._bring_mark_forward(page)
             yield page
 
     @contextmanager
@@ -162,6 +161,11 @@ class Ledger:
     @property
     def _mark(self) -> Path:
         return self._path.with_suffix(".mark")
+
+    def _bring_mark_forward(self, page: Page) -> None:
+        """A crash, of this process or of another, may have come between an entry and its mark.  [LEDGER.3]"""
+        if _read_mark(self._mark) != page.last:
+            _write_mark(self._mark, *page.last)
 
     def _refuse_damage(self, page: Page) -> None:
         """Everything is read and hashed once when a ledger is opened."""

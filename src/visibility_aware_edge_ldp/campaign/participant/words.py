@@ -127,8 +127,7 @@ def kept_for(charter: Charter, number: int = 1) -> str:
     """How long reports are kept: after the estimate, or after the deadline if there will be none; and what stays."""
     seconds, fewest = charter.retention, charter.rounds[number - 1].fewest
     few = f"if fewer than {fewest:,} answer in time, nothing is estimated and"
-    together = " and a digest of all first answers together" if len(charter.rounds) > 1 else ""
-    stays = f"who answered, and a salted digest of each report{together}, stay"
+    stays = "who answered, and a salted digest of each report, stay"
     if not seconds:
         return f"reports until the estimate; {few} they go at the deadline; {stays}"
     days = f"{seconds / DAY:g} {'day' if seconds == DAY else 'days'}"

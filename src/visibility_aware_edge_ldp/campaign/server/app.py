@@ -205,7 +205,7 @@ class App:
     def _round_reply(self, number: int) -> Reply:
         stage, rounds = self.rounds.stages[number], self.rounds
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
-        heard = stage.transcript if self.dossier.charter.question == "triangles" else ""
+        heard = stage.transcript if self.dossier.charter.question == "triangles" and not rounds.erased else ""
         said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": heard}
         return json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 

@@ -2,7 +2,8 @@
 
 A round's slots are all of one length, chosen when its first report comes so that at most some sixty of them fit until
 its deadline: enough for a curve, and no more is known of anybody's time than the curve needs. What others are told has
-slots so long that some people share each: who saw a device speak to the server does not learn whether it answered.
+slots so long that some people share each, once so many have come: who saw a device speak to the server does not learn
+whether it answered.
 """
 
 from __future__ import annotations

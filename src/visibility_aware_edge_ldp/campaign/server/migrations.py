@@ -4,56 +4,45 @@ from __future__ import annotations
 
 from visibility_aware_edge_ldp.errors import BadInput
 
+META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _UPLOADS = (
     "CREATE TABLE uploads (round INTEGER NOT NULL, participant INTEGER NOT NULL, digest {octets} NOT NULL,"
     " PRIMARY KEY (round, participant)){compact}"
 )
 
+
+def _unsampled(table: str, *columns: str) -> str:
+    """PostgreSQL copies values of columns into its statistics, which outlive the rows; these are not copied."""
+    return f"{{if_sampled}}ALTER TABLE {table} {', '.join(f'ALTER {name} SET STATISTICS 0' for name in columns)}"
+
+
 # Bodies stand apart from their digests: they are appended, so that a commit writes few pages, and they go first.
-_FIRST = (
+# A transcript is heard while the second round lasts, also by a server that was started again; it may be larger than one
+# value can be, so it stands in pieces. From it the first reports can be made again, and of few people from its digest
+# too, by trying: so the digest stands before the first piece, and all go when the reports go.
+# Of arrivals only counts are kept. An erasure says since when what is missing is not damage.
+# Of reports, and of when they came, no statistics; a database without such ones takes these lines for comments.
+TABLES = (
     "CREATE TABLE rounds (round INTEGER PRIMARY KEY, state TEXT NOT NULL, included INTEGER NOT NULL,"
-    " root TEXT NOT NULL, transcript TEXT NOT NULL)",
+    " root TEXT NOT NULL)",
     _UPLOADS,
     "CREATE TABLE bodies (place {counter}, round INTEGER NOT NULL, participant INTEGER NOT NULL,"
     " body {octets} NOT NULL)",
-    "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
-)
-
-# A transcript is heard while the second round lasts, also by a server that was started again; it may be larger than
-# one value can be. From it the first reports can be made again, so it goes when they do.
-_SECOND = (
     "CREATE TABLE pieces (round INTEGER NOT NULL, piece INTEGER NOT NULL, octets {octets} NOT NULL,"
     " PRIMARY KEY (round, piece))",
-)
-
-# When the reports went: what is missing since then is not damage.
-_THIRD = ("CREATE TABLE erasures (place INTEGER PRIMARY KEY, made BIGINT NOT NULL)",)
-
-# How many reports came when, in slots of time; of who came in which nothing is written.
-_FOURTH = (
     "CREATE TABLE arrivals (round INTEGER NOT NULL, since BIGINT NOT NULL, seconds BIGINT NOT NULL,"
     " reports INTEGER NOT NULL, PRIMARY KEY (round, since))",
+    "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
+    "CREATE TABLE erasures (place INTEGER PRIMARY KEY, made BIGINT NOT NULL)",
+    _unsampled("bodies", "place", "round", "participant", "body"),
+    _unsampled("pieces", "round", "piece", "octets"),
+    _unsampled("arrivals", "round", "since", "seconds", "reports"),
 )
+# The version of these tables: those before belonged to charters that are not read any more. What is changed from now
+# on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
+TABLES_VERSION = 6
+STEPS: tuple[tuple[str, ...], ...] = ()
 
-
-def _unsampled(table: str, **columns: str) -> str:
-    """PostgreSQL copies values of columns into its statistics, which outlive the rows.
-
-    A column that gets its type anew, though it is the same one, loses the statistics that it has; no row is written.
-    """
-    changes = (f"ALTER {name} TYPE {kind}, ALTER {name} SET STATISTICS 0" for name, kind in columns.items())
-    return f"{{if_sampled}}ALTER TABLE {table} {', '.join(changes)}"
-
-
-# Of reports, and of when they came, no copies; a database without such statistics takes these lines for comments.
-_FIFTH = (
-    _unsampled("bodies", place="BIGINT", round="INTEGER", participant="INTEGER", body="{octets}"),
-    _unsampled("pieces", round="INTEGER", piece="INTEGER", octets="{octets}"),
-    _unsampled("arrivals", round="INTEGER", since="BIGINT", seconds="BIGINT", reports="INTEGER"),
-)
-
-MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
-VERSION = len(MIGRATIONS)
 # A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
 # participants, so that the order of coming does not outlive the reports.
 IN_ORDER = (
@@ -62,14 +51,24 @@ IN_ORDER = (
     "INSERT INTO uploads SELECT round, participant, digest FROM as_they_came ORDER BY round, participant",
     "DROP TABLE as_they_came",
 )
-META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+
+
+def newest() -> int:
+    """The version that this program writes."""
+    return TABLES_VERSION + len(STEPS)
 
 
 def steps_from(version: int) -> tuple[str, ...]:
-    """The statements that bring a store of this version to the present one."""
-    if version > VERSION:
+    """The statements that bring a store of this version to the present one; 0 is one without tables."""
+    if version > newest():
         raise BadInput(
-            f"The store has version {version}, and this program knows versions up to {VERSION}. "
+            f"The store has version {version}, and this program knows versions up to {newest()}. "
             "Serve it with the newer program that wrote it."
         )
-    return tuple(statement for step in MIGRATIONS[version:] for statement in step)
+    if 0 < version < TABLES_VERSION:
+        raise BadInput(
+            f"The store has version {version}, and this program reads versions from {TABLES_VERSION} on. "
+            "Serve it with the program that wrote it, until its reports are erased."
+        )
+    lacking = STEPS[version - TABLES_VERSION :] if version else (TABLES, *STEPS)
+    return tuple(statement for step in lacking for statement in step)

@@ -70,7 +70,7 @@ def _number(name: str, least: int, most: int) -> dict[str, Any]:
 
 _ERASED = (
     "The first reports can be made again from the transcript, so it is erased with them, and answered 410 "
-    "(urn:va-edge-ldp:problem:erased) from then on. Its digest stays in the state of the round."
+    "(urn:va-edge-ldp:problem:erased) from then on. Its digest goes from the state of the round, too: it has no salt."
 )
 _BODY = {"required": True, "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 _PROBLEM = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign.server.logs import event
 from visibility_aware_edge_ldp.campaign.server.sql_store import SqlStore
+from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
 try:
@@ -20,6 +23,16 @@ _TYPES = {"round": "int", "participant": "int", "included": "int", "piece": "int
 _OCTETS = ("digest", "body", "octets")
 _LOCK = 0x7661_656C  # "vael"
 _PATIENCE = 10.0
+# For so long a statement waits for others who use a table, such as one who copies it: the server has others to answer,
+# and whoever keeps its deadlines asks again.
+_PATIENCE_WITH_READERS = "500ms"
+# Settings by which PostgreSQL may write statements into its own log, and the values with which it does not.
+_QUIET = {
+    "log_statement": ("none", "ddl"),
+    "log_min_duration_statement": ("-1",),
+    "log_min_duration_sample": ("-1",),
+    "log_transaction_sample_rate": ("0",),
+}
 
 
 class PostgresDatabase:
@@ -30,6 +43,7 @@ class PostgresDatabase:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection = self._connect()
+        _warn_of_logs(self._connection)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         try:
@@ -40,6 +54,7 @@ class PostgresDatabase:
         # A server that loses power, or its client, must not have said "committed" before.
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET client_min_messages = warning")
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE_WITH_READERS,))
         _only_server(connection)
         return connection
 
@@ -61,7 +76,10 @@ class PostgresDatabase:
 
     def erase(self, *tables: str) -> None:
         """Their files are removed as a whole; that nothing is in the statistics, their columns see to."""
-        self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())
+        try:
+            self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())
+        except psycopg.errors.LockNotAvailable as busy:
+            raise StoreUnavailable("Somebody reads the store, so it still holds the reports. End that first.") from busy
 
     def recover(self) -> None:
         """Roll back, or connect again when the connection is gone; if that fails too, the next use says so."""
@@ -74,6 +92,16 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _warn_of_logs(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """What PostgreSQL writes into its log, reports among it, is erased by nobody."""
+    names = [*_QUIET, "log_parameter_max_length"]
+    rows = connection.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", (names,)).fetchall()
+    said = dict(rows)
+    loud = [name for name, quiet in _QUIET.items() if said.get(name, quiet[0]) not in quiet]
+    if loud and said.get("log_parameter_max_length") != "0":
+        event("postgresql logs reports", logging.WARNING, because=loud, remedy="log_parameter_max_length = 0")
 
 
 def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:

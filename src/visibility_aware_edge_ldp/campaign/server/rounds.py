@@ -27,6 +27,8 @@ from visibility_aware_edge_ldp.public.view import PublicView
 Bodies = Mapping[int, bytes]  # a participant's upload
 EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
 Clock = Callable[[], float]
+# Seconds between two looks at the clock; the second after many failures.
+_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 
 
 class Rounds:
@@ -170,27 +172,20 @@ class Rounds:
         if self.heard is not None:
             return self.heard
         if self.erased:
-            raise Erased("The transcript was erased with the reports that it can be turned into; its digest is kept.")
+            raise Erased("The transcript was erased with the reports that it can be turned into.")
         if self.stages[number].state in (State.WAITING, State.OPEN, State.CLOSING):
             raise NotReady("The transcript is made when the round is closed.")
         raise NotReady("Too few reports came in, so there is no transcript and no second round.")
 
     async def _hear_again(self) -> None:
-        """What was kept of the first round; a store of version 1 did not keep it, and has the reports."""
-        octets = await self._writer.do(lambda store: store.transcript(1))
-        digest = self.stages[1].transcript
+        """What was kept of the first round."""
         if self.erased:
             await self._hear(None)
-        elif octets:
-            await self._hear(await asyncio.to_thread(heard_again, self.dossier.questions, octets, digest))
-        elif digest:
-            bodies = await self._frozen(1)
-            heard = await asyncio.to_thread(heard_from, self.dossier.questions, bodies.values())
-            if heard is None or heard.digest != digest:
-                raise StoreDamaged(
-                    "The transcript cannot be made again from the reports. Restore the store from a copy."
-                )
-            await self._hear(heard)
+            return
+        octets = await self._writer.do(lambda store: store.transcript(1))
+        await self._hear(
+            await asyncio.to_thread(heard_again, self.dossier.questions, octets, self.stages[1].transcript)
+        )
 
     async def _frozen(self, number: int) -> Bodies:
         """The reports of a closed round, compared with the root that was frozen."""
@@ -238,7 +233,7 @@ class Rounds:
             return None, None
 
     async def _forget_if_due(self) -> None:
-        """Replace reports, and the transcript that holds the first ones, by their digests once their time is over."""
+        """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
         made, kept = await self._writer.do(lambda store: (store.estimated_at(), store.has_bodies()))
         if not kept or self.clock() < kept_until(self.charter, self.stages.values(), made):
             return
@@ -246,17 +241,22 @@ class Rounds:
         self.erased, self.heard = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
         await self._writer.do(lambda store: store.forget_bodies(now))
+        await self._refresh()
         event("reports erased", estimated=made is not None)
 
     # ── deadlines ──
 
     async def _keep_deadlines(self) -> None:
+        """What fails is tried again, the later the more often it has failed: others want the store meanwhile."""
+        pause = _PAUSE
         while True:
             try:
                 await self.tend()
+                pause = _PAUSE
             except Exception as failure:
                 failed("deadline", failure)
-            await asyncio.sleep(0.5)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            await asyncio.sleep(pause)
 
     async def tend(self) -> None:
         """Do what the clock demands: close a round that is over, erase reports whose time is over.

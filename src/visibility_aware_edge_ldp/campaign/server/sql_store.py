@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
 from visibility_aware_edge_ldp.campaign.server.database import Database
-from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER, META, VERSION, steps_from
+from visibility_aware_edge_ldp.campaign.server.migrations import IN_ORDER, META, newest, steps_from
 from visibility_aware_edge_ldp.campaign.server.store import (
     Leaf,
     Outcome,
@@ -24,6 +24,8 @@ from visibility_aware_edge_ldp.campaign.server.store import (
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 PIECE = 1 << 20
+# The place of a transcript's digest among its pieces.
+_DIGEST = -1
 # Where reports are, and what they can be made from again; when they came goes with them.
 _BODIES = ("bodies", "pieces")
 _FORGOTTEN = ("arrivals", *_BODIES)
@@ -86,13 +88,13 @@ class SqlStore:
             run(statement.format(**self.database.words))
         if "campaign" not in known:
             states = [State.OPEN] + [State.WAITING] * (rounds - 1)
-            rows = [(number, str(state), 0, "", "") for number, state in enumerate(states, 1)]
-            self.database.insert("rounds", ("round", "state", "included", "root", "transcript"), rows)
-        for name, value in (("campaign", campaign), ("version", str(VERSION))):
+            rows = [(number, str(state), 0, "") for number, state in enumerate(states, 1)]
+            self.database.insert("rounds", ("round", "state", "included", "root"), rows)
+        for name, value in (("campaign", campaign), ("version", str(newest()))):
             run(_SAY, name, value)
 
     def _go_on_erasing(self) -> None:
-        """What was begun before a kill, or by a version that did not look whether the disk had let go."""
+        """What was begun before a kill, or while somebody read."""
         begun = self.erased_at()
         if begun is not None and self.has_bodies():
             with suppress(StoreUnavailable):  # there are reports still, then, and they are asked to go again
@@ -145,8 +147,12 @@ class SqlStore:
 
     @_guarded
     def stages(self) -> tuple[Stage, ...]:
-        rows = self.database.run("SELECT round, state, included, root, transcript FROM rounds ORDER BY round")
-        return tuple(Stage(number, State(state), *rest) for number, state, *rest in rows)
+        heard = dict(self.database.run("SELECT round, octets FROM pieces WHERE piece = ?", _DIGEST))
+        rows = self.database.run("SELECT round, state, included, root FROM rounds ORDER BY round")
+        return tuple(
+            Stage(number, State(state), included, root, bytes(heard.get(number, b"")).decode())
+            for number, state, included, root in rows
+        )
 
     @_guarded
     def received(self) -> dict[int, int]:
@@ -177,12 +183,11 @@ class SqlStore:
         if self._states()[number] is not State.CLOSING:
             raise BadInput(f"Round {number} is not closing.")
         pieces = zip(count(), range(0, len(transcript), PIECE))
-        for piece, start in pieces:
-            self.database.insert(
-                "pieces", ("round", "piece", "octets"), [(number, piece, transcript[start : start + PIECE])]
-            )
+        parts = [(piece, transcript[start : start + PIECE]) for piece, start in pieces]
+        for piece, octets in [(_DIGEST, digest.encode()), *parts] if digest else ():
+            self.database.insert("pieces", ("round", "piece", "octets"), [(number, piece, octets)])
         run = self.database.run
-        run("UPDATE rounds SET state = ?, transcript = ? WHERE round = ?", str(State.CLOSED), digest, number)
+        run("UPDATE rounds SET state = ? WHERE round = ?", str(State.CLOSED), number)
         if opens_next:
             run(
                 "UPDATE rounds SET state = ? WHERE round = ? AND state = ?",
@@ -206,7 +211,8 @@ class SqlStore:
 
     @_guarded
     def transcript(self, number: int) -> bytes:
-        rows = self.database.run("SELECT octets FROM pieces WHERE round = ? ORDER BY piece", number)
+        query = "SELECT octets FROM pieces WHERE round = ? AND piece > ? ORDER BY piece"
+        rows = self.database.run(query, number, _DIGEST)
         return b"".join(bytes(octets) for (octets,) in rows)
 
     @_guarded

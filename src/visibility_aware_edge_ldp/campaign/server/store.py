@@ -117,10 +117,10 @@ class Store(Protocol):
         """When they were made, in seconds of Unix time."""
 
     def has_bodies(self) -> bool:
-        """Whether any report, or the transcript that holds the first ones, is more than its digest."""
+        """Whether any report is more than its digest, or the transcript that holds the first ones is there."""
 
     def forget_bodies(self, at: int) -> None:
-        """Leave of every report, and of the transcript, the digest only; from this second on they count as erased."""
+        """Leave of every report the digest only, and nothing of the transcript; from this second on they are erased."""
 
     def erased_at(self) -> int | None:
         """When reports were erased, in seconds of Unix time."""

@@ -155,7 +155,7 @@ def _stayed(moment: Moment, said: str) -> str:
 
 
 def _flagged(flags: Found) -> str:
-    rare = "An honest report is flagged once in a thousand million times or less; against its peers, about so."
+    rare = "An honest report is flagged at most once in a thousand million times; against honest peers, about so."
     return f"{words.plural(flags['reports'], 'report')}. {rare} Flagged reports are counted, not named and not dropped."
 
 

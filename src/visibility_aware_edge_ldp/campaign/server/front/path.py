@@ -71,10 +71,9 @@ def path(moment: Moment) -> Markup:
 
 def _stays(moment: Moment) -> str:
     """All that the store has rows of when reports are gone."""
-    heard = "; the digest of round 1’s transcript" if len(moment.stages) > 1 else ""
     return (
         "When reports are erased, this server keeps of each a salted digest, with the round and the number in the "
-        f"roster of who sent it; each round’s root and how many reports it has{heard}; the answers, and when they were "
+        "roster of who sent it; each round’s root and how many reports it has; the answers, and when they were "
         "made; when reports were erased; the campaign’s public documents, and the hashes of tokens."
     )
 
@@ -101,7 +100,8 @@ def _uploaded(moment: Moment) -> Step:
     total, states = sum(moment.received), [stage.state for stage in moment.stages]
     state = NOW if State.OPEN in states else DONE
     text = (
-        "Each report is checked and stored. Its sender gets a receipt with the report’s SHA-256; the first one stands."
+        "Each report is checked and stored. Its sender gets a receipt with the SHA-256 of its salt and the report; "
+        "the first one stands."
     )
     return Step("send", "Upload", text, state, tag("p", words.plural(total, "report"), " stored", class_="live"))
 
@@ -148,7 +148,8 @@ def _forgotten(moment: Moment) -> Step:
 COMMAND = "va-edge-ldp campaign check"
 _COMMAND_DOES = (
     "It reads from your own ledger what you sent, fetches the proof, and lets it lead to the root by itself. It says "
-    "in one sentence whether your report is in the set unchanged, and ends with exit code 3 if it is not."
+    "in one sentence whether your report is in the set unchanged, and ends with exit code 3 if one that was "
+    "acknowledged is not."
 )
 
 

@@ -1,0 +1,39 @@
+"""``va-edge-ldp campaign backup``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visibility_aware_edge_ldp.commands.campaign import DirectoryArgument
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
+from visibility_aware_edge_ldp.errors import BadInput
+
+
+def backup(
+    directory: DirectoryArgument,
+    folder: Annotated[Path, typer.Argument(help="Where copies go; only you may read them.", show_default=False)],
+    keep: Annotated[int, typer.Option(help="Remove all but the newest so many copies; 0 removes none.")] = 0,
+    store: Annotated[Path | None, typer.Option(help="The store's file. Default: store.db in the directory.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a campaign's SQLite store while its server runs; copies that hold reports go once these were erased.
+
+    A store in PostgreSQL is copied with pg_dump.
+    """
+    from visibility_aware_edge_ldp.campaign.new import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.backup import copied, outlived, removed
+    from visibility_aware_edge_ldp.campaign.server.serving import STORE
+
+    if keep < 0:
+        raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")
+    read_campaign(directory)
+    newest = copied(store or directory / STORE, folder)
+    gone = outlived(newest, keep)
+    removed(gone)
+    if as_json:
+        print_json({"copy": str(newest), "removed": [str(path) for path in gone]})
+    else:
+        typer.echo(f"{newest}" + (f"; {len(gone)} older removed" if gone else ""))
