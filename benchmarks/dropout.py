@@ -1,6 +1,7 @@
 """Every estimator with users (or positions) away: bias, spread and coverage, one line for each share that is away.
 
-VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--runs=1000]
+VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--away=0.3]
+                                                     [--runs=1000] [--first=0]
 """
 
 from __future__ import annotations
@@ -174,12 +175,13 @@ def main(words: list[str]) -> int:
     """Print the table."""
     options = dict(word.removeprefix("--").split("=") for word in words if word.startswith("--"))
     wanted = [word for word in words if not word.startswith("--")]
+    first, shares = int(options.get("first", 0)), [float(options["away"])] if "away" in options else AWAY
+    runs = range(first, first + int(options.get("runs", RUNS)))
     print(HEADER + "\n" + "|---" * (HEADER.count("|") - 1) + "|")
     for each in questions():
         question = replace(each, epsilon=float(options.get("epsilon", each.epsilon)))
         world = question.world() if not wanted or any(word in str(each) for word in wanted) else None
-        for away in AWAY if world is not None else ():
-            runs = range(int(options.get("runs", RUNS)))
+        for away in shares if world is not None else ():
             found = [one for seed in runs if (one := question.ask(world, question.epsilon, seed, away)) is not None]
             for name in found[0]:
                 seen = [one[name] for one in found]

@@ -91,13 +91,13 @@ def test_nothing_is_overwritten(tmp_path: Path, kind: str) -> None:
     assert os.listdir(tmp_path) == ["campaign"]
 
 
-@pytest.mark.parametrize("failing", ["_write_file", "_flush"])
+@pytest.mark.parametrize("failing", ["write_new", "sync"])
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     whole, calls = getattr(new, failing), []
 
     def breaks(path: Path, *rest: Any) -> None:
         calls.append(path)
-        if len(calls) == (5 if failing == "_write_file" else 1):
+        if len(calls) == (5 if failing == "write_new" else 1):
             raise OSError("the disk is full")
         whole(path, *rest)
 

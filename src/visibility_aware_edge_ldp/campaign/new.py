@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import shutil
 import tempfile
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from visibility_aware_edge_ldp.campaign import signing
 from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.campaign.charter import QUESTIONS, Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents, checked_names, in_order, renumbered
+from visibility_aware_edge_ldp.campaign.durable import sync, write_new
 from visibility_aware_edge_ldp.campaign.integers import shares, stated
 from visibility_aware_edge_ldp.campaign.questions import Questions, build_survey
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, meant
@@ -147,11 +147,11 @@ def write(place: Path, files: Mapping[str, bytes]) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
         for name, data in files.items():
-            _write_file(draft / name, data, 0o600 if name in PRIVATE else 0o644)
-        _flush(draft)
+            write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
+        sync(draft)
         _refuse_existing(place)
         draft.rename(place)
-        _flush(place.parent)
+        sync(place.parent)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
@@ -253,20 +253,3 @@ def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:
 def _refuse_existing(place: Path) -> None:
     if place.exists() or place.is_symlink():
         raise BadInput(f"{place} exists already; a campaign is never overwritten. Choose another directory.")
-
-
-def _write_file(path: Path, data: bytes, mode: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.campaign import signing
 from visibility_aware_edge_ldp.campaign.canonical import decode, encode
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents
-from visibility_aware_edge_ldp.campaign.participant.ledger import sync_folder, write_durably
+from visibility_aware_edge_ldp.campaign.durable import sync, write_over
 from visibility_aware_edge_ldp.campaign.participant.seat import Seat
 from visibility_aware_edge_ldp.campaign.participant.transport import Transport
 from visibility_aware_edge_ldp.errors import BadInput
@@ -83,15 +83,15 @@ def keep(enrolment: Enrolment, home: Path) -> Path:
     if folder.exists():
         # The same campaign under another address or token; its documents are the same by their digests.
         for name, data in list(zip(_FILES, contents, strict=True))[-2:]:
-            write_durably(folder / name, data)
+            write_over(folder / name, data)
         return folder
     draft = folder.with_name(f"{folder.name}.{os.getpid()}.new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for name, data in zip(_FILES, contents, strict=True):
-        write_durably(draft / name, data)
+        write_over(draft / name, data)
     draft.rename(folder)
-    sync_folder(folder.parent)
+    sync(folder.parent)
     return folder
 
 

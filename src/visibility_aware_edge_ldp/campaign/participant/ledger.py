@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from visibility_aware_edge_ldp.campaign.durable import sync, write_over
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 
 SCHEMA = 1
@@ -220,31 +221,8 @@ def create_ledger(path: Path, first: Entry) -> Ledger:
         raise BadInput(f"There is a ledger at {path}; another process has just made it.") from error
     finally:
         draft.unlink()
-    sync_folder(path.parent)
+    sync(path.parent)
     return Ledger(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """A new name in a folder is on disk when the folder is."""
-    if os.name == "nt":
-        return  # folders cannot be opened there; names are written with the file
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """The file holds the old bytes or the new ones, whenever the machine stops; only its owner may read it."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    handle = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    sync_folder(path.parent)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -270,7 +248,7 @@ def _damaged(why: str) -> UnusableLedger:
 
 
 def _write_mark(path: Path, number: int, head: bytes) -> None:
-    write_durably(path, f"{number} {head.hex()}\n".encode())
+    write_over(path, f"{number} {head.hex()}\n".encode())
 
 
 def _read_mark(path: Path) -> tuple[int, bytes]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign.durable import sync
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
@@ -47,7 +48,7 @@ def _copied(store: Path, folder: Path) -> Path:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _synced(folder)
+    sync(folder)
     return target
 
 
@@ -61,7 +62,7 @@ def _copy(store: Path, draft: Path) -> None:
         said = target.execute("PRAGMA integrity_check").fetchall()
         if said != [("ok",)]:
             raise StoreDamaged(f"The copy is damaged, and so may be the store: {said[0][0]}")
-    _synced(draft)
+    sync(draft)
 
 
 @contextmanager
@@ -71,14 +72,6 @@ def _opened(path: Path, flags: int = apsw.SQLITE_OPEN_READONLY) -> Iterator[apsw
         yield connection
     finally:
         connection.close()
-
-
-def _synced(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def outlived(newest: Path, keep: int) -> list[Path]:
@@ -104,4 +97,4 @@ def removed(copies: list[Path]) -> None:
     for path in copies:
         path.unlink()
     for folder in {path.parent for path in copies}:
-        _synced(folder)
+        sync(folder)
