@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from command import Run, run_main
 from test_front_door import loaded_by_command
@@ -234,7 +235,7 @@ def test_a_check_ends_as_its_worst_round_does(
     standings: tuple[str, ...], code: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = [Checked("c", number, "d" * 64, each) for number, each in enumerate(standings, 1)]
-    monkeypatch.setattr(checking, "check", lambda home, campaign: found)
+    monkeypatch.setattr(checking, "check", lambda home, campaign, surroundings: found)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "ledger.db").touch()
     for words in ((), ("--json",)):
@@ -299,19 +300,93 @@ def test_more_than_answers_can_be_is_not_read(estimated: Served, run: Run, monke
     assert (found.code, "answers with more than" in found.err) == (3, True)
 
 
+def aborted(*words: object, **options: object) -> bool:
+    """Ctrl-C, or the end of input, where one is asked."""
+    raise typer.Abort
+
+
+def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served, run: Run, quick: None) -> None:
+    name, issuer = PEOPLE[0], str(served.charter["issuer"])
+    enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer", issuer)
+    assert "your token is tried when you answer" in run(*enrol).out
+    Path("friends.txt").write_text("person 3\nperson 4\nPERSON 5\n")
+    looked = run("answer", "--friends", "friends.txt", "--dry-run")
+    assert (looked.code, looked.out.splitlines()) == (
+        0,
+        [
+            "The list names 2 friends in the roster.",
+            "Not in the roster, and left out: 'PERSON 5'.",
+            "Nothing was answered or sent.",
+        ],
+    )
+    assert len(run("answer", "--friends", "friends.txt", "--dry-run", "--json").json["understood"]) == 2
+    assert run("status").out.splitlines()[1] == "  round 1: not answered"
+    first = run("answer", "--friends", "friends.txt", "--yes", "--json").json
+    Path("other.txt").write_text("person 1\n")
+    second = run("answer", "--friends", "other.txt")
+    assert "Round 1 was answered before: the same answer was sent again, and no list was read." in second.out
+    again = run("answer", "--friends", "other.txt", "--json").json
+    assert (first["again"], again["again"]) == (False, True)
+    assert first["receipt"] == again["receipt"]
+
+
+def test_a_wrong_token_is_said_when_it_is_used(served: Served, run: Run, quick: None) -> None:
+    issuer, own, others = str(served.charter["issuer"]), PEOPLE[0], served.token(PEOPLE[1])
+    Path("friends.txt").write_text("person 3\n")
+    assert run("enroll", served.url, "--name", own, "--token-file", str(others), "--issuer", issuer).code == 0
+    said = run("answer", "--friends", "friends.txt", "--yes")
+    assert (said.code, "Enrol again under your own name and with your own token" in said.err) == (2, True)
+    assert "not answered" in run("status").out
+
+
+def test_a_home_that_is_a_file_is_said(served: Served, run: Run) -> None:
+    words = ["--name", PEOPLE[0], "--token-file", str(served.token(PEOPLE[0])), "--issuer", served.charter["issuer"]]
+    said = run("enroll", served.url, *map(str, words), "--home", "roster.txt")
+    assert (said.code, said.err.count("Error: "), "name a folder of your own" in said.err) == (2, 1, True)
+
+
+def test_a_campaign_that_is_too_dear_is_said_to_be(run: Run, town: Path) -> None:
+    said = run("new", "dear", "--roster", "roster.txt", *NEW, "--epsilon", "2")
+    assert (said.code, "enrols with --cap PRIVATE=2" in said.err) == (0, True)
+    assert "Note" not in run("new", "cheap", "--roster", "roster.txt", *NEW, "--epsilon", "1").err
+
+
+def test_a_second_server_says_why_it_does_not_start_and_leaves_the_first_alone(served: Served, run: Run) -> None:
+    command = [sys.executable, "-m", "visibility_aware_edge_ldp.cli", "campaign", "serve", str(served.directory)]
+    second = subprocess.run([*command, "--port", "0"], capture_output=True, text=True, check=False)
+    errors = [line for line in second.stderr.splitlines() if not line.startswith("{")]
+    assert (second.returncode, errors) == (2, ["Error: Another server uses the store store.db. Stop it first."])
+    assert "open: 0 of 6" in run("status", "town").out, "by the directory, as before"
+
+
+@pytest.mark.parametrize("words", ["serve town", "flagged town", "backup town copies", "rehearse random:10,20"])
+def test_who_has_no_server_parts_is_told_what_to_install(words: str, town: Path) -> None:
+    (town / "store.db").touch()
+    missing = "import sys; sys.modules.update(dict.fromkeys(('uvicorn', 'apsw')))"
+    command = f"{missing}; from visibility_aware_edge_ldp.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "campaign", *words.split()], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "pip install 'visibility-aware-edge-ldp[serve]'" in done.stderr
+
+
 def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     name, issuer = PEOPLE[0], str(served.charter["issuer"])
     enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer")
     assert run(*enrol, "0" * 64).code == 3
     assert run(*enrol, issuer, "--cap", "PRIVATE=0.5").code == 0
+    Path("friends.txt").write_text("person 3\n")
     declined = run("answer", "--friends", "friends.txt", "--yes")
-    assert (declined.code, "you allowed 0.5" in declined.err) == (4, True)
+    assert (declined.code, "you allowed 0.5" in declined.err, "--cap PRIVATE=1" in declined.err) == (4, True, True)
     assert run(*enrol, issuer, "--cap", "2", "--json").json["campaign"] == program_identity(served.directory)
-    monkeypatch.setattr("typer.confirm", lambda *words, **options: False)
-    declined = run("answer", "--friends", "friends.txt")
-    assert (declined.code, "You declined" in declined.err) == (4, True)
-    unlisted = run("answer", "--yes")
-    assert (unlisted.code, "--friends FILE" in unlisted.err) == (2, True)
+    for answered in (lambda *words, **options: False, aborted):
+        monkeypatch.setattr("typer.confirm", answered)
+        declined = run("answer", "--friends", "friends.txt")
+        assert (declined.code, "You declined. Nothing was answered or sent." in declined.err) == (4, True)
+    for words in ((), ("--friends", "nowhere.txt")):
+        unlisted = run("answer", *words)
+        assert (unlisted.code, "friend list" in unlisted.err, "Costs" in unlisted.out) == (2, True, False)
     assert "open: 0 of 6" in run("status", "town").out
     # A server need not hold the operator's token: whoever looks needs none, whoever closes has it elsewhere.
     (served.directory / "operator.token").rename("elsewhere.token")
@@ -331,9 +406,25 @@ def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypa
         (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "1999-01-01"), "in the past"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "soon"), "A date is written"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--closes", "1d", "--closes", "2d"), "rounds"),
-        (("new", "x", "--roster", "roster.txt", *NEW, "--rounds", "2", "--closes", "1d"), "--closes 2 times"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--rounds", "2", "--closes", "1d"), "has 1 rounds"),
+        (
+            (
+                "new",
+                "x",
+                "--roster",
+                "roster.txt",
+                "--question",
+                "position",
+                *NEW[2:],
+                "--rounds",
+                "2",
+                "--closes",
+                "1d",
+            ),
+            "--closes 2 times",
+        ),
         (("new", "x", "--roster", "roster.txt", *NEW, "--retention", "long"), "A span of time"),
-        (("new", "x", "--roster", "roster.txt", *NEW, "--fewest", "7"), "at most all participants"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--fewest", "7"), "--fewest 7 is more than the 6 in the roster"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--epsilon", "0"), "epsilon"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--policy", "hubs:0.1"), ""),
         (("new", "x", "--roster", "roster.txt", *NEW, "--public-edges", "edges.txt"), "not in the roster"),
@@ -343,7 +434,6 @@ def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypa
         (("serve", "town", "--port", "70000"), "from 0 to 65535"),
         (("serve", "town", "--store", "mysql://x", "--port", "0"), ""),
         (("close", "x", "--round", "1"), "neither a server's address nor"),
-        (("close", "town", "--round", "1"), "campaign serve town"),
         (("status",), "not enrolled"),
         (("status", "ftp://x"), "looks like https://"),
         (("status", "http://example.org"), "Use https"),
@@ -382,6 +472,8 @@ def test_bad_input_is_one_sentence_and_exit_2(words: tuple[str, ...], sentence: 
 
 
 def test_a_server_that_is_not_there_is_said(town: Path, run: Run) -> None:
+    said = run("close", "town", "--round", "1")
+    assert (said.code, "campaign serve town" in said.err) == (5, True)
     (town / "server.address").write_text("http://127.0.0.1:9")
     said = run("estimate", "town")
     assert (said.code, "Is it running?" in said.err) == (5, True)

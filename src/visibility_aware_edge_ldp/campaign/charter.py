@@ -34,6 +34,11 @@ class Question:
     stars: bool = False
     tails: bool = False
 
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """All that its reports answer, as it is typed."""
+        return (*self.statistics, *(["stars:K"] if self.stars else []), *(["tail:D"] if self.tails else []))
+
     def answers(self, statistic: str) -> bool:
         """Whether its reports answer this statistic."""
         stars, tails = star_size(statistic) is not None, tail_start(statistic) is not None

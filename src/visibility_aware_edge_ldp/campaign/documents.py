@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,8 +97,11 @@ def checked_names(names: Iterable[Hashable]) -> list[Name]:
             raise BadInput(
                 f"A roster's names have letters and no control characters; {shortened(name)} cannot be used."
             )
-    if len({str(name) for name in found}) != len(found):
-        raise BadInput("Two names of the roster are written alike; give everybody a name of its own.")
+    twice = next((name for name, times in Counter(map(str, found)).items() if times > 1), None)
+    if twice is not None:
+        raise BadInput(
+            f"Two names of the roster are written alike, {shortened(twice)}; give everybody a name of its own."
+        )
     return found
 
 

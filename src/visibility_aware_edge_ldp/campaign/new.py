@@ -173,9 +173,12 @@ def read_campaign(directory: Path | str) -> Campaign:
 def _refuse_too_few(questions: Questions) -> None:
     for number, each in enumerate(questions.charter.rounds, 1):
         asked = int(questions.asked(number).sum())
+        if not asked:
+            raise BadInput("Nothing is asked of anybody: the policy makes every position public. Choose another.")
         if each.fewest > asked:
             raise BadInput(
-                f"Round {number} asks {asked:,} participants; {each.fewest:,} responders can never be reached."
+                f"Round {number} asks {asked:,} of the {questions.view.n:,} in the roster (nothing is asked of whom "
+                f"others answer for, or whose positions are public), and {each.fewest:,} must answer; lower --fewest."
             )
 
 
@@ -199,9 +202,7 @@ def _checked_statistics(question: str, statistics: Sequence[str], nodes: int) ->
     other = [name for name in asked if not kind.answers(name)]
     if other or (len(asked) > 1 and not kind.several):
         words = f"{other[0]}" if other else "more than one statistic"
-        raise BadStatistic(
-            f"The question {question!r} does not answer {words}; it answers {', '.join(kind.statistics)}."
-        )
+        raise BadStatistic(f"The question {question!r} does not answer {words}; it answers {', '.join(kind.answered)}.")
     return asked
 
 

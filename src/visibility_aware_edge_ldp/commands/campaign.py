@@ -57,7 +57,10 @@ def new(
     rounds: Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")] = None,
     closes: Annotated[
         list[str] | None,
-        typer.Option(help="When a round closes: a date (UTC), or a span from now such as 14d; once for each round."),
+        typer.Option(
+            help="When a round closes: a date (UTC), or a span from now such as 14d; once for each round. "
+            "Default: 14 days for each."
+        ),
     ] = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
@@ -73,6 +76,8 @@ def new(
 
     from visibility_aware_edge_ldp.campaign.charter import QUESTIONS
     from visibility_aware_edge_ldp.campaign.new import new_campaign, read_campaign
+    from visibility_aware_edge_ldp.campaign.participant.accounts import DEFAULT_CAPS
+    from visibility_aware_edge_ldp.campaign.participant.words import number
     from visibility_aware_edge_ldp.campaign.questions import losses
     from visibility_aware_edge_ldp.simulation.rehearsal import default_statistics
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
@@ -80,7 +85,12 @@ def new(
     if question not in QUESTIONS:
         raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
     names = names_in(roster)
-    count = rounds or (len(closes) if closes else QUESTIONS[question].rounds[0])
+    if fewest > len(names):
+        raise BadInput(f"--fewest {fewest:,} is more than the {len(names):,} in the roster.")
+    possible = QUESTIONS[question].rounds
+    if rounds is not None and rounds not in possible:
+        raise BadInput(f"The question {question!r} has {' or '.join(map(str, possible))} rounds; got {rounds}.")
+    count = rounds or (len(closes) if closes else possible[0])
     if closes and len(closes) != count:
         raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
     when = closes or [f"{DEFAULT_DAYS * (number + 1)}d" for number in range(count)]
@@ -112,6 +122,12 @@ def new(
         )
         return
     typer.echo("\n".join([*_head(charter), *promise_lines(found), "", *_hand_out(directory)]))
+    if any(loss > DEFAULT_CAPS[kind] for kind, loss in found.items()):
+        caps = " ".join(f"--cap {kind}={number(loss)}" for kind, loss in found.items() if loss > DEFAULT_CAPS[kind])
+        typer.echo(
+            f"Note: this costs more than participants' programs allow by themselves; who agrees enrols with {caps}.",
+            err=True,
+        )
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
 
@@ -137,11 +153,12 @@ def serve(
 
     if not 0 <= port <= 65_535:
         raise BadInput(f"A port is a number from 0 to 65535; got {port}.")
-    charter, address_file = read_campaign(directory).charter, directory / ADDRESS
+    charter, address_file, written = read_campaign(directory).charter, directory / ADDRESS, list[Path]()
 
     def ready(address: str) -> None:
         with suppress(OSError):  # a directory that may only be read; then close and estimate take the address
             address_file.write_text(address)
+            written.append(address_file)
         if as_json:
             typer.echo(f'{{"address": "{address}", "campaign": "{charter.identity}"}}')
         else:
@@ -151,8 +168,9 @@ def serve(
     try:
         run(directory, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
     finally:
-        with suppress(OSError):
-            address_file.unlink()
+        for path in written:  # a server that did not start leaves the file of the one that runs
+            with suppress(OSError):
+                path.unlink()
 
 
 def close(
@@ -208,8 +226,9 @@ def server_status(place: str, as_json: bool) -> None:
 def _key(path: Path | None) -> bytes | None:
     if path is None:
         return None
+    text = read_text(path, "key").strip()
     try:
-        return bytes.fromhex(read_text(path, "key").strip())
+        return bytes.fromhex(text)
     except ValueError as error:
         raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
 

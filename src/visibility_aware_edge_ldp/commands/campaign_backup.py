@@ -25,7 +25,7 @@ def backup(
     """
     from visibility_aware_edge_ldp.campaign.new import read_campaign
     from visibility_aware_edge_ldp.campaign.server.backup import copied, outlived, removed
-    from visibility_aware_edge_ldp.campaign.server.serving import STORE
+    from visibility_aware_edge_ldp.campaign.server.opening import STORE
 
     if keep < 0:
         raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")

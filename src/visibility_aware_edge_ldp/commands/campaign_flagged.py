@@ -27,15 +27,12 @@ def flagged(
     from visibility_aware_edge_ldp.campaign.new import read_campaign
     from visibility_aware_edge_ldp.campaign.questions import Questions
     from visibility_aware_edge_ldp.campaign.server.flagging import flagged_in
-    from visibility_aware_edge_ldp.campaign.server.opening import open_store
-    from visibility_aware_edge_ldp.campaign.server.serving import STORE
+    from visibility_aware_edge_ldp.campaign.server.opening import STORE, default_store, open_store
 
     campaign = read_campaign(directory)
     if not store and not (directory / STORE).is_file():
         raise BadInput(f"{directory} has no store yet; serve it first, or name its store with --store.")
-    opened = open_store(
-        store or f"sqlite:///{directory / STORE}", campaign.charter.identity, len(campaign.charter.rounds)
-    )
+    opened = open_store(store or default_store(directory), campaign.charter.identity, len(campaign.charter.rounds))
     try:
         found = flagged_in(opened, Questions(campaign.charter, campaign.documents.view))
     finally:

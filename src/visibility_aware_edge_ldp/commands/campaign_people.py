@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from visibility_aware_edge_ldp.commands.campaign import server_status
-from visibility_aware_edge_ldp.commands.campaign_words import read_text
+from visibility_aware_edge_ldp.commands.campaign_words import read_text, too_dear_lines
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
 from visibility_aware_edge_ldp.errors import BadInput
 
 HomeOption = Annotated[
     Path | None,
     typer.Option(
-        "--home", help="Where your campaigns and your ledger are kept; one place for all campaigns, for ever."
+        "--home",
+        help="Where your campaigns and your ledger are kept; one place for all campaigns, for ever. Default: "
+        "VA_EDGE_LDP_HOME, or a folder for your own data such as ~/.local/share/va-edge-ldp.",
     ),
 ]
 CLASSES = ("PRIVATE", "FRIEND_VISIBLE")
+# How many seconds a server is tried for when nothing is lost by coming back later.
+SHORTLY = 30.0
 
 
 def enroll(
@@ -46,18 +52,27 @@ def enroll(
 
     token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
     place = home or default_home()
-    found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch)
-    caps = program.allowed(place)
+    found = program.enroll(
+        url, name, token, issuer.strip(), place, _caps(cap), new_epoch, surroundings=_patient(SHORTLY)
+    )
+    caps, view = program.allowed(place), found.seat.view
+    losses = {kind: loss for kind, loss in found.seat.questions.losses.items() if kind in view.present}
     if as_json:
         said = {str(kind): str(value) for kind, value in caps.items()}
-        print_json({"campaign": found.identity, "title": found.charter.title, "home": str(place), "caps": said})
+        costs = {str(kind): str(value) for kind, value in losses.items()}
+        about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
+        print_json({**about, "loss": costs, "caps": said})
         return
+    where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
         f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
-        "and every number of the noise were checked here.\nAnswer with: va-edge-ldp campaign answer --friends FILE"
+        "and every number of the noise were checked here; your token is tried when you answer.\n"
+        f"Answer with: va-edge-ldp campaign answer --friends FILE{where}"
     )
     if cap:
         typer.echo(_allowed(caps))
+    for line in too_dear_lines(losses, caps):
+        typer.echo(line)
 
 
 def answer(
@@ -70,26 +85,52 @@ def answer(
     ] = None,
     home: HomeOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to what is asked and to what it costs.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how the list is understood; nothing is answered or sent.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer the round that is open, once; shows first what is asked and what it costs, and asks you."""
+    """Answer the round that is open, once; shows first what is asked and what it costs, and asks you.
+
+    Exit code 4 if you or your ledger decline, 3 if the server breaks the protocol, 5 if it is not reached: what was
+    answered is then kept, and sent when you come again.
+    """
     from visibility_aware_edge_ldp.campaign.participant import program
 
+    place = home or default_home()
+    if dry_run:
+        lines = program.looked_at(friends if friends is not None else _no_list, place, campaign)
+        if as_json:
+            print_json({"understood": lines})
+        else:
+            typer.echo("\n".join([*lines, "Nothing was answered or sent."]))
+        return
     if friends == "-" and not yes:
         raise BadInput("Standard input is your friend list, so you cannot be asked there; look first, then add --yes.")
+    if friends not in (None, "-") and not Path(friends).is_file():
+        raise BadInput(f"There is no friend list at {friends}; give a file, or - for standard input.")
 
     def consent(lines: list[str]) -> bool:
+        if friends is None:
+            _no_list()
         typer.echo("\n".join(lines), err=as_json)
-        return yes or typer.confirm("Answer?", err=as_json)
+        try:
+            return yes or typer.confirm("Answer?", err=as_json)
+        except typer.Abort:  # Ctrl-C, or no more input, is no agreement
+            typer.echo(err=as_json)
+            return False
 
     def say(line: str) -> None:
         typer.echo(line, err=as_json)
 
     given = friends if friends is not None else _no_list
-    outcome = program.answer(given, home or default_home(), consent, campaign, say)
+    outcome = program.answer(given, place, consent, campaign, say, _patient())
+    if outcome.again:
+        say(f"Round {outcome.round} was answered before: the same answer was sent again, and no list was read.")
     if as_json:
         receipt = None if outcome.receipt is None else vars(outcome.receipt)
-        print_json({"campaign": outcome.campaign, "round": outcome.round, "receipt": receipt})
+        said = {"campaign": outcome.campaign, "round": outcome.round, "again": outcome.again}
+        print_json({**said, "receipt": receipt})
     elif outcome.receipt is not None:
         typer.echo(f"Stored by the server: round {outcome.round}, receipt for {outcome.receipt.digest[:16]}.")
 
@@ -108,7 +149,7 @@ def check(
     """
     from visibility_aware_edge_ldp.campaign.participant import checking
 
-    found = checking.check(_enrolled_home(home), campaign)
+    found = checking.check(_enrolled_home(home), campaign, _patient(SHORTLY))
     if as_json:
         print_json([vars(each) for each in found])
     else:
@@ -143,6 +184,15 @@ def status(
         typer.echo("\n".join(_standing(each)))
     for campaign in others:
         typer.echo(f"{campaign[:12]} is of another version of this program; what it has cost still counts.")
+
+
+def _patient(seconds: float | None = None) -> Any:
+    """Surroundings that say when a server is tried again; for so long, or as long as an answer is worth."""
+    from visibility_aware_edge_ldp.campaign.participant.program import Surroundings
+    from visibility_aware_edge_ldp.campaign.participant.transport import Patience
+
+    patience = Patience(tell=lambda text: typer.echo(text, err=True))
+    return Surroundings(patience=patience if seconds is None else replace(patience, total=seconds))
 
 
 def _enrolled_home(home: Path | None) -> Path:
@@ -212,7 +262,8 @@ def _allowed(caps: Any) -> str:
 def _standing(found: Any) -> list[str]:
     from visibility_aware_edge_ldp.campaign.participant.words import cap, number
 
-    said = dict.fromkeys(range(1, found.rounds + 1), "not answered")
+    said = dict.fromkeys(range(1, found.rounds + 1), "nothing is asked of you")
+    said |= dict.fromkeys(found.asked, "not answered")
     said |= dict.fromkeys(found.answered, "answered, not acknowledged yet")
     said |= dict.fromkeys(found.acknowledged, "answered and acknowledged")
     return [
@@ -229,4 +280,5 @@ def _plain(found: Any) -> dict[str, Any]:
     by_class = {
         name: {str(kind): str(value) for kind, value in getattr(found, name).items()} for name in ("lost", "caps")
     }
-    return {**vars(found), **by_class, "answered": list(found.answered), "acknowledged": list(found.acknowledged)}
+    rounds = {name: list(getattr(found, name)) for name in ("asked", "answered", "acknowledged")}
+    return {**vars(found), **by_class, **rounds}

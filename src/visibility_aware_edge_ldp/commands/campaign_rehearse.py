@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from visibility_aware_edge_ldp.commands.campaign_words import MORE, noise_hides
 from visibility_aware_edge_ldp.commands.common import (
     GraphArgument,
     JsonOption,
@@ -79,7 +80,7 @@ def _print(world: Any, found: Any, keep: Path | None) -> None:
     print_table(
         f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
         f"ε = {found.charter.epsilon}",
-        ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "held"),
+        ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "holds the truth"),
         [
             (
                 each.statistic,
@@ -95,8 +96,11 @@ def _print(world: Any, found: Any, keep: Path | None) -> None:
     print_table(
         "Where the time went", ("what", "seconds"), [(name, f"{each:.2f}") for name, each in found.seconds.items()]
     )
+    hidden = [each.statistic for each in found.found if noise_hides(each.estimate, each.standard_error)]
+    if hidden:
+        typer.echo(f"Noise: {', '.join(hidden)} cannot be told from nothing; {MORE}.")
     for place, each in enumerate(found.turnout, 1):
-        typer.echo(f"Round {place}: {each.answered:,} of {each.asked:,} answered.")
+        typer.echo(f"Round {place}: {each.answered:,} of {each.asked:,} who are asked answered.")
     typer.echo(
         f"{found.reports_per_second:,.0f} reports a second by {found.processes} processes; each person sent "
         f"{found.sent:,.0f} bytes and received {found.received:,.0f}, without headers."

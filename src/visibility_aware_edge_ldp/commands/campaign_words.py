@@ -26,6 +26,7 @@ DAY = 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": DAY, "w": 7 * DAY}
 _SPAN = re.compile(r"(\d{1,9})\s*([smhdw])")
 _HEADINGS = {"name", "id", "node"}
+MORE = "more people or a larger ε would help, and `va-edge-ldp plan` says how much"
 
 
 def span(text: str) -> int:
@@ -111,7 +112,9 @@ def operator_at(place: str, token_file: Path | None) -> Operator:
     with suppress(OSError):
         address = (folder / ADDRESS).read_text().strip()
     if not address:
-        raise BadInput(f"No server serves {place} from here. Start one: va-edge-ldp campaign serve {place}")
+        from visibility_aware_edge_ldp.campaign.participant.transport import NotReached
+
+        raise NotReached(f"No server serves {place} from here. Start one: va-edge-ldp campaign serve {place}")
     own = token_file or folder / OPERATOR
     return Operator(address, read_text(own, "token").strip() if token_file or own.is_file() else "")
 
@@ -127,6 +130,18 @@ def promise_lines(losses: Mapping[Any, Fraction]) -> list[str]:
     return [
         f"Promise    an edge at a {kind} position loses at most ε = {number(loss)} against all reports together"
         for kind, loss in losses.items()
+    ]
+
+
+def too_dear_lines(losses: Mapping[Any, Fraction], caps: Mapping[Any, Fraction]) -> list[str]:
+    """That an answer costs more than is allowed, and what to do where one agrees to it."""
+    from visibility_aware_edge_ldp.campaign.participant.words import cap, number
+
+    return [
+        f"An answer costs a {kind} edge ε = {number(loss)}, more than the {cap(caps[kind])} that is allowed: it will "
+        f"be declined. If you agree to it, enrol again with --cap {kind}={number(loss)}."
+        for kind, loss in losses.items()
+        if loss > caps[kind]
     ]
 
 
@@ -180,10 +195,22 @@ def _turnout(rounds: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def _drowned(estimates: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Which numbers say little, and what to do about it."""
+    single = {name: each for name, each in estimates.items() if isinstance(each["value"], int | float)}
+    names = [name for name, each in single.items() if noise_hides(each["value"], each["standard_error"])]
+    return [f"Noise: {', '.join(names)} cannot be told from nothing; {MORE}."] if names else []
+
+
+def noise_hides(value: float, error: float | None) -> bool:
+    """Whether a value is less than twice its standard error, so that it might as well be 0."""
+    return error is not None and abs(value) < 2 * error
+
+
 def _doubts(content: Mapping[str, Any]) -> list[str]:
     from visibility_aware_edge_ldp.aggregator.answers import number
 
-    lines, lies = [], content["manipulation"]
+    lines, lies = _drowned(content["estimates"]), content["manipulation"]
     for name, ends in content["dropout"]["estimates"].items():
         if ends is not None and ends[0] != ends[1]:
             lines.append(

@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 import pytest
 from benchmarks.campaign_stub import Served, Stub, dropped, refused_with, said
@@ -81,12 +82,32 @@ def test_retry_after_is_obeyed(ask: Ask, stub: Stub) -> None:
 def test_it_gives_up_at_the_deadline(ask: Ask, stub: Stub) -> None:
     served, clock = ask(), Clock()
     stub.faults = [refused_with("store-unavailable")] * 100
-    with pytest.raises(NotReached, match=r"did not answer in time \(status 503\)"):
+    with pytest.raises(NotReached, match=r"was not reached \(status 503\)"):
         Transport(served.url, patience=clock.patience(10)).get("/v1/charter")
     assert sum(clock.slept) <= 10
     stub.faults = [refused_with("too-many", {"Retry-After": "3600"})]
     with pytest.raises(NotReached):
         Transport(served.url, patience=clock.patience(10)).get("/v1/charter")
+
+
+def test_whoever_waits_is_told_once(ask: Ask, stub: Stub) -> None:
+    served, clock, told = ask(), Clock(), list[str]()
+    patient = replace(clock.patience(10), tell=told.append)
+    stub.faults = [refused_with("store-unavailable")] * 3
+    Transport(served.url, patience=patient).get("/v1/charter")
+    assert [each.split(" (")[0] for each in told] == [f"The server at {urlsplit(served.url).netloc} is not reached"]
+    assert told[0].endswith("(status 503); trying again for 10 seconds.")
+    Transport(served.url, patience=patient).get("/v1/charter")
+    assert len(told) == 1, "of nothing where nothing failed"
+
+
+@pytest.mark.parametrize(("name", "code"), [("unauthorized", 2), ("forbidden", 2), ("not-found", 3)])
+def test_a_token_that_is_not_taken_is_the_owners_to_mend(name: str, code: int, ask: Ask, stub: Stub) -> None:
+    served = ask()
+    stub.faults = [refused_with(name)]
+    with pytest.raises(Declined) as caught:
+        Transport(served.url).get("/v1/charter")
+    assert (caught.value.exit_code, "with your own token" in str(caught.value)) == (code, code == 2)
 
 
 def test_nobody_there() -> None:

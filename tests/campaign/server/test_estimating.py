@@ -375,8 +375,8 @@ def test_what_is_said_of_liars_is_what_is_proved() -> None:
     """[LIARS.6] bounds first answers in the mean over the others' noise only."""
     said = {case: json.loads(told(case, "everybody")[2])["manipulation"]["words"] for case in ("degrees", "triangles")}
     assert "in the mean over the others' noise" in said["triangles"]
-    assert "No choice" not in said["triangles"]
-    assert "No choice" in said["degrees"]
+    assert "whatever they sent" not in said["triangles"]
+    assert "whatever they sent" in said["degrees"]
 
 
 def test_reports_of_others_are_refused() -> None:

@@ -59,7 +59,7 @@ def test_every_state_of_every_question(towns: dict[str, Town], question: str, tm
             send(server, answering, 2)
             server.operator("/v1/rounds/2/close")
             assert server.app.rounds.stages[2].root in look(server).text
-        assert "All reports are in." in look(server).text
+        assert "No more reports are taken." in look(server).text
         said = server.operator("/v1/estimate").content
         done = look(server)
         _check_answers(done, said)

@@ -151,7 +151,7 @@ def test_it_stays_up_to_date_by_itself(visit: Visitor, tmp_path: Path, size: str
         transcript = server.call("GET", "/v1/rounds/1/transcript")
         server.send(0, 15, 2, transcript)
         server.operate("/v1/rounds/2/close")
-        one.wait("[role=status]", "^All reports are in")
+        one.wait("[role=status]", "^No more reports are taken")
         server.operate("/v1/estimate")
         one.wait("[role=status]", "^The answers are published")
         one.wait("table", "Triangles")

@@ -145,7 +145,8 @@ class Account:
                 raise Refused(
                     f"A {kind} edge would have lost ε = {written(most)} in this epoch, and you allowed "
                     f"{written(units(caps[kind]))}. What others answer about their edges with you counts, and so does "
-                    f"that an edge was {kind} before. Nothing was answered or sent."
+                    f"that an edge was {kind} before. Nothing was answered or sent. If you agree to it, enrol again "
+                    f"with --cap {kind}={written(most)}."
                 )
 
 

@@ -53,9 +53,12 @@ def read_edges(source: Source, roster: Names) -> SeenEdges:
     numbers = {name: number for number, name in enumerate(roster)}
     pairs, unknown = set(), set()
     for row in _rows(source):
-        ends = row.split(",") if isinstance(row, str) else row
+        ends = _ends(row) if isinstance(row, str) else row
         if not isinstance(ends, (list, tuple)) or len(ends) < 2:
-            raise BadInput(f"A hub gives pairs of names, one edge a line; {shortened(row)} is none.")
+            raise BadInput(
+                f"A hub gives pairs of names, one edge a line, with a comma, a tab or a blank between; "
+                f"{shortened(row)} is none."
+            )
         first, second = (_name(end) for end in ends[:2])
         if first == second:
             raise BadInput(f"An edge joins two people; {shortened(first)} stands on both sides.")
@@ -63,6 +66,15 @@ def read_edges(source: Source, roster: Names) -> SeenEdges:
         if first in numbers and second in numbers:
             pairs.add(tuple(sorted((numbers[first], numbers[second]))))
     return SeenEdges(np.array(sorted(pairs), np.int32).reshape(-1, 2), tuple(sorted(unknown)))
+
+
+def _ends(line: str) -> list[str]:
+    """The two names of a line; names that have blanks need a comma or a tab between them."""
+    for mark in (",", "\t"):
+        if mark in line:
+            return line.split(mark)
+    words = line.split()
+    return words if len(words) == 2 else []
 
 
 def _rows(source: Source) -> Given:

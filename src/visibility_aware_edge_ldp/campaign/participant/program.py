@@ -41,8 +41,11 @@ from visibility_aware_edge_ldp.campaign.participant.transport import Patience, T
 from visibility_aware_edge_ldp.campaign.participant.words import (
     beyond_lines,
     changed_lines,
+    known_lines,
     late_lines,
+    nobody_lines,
     question_lines,
+    seen_lines,
     unknown_lines,
 )
 from visibility_aware_edge_ldp.campaign.receipt import Receipt
@@ -72,11 +75,15 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an answer: the round, and the server's receipt; none where nothing is asked."""
+    """What became of an answer: the round, and the server's receipt; none where nothing is asked.
+
+    ``again`` says that the round had been answered before: the same was sent again, and no list was read.
+    """
 
     campaign: str
     round: int
     receipt: Receipt | None
+    again: bool = False
 
 
 def enroll(
@@ -105,7 +112,10 @@ def enroll(
     """
     checked_url(url)
     found = enrolments.fetch(url, name, token, issuer, surroundings.transport(url, token, surroundings.patience))
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{home} cannot hold your campaigns ({error.strerror}); name a folder of your own.") from error
     ledger = _ledger(home, caps)
     with ledger.writing() as page:
         _accept_epoch(page, found.charter.epoch, name, new_epoch)
@@ -144,16 +154,31 @@ def answer(
             say(line)
         return Outcome(enrolment.identity, number, None)
     upload, remarks = _stored(ledger, seat, number), list[str]()
+    again = upload is not None
     if upload is None:
         task = _task(server, ledger, seat, number)
         agreed = _agreed(ledger, task, consent)
         upload, remarks = _answered(ledger, task, agreed, friends, surroundings)
     try:
-        return Outcome(enrolment.identity, number, _send(server, ledger, seat, number, upload))
+        return Outcome(enrolment.identity, number, _send(server, ledger, seat, number, upload), again)
     finally:
         # Only now: what there is to remark depends on the list, and must not delay the first byte.
         for remark in remarks:
             say(remark)
+
+
+def looked_at(friends: Source, home: Path, campaign: str | None = None) -> list[str]:
+    """How a list would be understood: for its holder's eyes, before it is asked. Nobody is asked for anything.
+
+    A list that is given for an answer is not judged before the answer leaves: if only those were stopped whose list
+    looks wrong, or is empty, then who answers and when would tell of the list.
+    """
+    seat = enrolments.load(home, campaign).seat
+    if seat.charter.question == "hubs":
+        seen = read_edges(friends, seat.names)
+        return [*seen_lines(len(seen.pairs)), *unknown_lines(seen.unknown)]
+    given = read_friends(friends, seat.names, seat.number)
+    return [*known_lines(int(given.bits.sum())), *unknown_lines(given.unknown)]
 
 
 def allowed(home: Path) -> dict[Visibility, Fraction]:
@@ -276,7 +301,8 @@ def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coin
     with ledger.writing() as page:
         differing = changed(page, task, given)
         upload = record(page, task, given, agreed, coins)
-    return upload, [*unknown_lines(given.unknown), *changed_lines(differing)]
+    remarks = [*unknown_lines(given.unknown), *nobody_lines(int(given.bits.sum())), *changed_lines(differing)]
+    return upload, remarks
 
 
 def _send(server: Transport, ledger: Ledger, seat: Seat, number: int, upload: bytes) -> Receipt:

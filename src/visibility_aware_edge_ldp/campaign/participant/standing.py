@@ -19,13 +19,15 @@ LEDGER = "ledger.db"
 
 @dataclass(frozen=True)
 class Status:
-    """How one campaign stands on this side: which rounds were answered, and which of these have a receipt."""
+    """How one campaign stands on this side: which rounds ask anything of this participant, which were answered, and
+    which of these have a receipt."""
 
     campaign: str
     title: str
     epoch: str
     question: str
     rounds: int
+    asked: tuple[int, ...]
     answered: tuple[int, ...]
     acknowledged: tuple[int, ...]
     lost: Mapping[Visibility, Fraction]
@@ -67,6 +69,7 @@ def _status(page: Page, seat: Seat) -> Status:
         charter.epoch,
         charter.question,
         len(charter.rounds),
+        tuple(number for number in rounds if seat.questions.asks(seat.number, number)),
         answered,
         acknowledged,
         lost,

@@ -42,6 +42,15 @@ class Declined(ProtocolViolation):
         self.status, self.problem = status, problem
 
 
+class TokenRefused(Declined):
+    """The server does not take the participant's token."""
+
+    exit_code = 2
+
+    def __init__(self, status: int, problem: str, title: str) -> None:
+        super().__init__(status, problem, f"{title} Enrol again under your own name and with your own token.")
+
+
 @dataclass(frozen=True)
 class Reply:
     """A successful answer."""
@@ -53,7 +62,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait, in seconds: for one attempt as a whole, between attempts at first and at most, and in all."""
+    """How long to wait, in seconds: for one attempt as a whole, between attempts at first and at most, and in all.
+
+    ``tell`` hears once of each request that it is tried again.
+    """
 
     attempt: float = 30.0
     first: float = 0.5
@@ -61,6 +73,7 @@ class Patience:
     total: float = 300.0
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    tell: Callable[[str], None] = lambda text: None
 
 
 class Transport:
@@ -86,7 +99,12 @@ class Transport:
                 return _accepted(reply)
             wait = max(_jittered(patience, attempt), _asked_wait(reply))
             if patience.clock() + wait >= until:
-                raise NotReached(f"The server at {self._url.netloc} did not answer in time ({why}). Try again later.")
+                raise NotReached(f"The server at {self._url.netloc} was not reached ({why}). Try again later.")
+            if not attempt:
+                patience.tell(
+                    f"The server at {self._url.netloc} is not reached ({why}); trying again for "
+                    f"{until - patience.clock():.0f} seconds."
+                )
             patience.sleep(wait)
             attempt += 1
 
@@ -201,7 +219,7 @@ def _accepted(reply: Reply) -> Reply:
     if reply.headers.get("content-type", "").split(";")[0].strip() == MEDIA_TYPE:
         found = BY_TYPE.get(_said_type(reply.body))
         name, title = (found.name, found.title) if found else (name, title)
-    raise Declined(reply.status, name, title)
+    raise (TokenRefused if reply.status in (401, 403) else Declined)(reply.status, name, title)
 
 
 def _said_type(body: bytes) -> str:

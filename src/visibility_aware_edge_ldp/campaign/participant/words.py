@@ -60,10 +60,14 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
     whole, hub = task.seat.questions.losses, isinstance(task.seat.questions.survey, HubSurvey)
     lines = []
     for kind, asked in quote.asked.items():
-        where = "every position between two others" if hub else f"{asked:,} positions"
+        where = "every position between two others" if hub else counted(asked, "position")
+        in_all = (
+            f"{number(whole[kind])} by all rounds of the campaign"
+            if kind in whole
+            else "no edge is such here; it is counted in case another campaign calls one so"
+        )
         lines.append(
-            f"Costs      {kind} edge, {where}: ε = {number(quote.now[kind])} now "
-            f"({number(whole.get(kind, Fraction(0)))} by all rounds of the campaign); "
+            f"Costs      {kind} edge, {where}: ε = {number(quote.now[kind])} now ({in_all}); "
             f"in this epoch {number(quote.before[kind])} so far, {number(quote.after[kind])} after, "
             f"{cap(quote.caps[kind])} allowed"
         )
@@ -72,6 +76,25 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
                 f"           {quote.stricter[kind]:,} of these were of a stricter class before, and keep its cap"
             )
     return lines
+
+
+def known_lines(count: int) -> list[str]:
+    """How many friends a list names."""
+    return [f"The list names {counted(count, 'friend')} in the roster."]
+
+
+def seen_lines(count: int) -> list[str]:
+    """How many edges a hub's list names."""
+    return [f"The list names {counted(count, 'edge')} between people of the roster."]
+
+
+def nobody_lines(count: int) -> list[str]:
+    """That an answer was made from a list of nobody, which may be a mistake."""
+    return [] if count else ["The list names nobody of the roster: the answer is that of somebody without friends."]
+
+
+def counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def unknown_lines(names: Sequence[str]) -> list[str]:

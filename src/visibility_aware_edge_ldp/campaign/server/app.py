@@ -50,6 +50,7 @@ class App:
         self.dossier, self._open_store, self._estimate_bytes = dossier, open_store, estimate_bytes
         self._clock, self._page, self._grouping, self._gauges = clock, page, grouping, gauges
         self.metrics = Metrics()
+        self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
         self.rounds: Rounds
 
@@ -79,9 +80,11 @@ class App:
             try:
                 await (self.start() if step == "startup" else self.stop())
             except Exception as failure:
-                failed(step, failure)
-                text = str(failure) if isinstance(failure, VaEdgeLdpError) else type(failure).__name__
-                await send({"type": f"lifespan.{step}.failed", "message": text})
+                if isinstance(failure, VaEdgeLdpError) and step == "startup":
+                    self.failure = failure  # a sentence for whoever starts the server
+                else:
+                    failed(step, failure)
+                await send({"type": f"lifespan.{step}.failed", "message": ""})
                 return
             await send({"type": f"lifespan.{step}.complete"})
             if step == "shutdown":
@@ -227,7 +230,7 @@ class App:
 
     async def _estimates(self, request: Request) -> Reply:
         if self.rounds.answers is None:
-            raise Refusal("not-ready", "The answers are made when all rounds are closed.")
+            raise Refusal("not-ready", self.rounds.why_no_answers())
         return Reply(200, self.rounds.answers)
 
     # ── what never changes, and what is for the operator ──

@@ -51,7 +51,10 @@ DROPOUT = (
     "If those who stayed away had, one with another, half or twice as much of what is counted as those who answered, "
     "the estimate would be near the first or the second number."
 )
-_NO_CHOICE = "No choice of so many of those who answered, and of what they send, moves the estimate by more than this"
+_NO_CHOICE = (
+    "If so many of those who answered lied, whoever they are and whatever they sent, they moved the estimate by no "
+    "more than this"
+)
 _UNFLAGGED = f"{_NO_CHOICE}, while nobody is flagged."
 LIES = {
     "position": f"{_NO_CHOICE}.",

@@ -14,11 +14,15 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from visibility_aware_edge_ldp.campaign.problems import PROBLEMS
 from visibility_aware_edge_ldp.campaign.server.replies import BAD_REQUEST, Reply, problem_reply, raw
 from visibility_aware_edge_ldp.campaign.server.requests import HEAD
+from visibility_aware_edge_ldp.errors import MissingPart
+
+try:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ImportError as missing:
+    raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
 
 
 @dataclass(frozen=True)

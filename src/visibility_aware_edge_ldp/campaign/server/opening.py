@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from visibility_aware_edge_ldp.campaign.server.store import Store
 from visibility_aware_edge_ldp.errors import BadInput
+
+STORE = "store.db"
+
+
+def default_store(directory: Path) -> str:
+    """The address of the store that a campaign has unless another is named: a SQLite file in its directory."""
+    return f"sqlite:///{directory / STORE}"
 
 
 def open_store(url: str, campaign: str, rounds: int) -> Store:

@@ -219,6 +219,16 @@ class Rounds:
                 raise StoreDamaged("The answers were not kept. Ask again.")
             return self.answers
 
+    def why_no_answers(self) -> str:
+        """For somebody who may read answers and cannot have them made."""
+        try:
+            refuse_too_soon(self.charter, self.stages.values())
+        except NotReady as reason:
+            return str(reason)
+        if self.erased:
+            return "The reports were erased before anybody asked for an estimate."
+        return "All rounds are closed, and the operator has not had the answers made yet."
+
     # ── forgetting ──
 
     def lacks(self, number: int) -> bool:

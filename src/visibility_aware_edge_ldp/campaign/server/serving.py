@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.campaign.server.app import App, Page
 from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.logs import event, log_to_stderr
-from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.server.opening import default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
 from visibility_aware_edge_ldp.campaign.server.store import Store
@@ -24,8 +24,6 @@ try:
     import uvicorn
 except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
-
-STORE = "store.db"
 
 
 class _Server(uvicorn.Server):
@@ -81,7 +79,7 @@ def serve(
     """
     dossier = Dossier.read(directory)
     charter, watch = dossier.charter, Watch(limits)
-    url = store_url or f"sqlite:///{Path(directory) / STORE}"
+    url = store_url or default_store(Path(directory))
     app = App(
         dossier,
         lambda: opened(url, charter.identity, len(charter.rounds)),
@@ -111,20 +109,26 @@ def serve(
     with _listening(host, port) as listener:
         address = f"http://{_written(listener)}"
         server = _Server(config, watch)
-        with contextlib.suppress(SystemExit), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_until_told(server, listener, address, ready))
     if not server.started:
-        raise BadInput("The server could not be started; its log says why.")
+        raise app.failure or BadInput("The server could not be started; its log says why.")
 
 
 async def _until_told(server: _Server, listener: socket.socket, address: str, ready: Callable[[str], None]) -> None:
-    serving = asyncio.ensure_future(server.serve([listener]))
+    serving = asyncio.ensure_future(_served(server, listener))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     if server.started:
         event("listening", address=address)
         ready(address)
     await serving
+
+
+async def _served(server: _Server, listener: socket.socket) -> None:
+    """Uvicorn leaves the whole process when an application cannot start; why, the application knows."""
+    with contextlib.suppress(SystemExit):
+        await server.serve([listener])
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -142,7 +146,9 @@ def _listening(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2_048
         )
     except OSError as failure:
-        raise BadInput(f"{host}:{port} cannot be listened at: {failure.strerror}. Choose another port.") from failure
+        raise BadInput(
+            f"{host}:{port} cannot be listened at: {failure.strerror}. Choose another --port or --host."
+        ) from failure
 
 
 def _written(listener: socket.socket) -> str:

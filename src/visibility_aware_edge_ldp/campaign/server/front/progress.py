@@ -61,7 +61,7 @@ def _standing(moment: Moment) -> Markup:
             return together(tag("strong", f"{which} is open"), " until ", words.date(each.closes), ".")
         if stage.state is State.CLOSING:
             return together(tag("strong", f"{which} is being closed."))
-    return together(tag("strong", "All reports are in."), " The answers have not been made yet.")
+    return together(tag("strong", "No more reports are taken."), " The answers have not been made yet.")
 
 
 def _colour(moment: Moment) -> str:
