@@ -217,6 +217,11 @@ def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
     )
 
 
+def noise_hides(value: Any, error: float | None) -> bool:
+    """Whether a value is less than twice its standard error, so that it might as well be 0; said of single numbers."""
+    return isinstance(value, int | float) and error is not None and abs(value) < 2 * error
+
+
 def number(value: Any) -> str:
     """A number as people read it: whole when large, four digits when small."""
     if abs(value) < 1e-9:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_words import MORE, noise_hides
+from visibility_aware_edge_ldp.commands.campaign_words import MORE
 from visibility_aware_edge_ldp.commands.common import (
     GraphArgument,
     JsonOption,
@@ -75,12 +75,12 @@ def _span(seconds: float) -> str:
 
 
 def _print(world: Any, found: Any, keep: Path | None) -> None:
-    from visibility_aware_edge_ldp.aggregator.answers import number
+    from visibility_aware_edge_ldp.aggregator.answers import noise_hides, number
 
     print_table(
         f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
         f"ε = {found.charter.epsilon}",
-        ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "holds the truth"),
+        ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "covers"),
         [
             (
                 each.statistic,

@@ -197,14 +197,10 @@ def _turnout(rounds: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _drowned(estimates: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Which numbers say little, and what to do about it."""
-    single = {name: each for name, each in estimates.items() if isinstance(each["value"], int | float)}
-    names = [name for name, each in single.items() if noise_hides(each["value"], each["standard_error"])]
+    from visibility_aware_edge_ldp.aggregator.answers import noise_hides
+
+    names = [name for name, each in estimates.items() if noise_hides(each["value"], each["standard_error"])]
     return [f"Noise: {', '.join(names)} cannot be told from nothing; {MORE}."] if names else []
-
-
-def noise_hides(value: float, error: float | None) -> bool:
-    """Whether a value is less than twice its standard error, so that it might as well be 0."""
-    return error is not None and abs(value) < 2 * error
 
 
 def _doubts(content: Mapping[str, Any]) -> list[str]:

@@ -81,9 +81,17 @@ def _check_promise(seen: Read, town: Town) -> None:
         assert f"{words.statistic(name)}: {words.meaning(name)}" in seen.text
 
 
+def _check_noise(seen: Read, estimates: object) -> None:
+    single = {name: each for name, each in estimates.items() if isinstance(each["value"], float)}  # type: ignore[attr-defined]
+    hidden = [name for name, each in single.items() if abs(each["value"]) < 2 * (each["standard_error"] or 0)]
+    said = re.findall(r"so large is the noise: ([^.]*)\.", seen.text)
+    assert said == ([words.listed(list(map(words.statistic, hidden)))] if hidden else [])
+
+
 def _check_answers(seen: Read, said: dict[str, object]) -> None:
     assert "The answers are published." in seen.text
     estimates, bounds = said["estimates"], said["manipulation"]["bounds"]  # type: ignore[index]
+    _check_noise(seen, estimates)
     for name, each in estimates.items():  # type: ignore[attr-defined]
         title = words.statistic(name) + words.meaning(name)
         if isinstance(each["value"], list):

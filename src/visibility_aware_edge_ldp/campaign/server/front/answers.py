@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from visibility_aware_edge_ldp.aggregator.answers import noise_hides
 from visibility_aware_edge_ldp.campaign.server.estimating import ONE_IN
 from visibility_aware_edge_ldp.campaign.server.front import words
 from visibility_aware_edge_ldp.campaign.server.front.markup import Markup, tag, together
@@ -50,6 +51,13 @@ def _not_yet(moment: Moment) -> str:
 def _notes(found: dict[str, Found]) -> list[Markup]:
     biased = [words.statistic(name) for name, each in found.items() if each.get("unbiased") is False]
     said = [f"Not unbiased: {words.listed(biased)}."] if biased else []
+    hidden = [
+        words.statistic(name)
+        for name, each in found.items()
+        if noise_hides(each.get("value"), each.get("standard_error"))
+    ]
+    if hidden:
+        said.append(f"Cannot be told from nothing, so large is the noise: {words.listed(hidden)}.")
     if "degrees" in found:
         said.append(
             "The raw answers hold the degrees of all who answered or were not asked, with their noise: in whole "
