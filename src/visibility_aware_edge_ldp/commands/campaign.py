@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.commands.campaign_words import (
     answer_rows,
     certificate_lines,
     date,
+    dear_lines,
     moment,
     names_in,
     operator_at,
@@ -72,28 +73,14 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
-    import time
-
-    from visibility_aware_edge_ldp.campaign.charter import QUESTIONS
     from visibility_aware_edge_ldp.campaign.new import new_campaign, read_campaign
-    from visibility_aware_edge_ldp.campaign.participant.accounts import DEFAULT_CAPS
-    from visibility_aware_edge_ldp.campaign.participant.words import number
     from visibility_aware_edge_ldp.campaign.questions import losses
     from visibility_aware_edge_ldp.simulation.rehearsal import default_statistics
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    if question not in QUESTIONS:
-        raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
-    names = names_in(roster)
+    deadlines, names = _deadlines(question, rounds, closes), names_in(roster)
     if fewest > len(names):
         raise BadInput(f"--fewest {fewest:,} is more than the {len(names):,} in the roster.")
-    possible = QUESTIONS[question].rounds
-    if rounds is not None and rounds not in possible:
-        raise BadInput(f"The question {question!r} has {' or '.join(map(str, possible))} rounds; got {rounds}.")
-    count = rounds or (len(closes) if closes else possible[0])
-    if closes and len(closes) != count:
-        raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
-    when = closes or [f"{DEFAULT_DAYS * (number + 1)}d" for number in range(count)]
     rule = open_policy(policy)
     charter = new_campaign(
         directory,
@@ -103,7 +90,7 @@ def new(
         question=question,
         epsilon=epsilon,
         statistics=statistics.split(",") if statistics else default_statistics(question),
-        closes=[moment(text, time.time()) for text in when],
+        closes=deadlines,
         fewest=fewest,
         title=title,
         epoch=epoch,
@@ -122,14 +109,28 @@ def new(
         )
         return
     typer.echo("\n".join([*_head(charter), *promise_lines(found), "", *_hand_out(directory)]))
-    if any(loss > DEFAULT_CAPS[kind] for kind, loss in found.items()):
-        caps = " ".join(f"--cap {kind}={number(loss)}" for kind, loss in found.items() if loss > DEFAULT_CAPS[kind])
-        typer.echo(
-            f"Note: this costs more than participants' programs allow by themselves; who agrees enrols with {caps}.",
-            err=True,
-        )
+    for line in dear_lines(found):
+        typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
+
+
+def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> list[int]:
+    """When each round closes, in seconds of Unix time."""
+    import time
+
+    from visibility_aware_edge_ldp.campaign.charter import QUESTIONS
+
+    if question not in QUESTIONS:
+        raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
+    possible = QUESTIONS[question].rounds
+    if rounds is not None and rounds not in possible:
+        raise BadInput(f"The question {question!r} has {' or '.join(map(str, possible))} rounds; got {rounds}.")
+    count = rounds or (len(closes) if closes else possible[0])
+    if closes and len(closes) != count:
+        raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
+    when = closes or [f"{DEFAULT_DAYS * (number + 1)}d" for number in range(count)]
+    return [moment(text, time.time()) for text in when]
 
 
 def serve(
@@ -277,6 +278,8 @@ def _hand_out(directory: Path) -> list[str]:
 
 def _round_line(found: dict[str, Any]) -> str:
     try:
+        if found["state"] == "waiting":
+            return printable(f"Round {found['round']}    waits for the round before it")
         root = f"; root {found['root'][:16]}" if found.get("root") else ""
         heard = f"{found['received']:,} of {found['asked']:,} have answered{root}"
         return printable(f"Round {found['round']}    {found['state']}: {heard}")

@@ -133,6 +133,20 @@ def promise_lines(losses: Mapping[Any, Fraction]) -> list[str]:
     ]
 
 
+def dear_lines(losses: Mapping[Any, Fraction]) -> list[str]:
+    """That a campaign costs more than participants' programs allow by themselves."""
+    from visibility_aware_edge_ldp.campaign.participant.accounts import DEFAULT_CAPS
+    from visibility_aware_edge_ldp.campaign.participant.words import number
+
+    caps = [f"--cap {kind}={number(loss)}" for kind, loss in losses.items() if loss > DEFAULT_CAPS[kind]]
+    if not caps:
+        return []
+    return [
+        "Note: this costs more than participants' programs allow by themselves; who agrees to it enrols with "
+        f"{' '.join(caps)}."
+    ]
+
+
 def too_dear_lines(losses: Mapping[Any, Fraction], caps: Mapping[Any, Fraction]) -> list[str]:
     """That an answer costs more than is allowed, and what to do where one agrees to it."""
     from visibility_aware_edge_ldp.campaign.participant.words import cap, number

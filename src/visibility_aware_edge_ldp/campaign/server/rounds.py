@@ -141,7 +141,10 @@ class Rounds:
             if self.stages[number].state is State.WAITING:
                 raise NotReady(f"Round {number} is not open yet, so it cannot be closed.")
             if early and self.stages[number].state is State.OPEN and self.received[number] < fewest:
-                raise NotReady(f"Round {number} needs {fewest:,} reports and has {self.received[number]:,}.")
+                raise NotReady(
+                    f"Round {number} needs {fewest:,} reports and has {self.received[number]:,}; "
+                    "wait for more, or for its deadline."
+                )
             if self.stages[number].state is State.OPEN:
                 self.stages[number] = await self._writer.do(lambda store: store.freeze(number, merkle_root))
                 event("closing", round=number, included=self.stages[number].included, root=self.stages[number].root)
