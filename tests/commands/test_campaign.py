@@ -6,10 +6,12 @@ import csv
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from visibility_aware_edge_ldp.campaign.operator import Operator
 from visibility_aware_edge_ldp.campaign.participant import checking, program
 from visibility_aware_edge_ldp.campaign.participant.checking import Checked
 from visibility_aware_edge_ldp.commands import campaign as campaigns
+from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 PEOPLE = [f"person {number}" for number in range(6)]
 NEW = ("--question", "degrees", "--title", "Friends in town", "--epoch", "spring", "--statistics", "edges")
@@ -294,6 +297,54 @@ def test_a_stranger_s_words_do_not_move_the_cursor(
     assert (found.code, "\x1b" in found.out, "\\x1b]0;owned" in found.out) == (0, False, True)
 
 
+def test_a_stranger_s_names_are_no_styles(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lie(content: dict[str, Any]) -> object:
+        content["estimates"]["[/x][red]all[link=x]"] = content["estimates"]["edges"]
+        return content
+
+    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    found = run("estimate", estimated.url)
+    assert (found.code, "[/x][red]all[link=x]" in found.out) == (0, True)
+
+
+class Mouth(BaseHTTPRequestHandler):
+    """Says the same to everybody, and that it says so many octets."""
+
+    body, length = b"", 0
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(self.length))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("body", "length", "code"), [(b"[" * 200_000, 200_000, 3), (b'{"title":', 100, 5), (b"", 0, 3)]
+)
+def test_a_broken_or_a_deep_answer_is_a_sentence(
+    body: bytes, length: int, code: int, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Mouth, "body", body)
+    monkeypatch.setattr(Mouth, "length", length)
+    with HTTPServer(("127.0.0.1", 0), Mouth) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(VaEdgeLdpError) as caught:
+            Operator(f"http://127.0.0.1:{server.server_port}").rounds(Charters(("only",)))  # type: ignore[arg-type]
+        server.shutdown()
+    assert caught.value.exit_code == code
+
+
+@dataclass(frozen=True)
+class Charters:
+    """As much of a charter as is asked."""
+
+    rounds: tuple[str, ...]
+
+
 def test_more_than_answers_can_be_is_not_read(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operators, "LARGEST", 300)
     found = run("estimate", estimated.url)
@@ -325,6 +376,7 @@ def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served
     Path("other.txt").write_text("person 1\n")
     second = run("answer", "--friends", "other.txt")
     assert "Round 1 was answered before: the same answer was sent again, and no list was read." in second.out
+    Path("other.txt").unlink()  # what is in the ledger needs no list
     again = run("answer", "--friends", "other.txt", "--json").json
     assert (first["again"], again["again"]) == (False, True)
     assert first["receipt"] == again["receipt"]

@@ -149,6 +149,61 @@ def test_copies_that_hold_reports_go_when_the_reports_have_gone(town: Path, tmp_
         assert copy() == [0, 0], "those without reports stay, however old"
 
 
+def test_while_reports_are_erased_none_are_copied(town: Path, tmp_path: Path, run: Run) -> None:
+    """The mark is there before the last report has gone."""
+    folder = tmp_path / "copies"
+    with closing(store_of(town)) as store:
+        store.put([Upload.of(1, 0, b"report")])
+        assert run("campaign", "backup", str(town), str(folder)).code == 0
+        store.freeze(1, lambda leaves: "root")
+        store.settle(1, b"", "", opens_next=False)
+        store.keep_estimate(b"{}", 7)
+        store._mark_erased(8)  # type: ignore[attr-defined]
+        for words in ((), ("--json",)):
+            done = run("campaign", "backup", str(town), str(folder), *words)
+            assert (done.code, "is erasing the reports" in done.err, list(folder.iterdir())) == (2, True, [])
+        store.forget_bodies(8)
+        assert run("campaign", "backup", str(town), str(folder)).code == 0
+    assert [kept_in(each) for each in folder.iterdir()] == [0]
+
+
+def test_other_campaigns_copies_in_the_same_folder_are_left_alone(town: Path, tmp_path: Path, run: Run) -> None:
+    folder, other = tmp_path / "copies", tmp_path / "other"
+    words = ["--roster", str(tmp_path / "roster.txt"), "--question", "degrees", "--title", "Other", "--epoch", "e"]
+    assert run("campaign", "new", str(other), *words).code == 0
+    with closing(store_of(other)) as store:
+        store.put([Upload.of(1, 0, b"theirs")])
+        theirs = Path(run("campaign", "backup", str(other), str(folder), "--json").json["copy"])
+    longer = theirs.with_name(theirs.name.replace("store-", "store-b-"))
+    shutil.copy(theirs, longer)
+    with closing(store_of(town)) as store:
+        store.put([Upload.of(1, 0, b"ours")])
+        for _ in range(3):
+            assert run("campaign", "backup", str(town), str(folder), "--keep", "1").code == 0
+        store.freeze(1, lambda leaves: "root")
+        store.settle(1, b"", "", opens_next=False)
+        store.keep_estimate(b"{}", 7)
+        store.forget_bodies(8)
+        ours = Path(run("campaign", "backup", str(town), str(folder), "--json").json["copy"])
+    assert set(folder.iterdir()) == {ours, theirs, longer}
+    mistaken = run("campaign", "backup", str(town), str(folder), "--store", str(other / "store.db"))
+    assert (mistaken.code, "is not the store of this campaign" in mistaken.err) == (2, True)
+
+
+def test_what_a_killed_copying_left_goes_and_what_cannot_be_read_is_named(town: Path, tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "copies"
+    with closing(store_of(town)) as store:
+        store.put([Upload.of(1, 0, b"report")])
+        first = Path(run("campaign", "backup", str(town), str(folder), "--json").json["copy"])
+        for ending in (".part", ".part-journal"):
+            first.with_suffix(ending).write_bytes(b"report")
+        strange = folder / "store-20261116T214032.251079776Z.db"
+        strange.touch()
+        named = run("campaign", "backup", str(town), str(folder), "--keep", "1", "--json")
+    assert (named.code, f"{strange} cannot be read" in named.err, named.json["unread"]) == (2, True, [str(strange)])
+    assert set(folder.iterdir()) == {Path(named.json["copy"]), strange}, "what can be judged has gone"
+
+
 def test_what_is_no_store_is_not_copied(town: Path, tmp_path: Path, run: Run) -> None:
     done = run("campaign", "backup", str(town), str(tmp_path / "copies"))
     assert (done.code, (town / "store.db").exists(), (tmp_path / "copies").exists()) == (2, False, False)

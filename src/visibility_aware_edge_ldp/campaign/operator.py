@@ -67,6 +67,8 @@ class Operator:
             reply = connection.getresponse()
             found = {name.lower(): value for name, value in reply.getheaders()}
             status, body = reply.status, reply.read(LARGEST + 1)
+            if reply.length and len(body) <= LARGEST:  # a read of so many octets does not say that some are missing
+                raise http.client.IncompleteRead(body, reply.length)
         except (OSError, http.client.HTTPException) as error:
             raise NotReached(
                 f"The server at {parts.netloc} does not answer ({type(error).__name__}). Is it running? Start it with: "
@@ -94,5 +96,5 @@ def _said(status: int, headers: Mapping[str, str], body: bytes) -> str:
 def _read(data: bytes) -> Any:
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolViolation("The server's answer is not JSON.") from error

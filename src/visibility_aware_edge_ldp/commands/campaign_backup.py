@@ -24,16 +24,18 @@ def backup(
     A store in PostgreSQL is copied with pg_dump.
     """
     from visibility_aware_edge_ldp.campaign.new import read_campaign
-    from visibility_aware_edge_ldp.campaign.server.backup import copied, outlived, removed
+    from visibility_aware_edge_ldp.campaign.server.backup import back_up
     from visibility_aware_edge_ldp.campaign.server.opening import STORE
 
     if keep < 0:
         raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")
-    read_campaign(directory)
-    newest = copied(store or directory / STORE, folder)
-    gone = outlived(newest, keep)
-    removed(gone)
+    made = back_up(store or directory / STORE, folder, read_campaign(directory).charter.identity, keep)
     if as_json:
-        print_json({"copy": str(newest), "removed": [str(path) for path in gone]})
-    else:
-        typer.echo(f"{newest}" + (f"; {len(gone)} older removed" if gone else ""))
+        paths = {"removed": [str(path) for path in made.removed], "unread": [str(path) for path in made.unread]}
+        print_json({"copy": str(made.copy) if made.copy else None, **paths})
+    elif made.copy is not None:
+        typer.echo(f"{made.copy}" + (f"; {len(made.removed)} older removed" if made.removed else ""))
+    if made.copy is None:
+        raise BadInput("The server is erasing the reports, so none are copied any more. Copy again when it has.")
+    if made.unread:
+        raise BadInput(f"{made.unread[0]} cannot be read, so it was left; see whether it holds reports, and remove it.")

@@ -107,12 +107,12 @@ def answer(
         return
     if friends == "-" and not yes:
         raise BadInput("Standard input is your friend list, so you cannot be asked there; look first, then add --yes.")
-    if friends not in (None, "-") and not Path(friends).is_file():
-        raise BadInput(f"There is no friend list at {friends}; give a file, or - for standard input.")
 
     def consent(lines: list[str]) -> bool:
         if friends is None:
             _no_list()
+        elif friends != "-" and (not Path(friends).exists() or Path(friends).is_dir()):
+            raise BadInput(f"There is no friend list at {friends}; give a file, or - for standard input.")
         typer.echo("\n".join(lines), err=as_json)
         try:
             return yes or typer.confirm("Answer?", err=as_json)

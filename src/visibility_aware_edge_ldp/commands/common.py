@@ -96,13 +96,14 @@ def print_json(content: Any) -> None:
 def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     words = {"statistic", "name", "where", "what", "trust", "note"}
     table = Table()
     for name in head:
         table.add_column(name, justify="left" if name in words else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # as it stands: what is in brackets is no style
     typer.echo(title)
     Console().print(table)
 

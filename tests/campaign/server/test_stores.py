@@ -360,6 +360,10 @@ def test_a_postgresql_that_logs_reports_is_warned_of(postgres: Postgres, caplog:
         caplog.clear()
         open_store(url, "c", 1).close()
         assert "postgresql logs reports" not in caplog.text
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {name} SET log_parameter_max_length_on_error = -1".encode())
+        open_store(url, "c", 1).close()
+        assert "postgresql logs reports" in caplog.text, "of statements that failed"
 
 
 async def kept(server: Inside) -> bool:

@@ -1,15 +1,17 @@
 """Copies of a campaign's SQLite store, made while its server runs.
 
-A copy is one moment of the store, whole, checked, and on disk under its name or not there at all. It holds reports,
-like the store, so it goes when they go.
+A copy is one moment of the store, whole, checked, and on disk when it has its name. It holds reports, like the store,
+so it goes when they go; and so does what a copying that was killed has left.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.durable import sync
@@ -22,18 +24,73 @@ except ImportError as missing:
     raise MissingPart("apsw", "serve", "Copying a campaign's store") from missing
 
 _PAGES_AT_A_TIME = 4096
+_MOMENT = r"-\d{8}T\d{6}\.\d{9}Z"
+_WHOSE = "SELECT value FROM meta WHERE name = 'campaign'"
 _HOLDS_REPORTS = "SELECT EXISTS (SELECT 1 FROM bodies) OR EXISTS (SELECT 1 FROM pieces)"
+_ERASES = "SELECT EXISTS (SELECT 1 FROM erasures)"
 
 
-def copied(store: Path, folder: Path) -> Path:
-    """One more copy in the folder."""
+@dataclass(frozen=True)
+class Backup:
+    """What became of a copying: the new copy, the older ones that went, and files that could not be judged.
+
+    There is no new copy where the store is just erasing its reports.
+    """
+
+    copy: Path | None
+    removed: tuple[Path, ...] = ()
+    unread: tuple[Path, ...] = field(default=())
+
+
+def back_up(store: Path, folder: Path, campaign: str, keep: int = 0) -> Backup:
+    """One more copy of this campaign's store in the folder.
+
+    Of its older copies there, all but the newest so many go (0: none for this reason), and once the store erases its
+    reports, or has erased them, all that hold any. Other campaigns' copies are left alone.
+    """
     if not store.is_file():
         raise BadInput(f"There is no store at {store}; serve the campaign first, or name its store.")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return _copied(store, folder)
+        with _alone_in(folder):
+            return _back_up(store, folder, campaign, keep)
     except (OSError, apsw.Error) as error:
         raise BadInput(f"{store} was not copied to {folder}: {error}. Look at the place and its rights.") from error
+
+
+def _back_up(store: Path, folder: Path, campaign: str, keep: int) -> Backup:
+    _refuse_another(store, campaign)
+    for draft in folder.iterdir():
+        if re.search(rf"{_MOMENT}\.part", draft.name):  # of somebody who was killed: whoever lives holds the lock
+            draft.unlink()
+    newest = _copied(store, folder)
+    older, unread = _copies_of(campaign, store.stem, folder, newest)
+    erases = _says(newest, _ERASES)
+    gone = set(older[: max(len(older) + 1 - keep, 0)] if keep else [])
+    gone |= {path for path in (*older, newest) if erases and _says(path, _HOLDS_REPORTS)}
+    for path in gone:
+        path.unlink()
+    sync(folder)
+    return Backup(None if newest in gone else newest, tuple(sorted(gone - {newest})), tuple(unread))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Only one process copies into a folder at a time; the system lets go of the lock when it dies."""
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _refuse_another(store: Path, campaign: str) -> None:
+    with _opened(store) as opened:
+        if opened.execute(_WHOSE).fetchall() != [(campaign,)]:
+            raise BadInput(f"{store} is not the store of this campaign.")
 
 
 def _copied(store: Path, folder: Path) -> Path:
@@ -46,7 +103,8 @@ def _copied(store: Path, folder: Path) -> Path:
         _copy(store, draft)
         draft.rename(target)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        for left in folder.glob(f"{draft.name}*"):
+            left.unlink()
         raise
     sync(folder)
     return target
@@ -74,27 +132,21 @@ def _opened(path: Path, flags: int = apsw.SQLITE_OPEN_READONLY) -> Iterator[apsw
         connection.close()
 
 
-def outlived(newest: Path, keep: int) -> list[Path]:
-    """Older copies beside the newest one that go: all but so many (0: none for this reason), and once reports were
-    erased all that still hold them."""
-    stem, _ = newest.name.rsplit("-", 1)
-    older = sorted(path for path in newest.parent.glob(f"{stem}-*Z.db") if path != newest)
-    many = older[: max(len(older) + 1 - keep, 0)] if keep else []
-    erased = _says(newest, "SELECT EXISTS (SELECT 1 FROM erasures)")
-    return sorted({*many, *(path for path in older if erased and _says(path, _HOLDS_REPORTS))})
+def _copies_of(campaign: str, stem: str, folder: Path, newest: Path) -> tuple[list[Path], list[Path]]:
+    """This campaign's older copies, the oldest first; and files that are called so and cannot be read."""
+    found, unread = list[Path](), list[Path]()
+    for path in sorted(folder.iterdir()):
+        if path == newest or not re.fullmatch(rf"{re.escape(stem)}{_MOMENT}\.db", path.name):
+            continue
+        try:
+            with _opened(path) as copy:
+                if copy.execute(_WHOSE).fetchall() == [(campaign,)]:
+                    found.append(path)
+        except apsw.Error:
+            unread.append(path)
+    return found, unread
 
 
 def _says(path: Path, question: str) -> bool:
-    try:
-        with _opened(path) as copy:
-            return copy.execute(question).fetchall() == [(1,)]
-    except apsw.Error as error:
-        raise BadInput(f"{path} is not a copy of a campaign's store; move it elsewhere.") from error
-
-
-def removed(copies: list[Path]) -> None:
-    """The copies are gone when this ends."""
-    for path in copies:
-        path.unlink()
-    for folder in {path.parent for path in copies}:
-        sync(folder)
+    with _opened(path) as copy:
+        return copy.execute(question).fetchall() == [(1,)]

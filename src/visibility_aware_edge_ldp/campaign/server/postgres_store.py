@@ -24,8 +24,9 @@ _OCTETS = ("digest", "body", "octets")
 _LOCK = 0x7661_656C  # "vael"
 _PATIENCE = 10.0
 # For so long a statement waits for others who use a table, such as one who copies it: the server has others to answer,
-# and whoever keeps its deadlines asks again.
-_PATIENCE_WITH_READERS = "500ms"
+# and whoever keeps its deadlines asks again. It is longer than PostgreSQL's own deadlock_timeout, after which a waiter
+# pushes an automatic vacuum aside.
+_PATIENCE_WITH_READERS = "1500ms"
 # Settings by which PostgreSQL may write statements into its own log, and the values with which it does not.
 _QUIET = {
     "log_statement": ("none", "ddl"),
@@ -33,6 +34,8 @@ _QUIET = {
     "log_min_duration_sample": ("-1",),
     "log_transaction_sample_rate": ("0",),
 }
+# How much of a statement's values it writes there: with a statement, and with one that failed.
+_LENGTHS = ("log_parameter_max_length", "log_parameter_max_length_on_error")
 
 
 class PostgresDatabase:
@@ -96,12 +99,13 @@ class PostgresDatabase:
 
 def _warn_of_logs(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
     """What PostgreSQL writes into its log, reports among it, is erased by nobody."""
-    names = [*_QUIET, "log_parameter_max_length"]
-    rows = connection.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", (names,)).fetchall()
-    said = dict(rows)
+    names = [*_QUIET, *_LENGTHS]
+    said = dict(connection.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", (names,)).fetchall())
     loud = [name for name, quiet in _QUIET.items() if said.get(name, quiet[0]) not in quiet]
-    if loud and said.get("log_parameter_max_length") != "0":
-        event("postgresql logs reports", logging.WARNING, because=loud, remedy="log_parameter_max_length = 0")
+    with_all, with_failed = (said.get(name, "0") != "0" for name in _LENGTHS)
+    because = [*(loud if with_all else ()), *([_LENGTHS[1]] if with_failed else ())]
+    if because:
+        event("postgresql logs reports", logging.WARNING, because=because, remedy=f"{' and '.join(_LENGTHS)} = 0")
 
 
 def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
