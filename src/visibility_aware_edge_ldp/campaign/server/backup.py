@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.durable import sync
@@ -39,7 +39,7 @@ class Backup:
 
     copy: Path | None
     removed: tuple[Path, ...] = ()
-    unread: tuple[Path, ...] = field(default=())
+    unread: tuple[Path, ...] = ()
 
 
 def back_up(store: Path, folder: Path, campaign: str, keep: int = 0) -> Backup:
