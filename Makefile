@@ -1,8 +1,10 @@
 # make demo   the comparison on the default graph: a table, and out/report.html
-# make test   the whole test suite
+# make test   the tests, without those marked long
+# make test-long  the tests marked long: coverage loops, complete enumerations, kills, rehearsals
 # make check  format, lint, types, import contracts, documentation, tests: what CI runs
 # make docs   the documentation, to out/docs/index.html; warnings are errors
 # make audit  every privacy claim, checked on this machine, and broken twins, which must be caught
+# make wheel-test  the wheel, installed in a venv of its own, runs a command and an estimate
 # make bench  speed, side by side with other ways, in one run
 
 PYTHON ?= python3
@@ -12,13 +14,16 @@ CODE := src tests benchmarks docs/conf.py docs/_ext
 DEMO := $(VENV)/.demo
 DEV := $(VENV)/.dev
 
-.PHONY: demo test check docs format audit bench clean
+.PHONY: demo test test-long check docs format audit bench wheel-test clean
 
 demo: $(DEMO)
 	$(BIN)/va-edge-ldp compare --trials 6 --epsilons 0.5,2 --seed 1 --output out
 
 test: $(DEV)
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto -m "not long"
+
+test-long: $(DEV)
+	$(BIN)/python -m pytest -q -n auto -m long
 
 check: $(DEV)
 	$(BIN)/ruff format --check $(CODE)
@@ -41,6 +46,14 @@ audit: $(DEMO)
 bench: $(DEV)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	$(BIN)/python -m benchmarks --json out/bench.json --markdown out/bench.md --figures out
+
+wheel-test: $(DEV)
+	rm -rf dist out/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv out/wheel
+	out/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[plot]"
+	cd out && wheel/bin/va-edge-ldp estimate facebook-like --statistics edges --seed 1 --json > wheel/estimate.json
+	cd out && wheel/bin/python -c "import visibility_aware_edge_ldp as va; assert 'wheel' in va.__file__; print('the wheel of', va.__version__, 'works')"
 
 clean:
 	rm -rf $(VENV) out build dist docs/proofs

@@ -11,16 +11,16 @@ import numpy as np
 
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.client.curator import Curator
-from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.curator_survey import QUERIES, curator_survey
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, curator_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 DOCUMENT_001 = VisibilityPolicy("0.15", "0.35", "0.5")
 DRAWS = 1000

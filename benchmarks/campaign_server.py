@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from benchmarks.campaign_server_abuse import malformed, malformed_requests, slow
-from benchmarks.campaign_server_kills import Tally, kills
-from benchmarks.campaign_server_lab import FAR, new_lab, now, running, sqlite_url
-from benchmarks.campaign_server_load import figures as load_figures
-from benchmarks.campaign_server_power import power
-from benchmarks.campaign_server_rounds import rounds
+from support.campaign_lab import FAR, new_lab, now, running, sqlite_url
+from support.campaign_server_abuse import malformed, malformed_requests, slow
+from support.campaign_server_kills import Tally, kills
+from support.campaign_server_load import figures as load_figures
+from support.campaign_server_power import power
+from support.campaign_server_rounds import rounds
 
 Figures = dict[str, object]
 

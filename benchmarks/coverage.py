@@ -12,16 +12,16 @@ import numpy as np
 
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
-from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles, triangles
+from visibility_aware_edge_ldp.aggregator.rows import four_cycles, triangles
+from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.counts.nonresponse import missing
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
-from visibility_aware_edge_ldp.subgraphs.absence import missing
-from visibility_aware_edge_ldp.subgraphs.degree_functions import binomial
+from visibility_aware_edge_ldp.simulation.simulate import collect_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 FILES = {

@@ -14,24 +14,29 @@ from functools import partial
 import numpy as np
 
 from benchmarks.coverage import graph_of
-from visibility_aware_edge_ldp.aggregator import hub, position_rows
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.user_triangles import four_cycles
+from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
+from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
+from visibility_aware_edge_ldp.aggregator.nonresponse import estimate as nonresponse_estimate
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.rows import cycles as estimate_cycles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.histogram_survey import histogram_survey
-from visibility_aware_edge_ldp.public.hub_survey import hub_survey
+from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.report import PositionReport, pack
-from visibility_aware_edge_ldp.public.survey import position_survey
-from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
+from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.list_holders import collect_histogram
-from visibility_aware_edge_ldp.simulation.neighbourhoods import collect_hubs, collect_owned_triangles
-from visibility_aware_edge_ldp.simulation.population import reports
-from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
+from visibility_aware_edge_ldp.simulation.simulate import (
+    collect,
+    collect_assigned_triangles,
+    collect_hubs,
+    collect_rows,
+    reports,
+)
 from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 AWAY = (0.0, 0.3, 0.6)
 HUBS = 8
@@ -92,24 +97,24 @@ def rows(names: Sequence[str], world: World, epsilon: float, seed: int, away: fl
             for bits in (report.answered, report.ones)
         )
         collection.absorb(PositionReport(report.survey, report.round, report.start, report.count, *sent))
-    return position_rows.estimate(collection, names)
+    return nonresponse_estimate.estimate(collection, names)
 
 
 def cycles(world: World, epsilon: float, seed: int, away: float) -> Found:
     """4-cycles in two rounds, also where one would do."""
     surveys = row_surveys(world.public, epsilon, ["four_cycles"])
-    return {"four_cycles": four_cycles(collect_rows(world, surveys, seed, away)["four_cycles"])}
+    return {"four_cycles": estimate_cycles(collect_rows(world, surveys, seed, away)["four_cycles"])}
 
 
 def whole_degrees(world: World, epsilon: float, seed: int, away: float) -> Found:
     """The unbiased histogram of users who hide their whole degree."""
     survey = histogram_survey(world.public, epsilon)
-    return {"degree_histogram": collect_histogram(world, survey, seed, away).histogram()}
+    return {"degree_histogram": collect(world, survey, seed, away).histogram()}
 
 
 def believed(world: World, epsilon: float, seed: int, away: float) -> Found:
     """Owned triangles under bounds that are believed: everybody tells a degree, and some leave after that."""
-    return {"triangles": collect_owned_triangles(world, epsilon, "1e-6", seed=seed, leaving=away).estimate}
+    return {"triangles": assigned(collect_assigned_triangles(world, epsilon, "1e-6", seed=seed, leaving=away))}
 
 
 def hubs(world: World, epsilon: float, seed: int, away: float) -> Found | None:
@@ -117,7 +122,7 @@ def hubs(world: World, epsilon: float, seed: int, away: float) -> Found | None:
     survey = hub_survey(world.public, epsilon)
     gone = np.random.default_rng(seed).random(len(survey.plan.hubs)) < away
     absent = np.array(survey.plan.hubs)[gone].tolist()
-    return None if gone.all() else {"triangles": hub.estimate(collect_hubs(world, survey, seed, absent))}
+    return None if gone.all() else {"triangles": estimate_hubs(collect_hubs(world, survey, seed, absent))}
 
 
 def questions() -> list[Question]:

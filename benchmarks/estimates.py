@@ -14,18 +14,18 @@ import numpy.typing as npt
 from benchmarks import pseudocode, rivals, roofs
 from benchmarks.registry import OURS, Comparison, Setting, Target, Work, rival, words_for, work
 from benchmarks.timing import seconds
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
-from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_position
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.counts.group_triangles import triangle_total
+from visibility_aware_edge_ldp.counts.score_matrix import GroupMatrix
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import position_count
-from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.population import collect
-from visibility_aware_edge_ldp.subgraphs.kind_matrix import KindMatrix
-from visibility_aware_edge_ldp.subgraphs.tile_triangles import triangle_total
+from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -49,9 +49,9 @@ def private(graph: Graph) -> VisibilityAwareGraph:
 
 def score_matrix(collection: PositionCollection, kind: type[np.floating]) -> npt.NDArray[np.floating]:
     """The unbiased score of every position as a dense matrix, which a plain program would hold."""
-    scores = collection.kind_scores()
+    scores = collection.group_scores()
     assert scores is not None
-    matrix, everybody = KindMatrix(scores), np.arange(scores.n)
+    matrix, everybody = GroupMatrix(scores), np.arange(scores.n)
     parts = (matrix.rows(everybody[start : start + 512]) for start in range(0, scores.n, 512))
     return np.concatenate([part[:, matrix.places(everybody)].astype(kind) for part in parts])
 
@@ -60,7 +60,7 @@ def noisy_triangles(graph: Graph) -> Setting:
     """The triangles' score of the noisy graph, which each side holds in its own way; and ours from the answers on."""
     world = private(graph)
     collection = collect(world, position_survey(world.public, EPSILON))
-    scores, dense = collection.kind_scores(), score_matrix(collection, np.float32)
+    scores, dense = collection.group_scores(), score_matrix(collection, np.float32)
     assert scores is not None
     return Setting(
         words_for(graph),

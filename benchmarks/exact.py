@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks import rivals
 from benchmarks.estimates import facebook
 from benchmarks.registry import OURS, Comparison, Setting, Target, real_graph, rival, words_for, work
-from visibility_aware_edge_ldp.client.sensitivity import triangle_profile
+from visibility_aware_edge_ldp.client.sensitivity.profile import triangle_profile
+from visibility_aware_edge_ldp.counts.exact import triangles
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import triangles
 
 MILLION_EDGES, LARGEST = "imdb-actors-c10.edges.txt.gz", "imdb-actors-c20.edges.txt.gz"
 # NetworkX takes minutes above this.

@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.growth import GOAL_NODES, GOAL_SECONDS, Growth, fitted
 from benchmarks.registry import Measured, Verdict
 from benchmarks.report import Run
-from visibility_aware_edge_ldp.evaluation.report.drawing import matplotlib_figure, svg_of
-from visibility_aware_edge_ldp.evaluation.report.looks import BLUE, INK, VERMILION
+from visibility_aware_edge_ldp.presentation.drawing import matplotlib_figure, svg_of
+from visibility_aware_edge_ldp.presentation.labels import BLUE, INK, VERMILION
 
 
 def write_figures(run: Run, folder: Path) -> None:

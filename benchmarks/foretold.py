@@ -13,8 +13,8 @@ from benchmarks.registry import OURS, Comparison, Setting, Target, Work
 from benchmarks.timing import seconds
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
-from visibility_aware_edge_ldp.simulation.foretold import foretell
-from visibility_aware_edge_ldp.simulation.run import Run
+from visibility_aware_edge_ldp.simulation.execution import Run
+from visibility_aware_edge_ldp.simulation.runtime_forecast import forecast
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -83,7 +83,7 @@ def prepared(asked: Asked) -> tuple[Callable[[], float], Callable[[], object]]:
     world = VisibilityAwareGraph(graph, open_policy(asked.policy))
     run = Run(world, asked.trust, statistics_for(world, asked.trust, asked.statistics), asked.rounds)
     options = {"rounds": asked.rounds} if asked.trust == "position" else {}
-    return lambda: foretell(run).seconds, lambda: estimate(world, asked.trust, 1, asked.statistics, **options)
+    return lambda: forecast(run).seconds, lambda: estimate(world, asked.trust, 1, asked.statistics, **options)
 
 
 def setting() -> Setting:

@@ -14,11 +14,11 @@ import numpy as np
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.attributes import read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 TRIALS = 20
 BY_DEGREES = ["edges", "stars:2", "stars:3", "max_degree"]

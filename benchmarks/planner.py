@@ -29,15 +29,16 @@ from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.evaluation.compare.design import questions_for
 from visibility_aware_edge_ldp.evaluation.compare.runner import THREADS, collected
 from visibility_aware_edge_ldp.evaluation.plan.check import Checked, Verdict
-from visibility_aware_edge_ldp.evaluation.plan.one_pass import moments_of
+from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.planner import plan
-from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST, predictions
+from visibility_aware_edge_ldp.evaluation.plan.predictions import predictions
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.simulation.by_user import two_rounds_pay
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.trust import TRUSTS
+from visibility_aware_edge_ldp.simulation.options import two_rounds_pay
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 FILES = {
     "facebook": "facebook_combined.txt.gz",
@@ -96,7 +97,7 @@ def world_of(name: str, policy: str) -> VisibilityAwareGraph:
 
 def surveys(nodes: int) -> list[tuple[str, tuple[str, ...]]]:
     """What each model is asked in a comparison; and users 4-cycles alone, which would take from the triangles."""
-    return [*questions_for(TRUST, None, nodes).items(), ("user", ("four_cycles",))]
+    return [*questions_for(tuple(TRUSTS), None, nodes).items(), ("user", ("four_cycles",))]
 
 
 def jobs(name: str, trials: int) -> list[Job]:
@@ -167,7 +168,7 @@ def compare(name: str, trials: int, cores: int, keep: Path | None, markdown: boo
     print(f"\n{name}: " + "; ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     claims = [found.by_claims.value for _, found in rows if found.row.holds and found.by_claims is not None]
     print(f"predicted over claimed standard errors: {min(claims):.2f} to {max(claims):.2f} ({len(claims)} rows)")
-    for trust in TRUST:
+    for trust in TRUSTS:
         squares = [found.by_errors.value**-2 for _, found in rows if found.row.trust == trust and found.row.holds]
         print(f"{trust}: rms error over predicted, {len(squares)} rows pooled: {np.sqrt(np.mean(squares)):.2f}")
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+if TYPE_CHECKING:
+    from command import Run
+
 # The same examples on every run: what passed once passes always, and what fails can be repeated.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+TINY = "0 1\n1 2\n0 2\n2 3\n"
 
 
 @dataclass(frozen=True)
@@ -44,3 +51,38 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("VA_EDGE_LDP_DATA", raising=False)
     return tmp_path / "cache" / "va-edge-ldp"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with good and bad files, on a machine that has no graphs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("VA_EDGE_LDP_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = {
+        "tiny.txt": TINY,
+        "empty.txt": "",
+        "comments.txt": "# nothing\n",
+        "one.txt": "5 5\n",
+        "loops.txt": "a b\na a\nb a\nb c\n",
+        "gaps.txt": "10 20\n20 35\n",
+        "ragged.txt": "0 1\n2\n",
+        "unknown.toml": 'kind = "profiles"\nprofiles = { nobody = "public" }\n',
+        "sum.toml": 'kind = "fractions"\npublic = 0.5\nprivate = 0.6\n',
+        "good.toml": 'kind = "profiles"\nrule = "any"\nprofiles = { 2 = "public" }\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(TINY.encode() * 100)[:40])
+    (tmp_path / "damaged.gz").write_bytes(b"\x1f\x8b" + bytes(40))
+    (tmp_path / "binary.txt").write_bytes(bytes(range(256)))
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """``va-edge-ldp`` with these words, in this process."""
+    from command import run_main
+
+    return partial(run_main, monkeypatch, capsys)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
-from visibility_aware_edge_ldp.simulation.run import Run
+from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -28,7 +28,7 @@ def taken(trust: str, policy: str, statistics: str, options: dict[str, float], n
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     estimate(world, trust, 1, statistics, seed=1, **options)  # type: ignore[arg-type]
     run = Run(world, trust, statistics_for(world, trust, statistics), **options)  # type: ignore[arg-type]
-    return {"nodes": nodes, "way": run.way, "stated": run.need.octets, "taken": peak()}
+    return {"nodes": nodes, "way": run.strategy, "stated": run.need.octets, "taken": peak()}
 
 
 if __name__ == "__main__":

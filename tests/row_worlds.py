@@ -8,13 +8,16 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.report import PositionReport, pack
-from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation.simulate import collect_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 Ints = npt.NDArray[np.int64]
@@ -82,3 +85,10 @@ class RowWorld:
                 chance *= float((channel.given_one if self.bits[place] else channel.given_zero)[outcome])
             found.append((chance, outcomes))
         return found
+
+
+def collect_triangles(
+    world: VisibilityAwareGraph, survey: RowSurvey, seed: int | str | None = None, dropout: float = 0.0
+) -> RowCollection:
+    """Every user answers both rounds of one survey."""
+    return collect_rows(world, {survey.statistic: survey}, seed, dropout)[survey.statistic]

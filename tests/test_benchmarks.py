@@ -21,13 +21,13 @@ from benchmarks.figures import progress, write_figures
 from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target, Verdict, Work, judged, measure, rival
 from benchmarks.timing import Times, side_by_side
 
-from visibility_aware_edge_ldp.aggregator.position import estimate as estimate_position
-from visibility_aware_edge_ldp.public.survey import position_survey
-from visibility_aware_edge_ldp.simulation.population import collect
-from visibility_aware_edge_ldp.subgraphs.engines import Threads
-from visibility_aware_edge_ldp.subgraphs.tile_file import in_order, write_tiles
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_position
+from visibility_aware_edge_ldp.compute.engines.workers import Threads
+from visibility_aware_edge_ldp.compute.tiles.tile_file import in_order, write_tiles
+from visibility_aware_edge_ldp.public.statistic import exact as truth
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.statistics import exact as truth
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 # So much that nothing is flipped, and e to its half still fits a double.
@@ -54,6 +54,7 @@ def tiny() -> Graph:
     return powerlaw(40, 200, seed=3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_comparison_runs(name: str, tiny: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "OPENDP_BITS", 10)
@@ -132,6 +133,7 @@ MADE_UP = Comparison(
 )
 
 
+@pytest.mark.long
 def test_a_missed_target_is_called_missed() -> None:
     found = measure(MADE_UP)
     assert [verdict.met for verdict in found.verdicts] == [False, True, False, True, None]
@@ -147,6 +149,7 @@ def test_a_missed_target_is_called_missed() -> None:
     assert "| something | - | ≤ 2 s | 2 s | met |" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)], ids=["plain", "strict"])
 def test_a_run_says_what_is_missed(
     strict: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -243,6 +246,7 @@ def test_a_large_run_is_judged_by_its_time_its_memory_and_its_prediction(monkeyp
     assert "target ≤ 1.3× against what was foretold, either way: 1.4×, missed" in lines
 
 
+@pytest.mark.long
 def test_a_run_over_dask_is_really_run() -> None:
     pytest.importorskip("distributed")
     run = cluster.in_a_process(600)

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from command import Run, run_main
-from visibility_aware_edge_ldp.evaluation.audit import foretold, runner
-from visibility_aware_edge_ldp.evaluation.audit.catalogue import Choice
-from visibility_aware_edge_ldp.evaluation.audit.finding import Finding, Loss
-from visibility_aware_edge_ldp.evaluation.audit.runner import Audited, Outcome
+from visibility_aware_edge_ldp.audit import runner
+from visibility_aware_edge_ldp.audit.catalogue import Choice
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss
+from visibility_aware_edge_ldp.audit.runner import Audited, Outcome
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 
 @pytest.fixture(autouse=True)
 def an_ordinary_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """How fast this one is takes a second to see."""
-    monkeypatch.setattr(foretold, "slowness", lambda: 1.0)
+    monkeypatch.setattr(runner, "slowness", lambda: 1.0)
 
 
 @pytest.fixture
@@ -68,6 +68,7 @@ def finds(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[Choice, i
     return put
 
 
+@pytest.mark.long
 def test_a_real_run_as_json(run: Run) -> None:
     done = run("--mechanism", "Hadamard", "--way", "exact", "--json")
     assert (done.code, done.err) == (0, "")
@@ -153,6 +154,7 @@ def test_bad_input_leaves_with_2(run: Run, words: list[str], hint: str) -> None:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "flagged"),
     [
@@ -194,14 +196,15 @@ def test_the_check_of_a_policy_as_a_table(run: Run) -> None:
 
 
 def test_other_commands_do_not_pay_for_the_audit() -> None:
-    heavy = "[m for m in sys.modules if 'evaluation' in m or m == 'numpy']"
+    heavy = "[m for m in sys.modules if 'evaluation' in m or 'edge_ldp.audit' in m or m == 'numpy']"
     code = f"import sys, visibility_aware_edge_ldp.cli; print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.long
 def test_the_time_is_said_before_a_long_audit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.foretold.LONG", 0.0)
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.runtime_forecast.LONG", 0.0)
     done = run("--mechanism", "Hadamard", "--way", "exact", "--no-twins")
     assert "of memory (" in done.err
     assert "and about" in done.err

@@ -243,8 +243,8 @@ def test_every_theorem_that_a_page_cites_is_stated(page: Path, theorems: Any) ->
 def test_code_and_links_stay_as_they_are(theorems: Any) -> None:
     text = "`[RR.1]` and [RR.1](other.md)\n\n```python\n[RR.1]\n```\n"
     assert theorems.with_links(text, {"RR.1"}, {}) == text
-    named = theorems.with_links("see `client/hub.md`", set(), {"client/hub.md": "proofs/client-hub"})
-    assert named == "see [`client/hub.md`](/proofs/client-hub.md)"
+    named = theorems.with_links("see `client/hubs.md`", set(), {"client/hubs.md": "proofs/client-hub"})
+    assert named == "see [`client/hubs.md`](/proofs/client-hub.md)"
 
 
 def test_a_page_that_loads_from_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,16 +11,16 @@ import pytest
 
 from visibility_aware_edge_ldp import guaranteed_dp
 from visibility_aware_edge_ldp.client.curator import Curator
-from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.curator_survey import curator_survey
-from visibility_aware_edge_ldp.simulation.centre import split
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
+from visibility_aware_edge_ldp.simulation.curator import split
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, facebook_like
 
 EXAMPLE = """

@@ -10,11 +10,9 @@ Bill(PRIVATE: ε = 1, FRIEND_VISIBLE: ε = 2)
 Importing this package loads no graph code; each name is loaded when it is first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "read_graph": "truth.readers",
@@ -28,7 +26,7 @@ _HOMES = {
     "Answers": "aggregator.answers",
     "Estimate": "aggregator.estimate",
     "evaluate": "evaluation.trials",
-    "compare": "evaluation.comparison",
+    "compare": "evaluation.compare.comparison",
     "plan": "evaluation.plan.planner",
     "Guarantee": "privacy.guarantee",
     "VaEdgeLdpError": "errors",
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.dataset import FacebookDataset as FacebookDataset
     from visibility_aware_edge_ldp.errors import BadInput as BadInput
     from visibility_aware_edge_ldp.errors import VaEdgeLdpError as VaEdgeLdpError
-    from visibility_aware_edge_ldp.evaluation.comparison import compare as compare
+    from visibility_aware_edge_ldp.evaluation.compare.comparison import compare as compare
     from visibility_aware_edge_ldp.evaluation.plan.planner import plan as plan
     from visibility_aware_edge_ldp.evaluation.trials import evaluate as evaluate
     from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem as VAEdgeLDPSystem

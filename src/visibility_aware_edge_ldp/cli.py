@@ -1,7 +1,5 @@
 """``va-edge-ldp``: the command line."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer
@@ -9,11 +7,10 @@ from typer.core import TyperGroup
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands import campaign as campaigns
-from visibility_aware_edge_ldp.commands import campaign_people as people
+from visibility_aware_edge_ldp.commands import campaign_participant as people
 from visibility_aware_edge_ldp.commands.audit import audit
-from visibility_aware_edge_ldp.commands.campaign_backup import backup
-from visibility_aware_edge_ldp.commands.campaign_flagged import flagged
-from visibility_aware_edge_ldp.commands.campaign_rehearse import rehearse
+from visibility_aware_edge_ldp.commands.campaign import backup, flagged
+from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
 from visibility_aware_edge_ldp.commands.common import START
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets

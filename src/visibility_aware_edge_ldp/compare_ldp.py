@@ -3,10 +3,9 @@
 ``python -m visibility_aware_edge_ldp.compare_ldp`` compares them on the default graph.
 """
 
-from __future__ import annotations
-
 from visibility_aware_edge_ldp.dataset import default_graph
-from visibility_aware_edge_ldp.evaluation.comparison import Comparison, compare
+from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
+from visibility_aware_edge_ldp.evaluation.results import Comparison
 from visibility_aware_edge_ldp.true_ldp import DEMONSTRATION
 
 __all__ = ["Comparison", "compare", "main"]

@@ -4,22 +4,21 @@ A dataset is looked for at an explicit path, in the folder ``$VA_EDGE_LDP_DATA``
 cache. Only `fetch` goes to the network, and only what passes its checksum is kept.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from visibility_aware_edge_ldp.errors import BadGraph, meant
-from visibility_aware_edge_ldp.truth.catalogue import (
+from visibility_aware_edge_ldp.errors import BadGraph, did_you_mean
+from visibility_aware_edge_ldp.truth.datasets import (
     DATASETS,
     FOLDER_VARIABLE,
     Dataset,
     cache_folder,
+    fetch,
     find,
+    verify,
 )
-from visibility_aware_edge_ldp.truth.download import fetch, verify
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
@@ -69,7 +68,7 @@ def open_graph(text: str) -> Graph:
     """What the command line calls a graph: a dataset's name, a generator's name or a path."""
     if text.endswith(".toml"):
         raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
-    if text not in DATASETS and not Path(text).exists() and (hint := meant(text, [*DATASETS, "facebook-like"])):
+    if text not in DATASETS and not Path(text).exists() and (hint := did_you_mean(text, [*DATASETS, "facebook-like"])):
         raise BadGraph(f"There is no file and no dataset {text!r}.{hint}")
     named = text in DATASETS or _is_generated(text)
     return load(text) if named and not Path(text).is_file() else read_graph(text)

@@ -4,8 +4,6 @@ An error's text is one sentence on what is wrong and one on what to do next. The
 prints it and leaves with the error's exit code; nothing here is ever shown as a traceback.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -53,7 +51,7 @@ class MissingPart(BadInput):
         self.library, self.extra = library, extra
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """ " Did you mean …?" where a known word is near, else nothing."""
     near = get_close_matches(word, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -4,8 +4,6 @@ The documents call it local; it needs a trusted centre, and every proof says so.
 ``python -m visibility_aware_edge_ldp.guaranteed_dp`` prints it all for the default graph.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -17,16 +15,14 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.errors import MissingPart, TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.composition import Bill, Release
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
-from visibility_aware_edge_ldp.privacy.relation import OneEdge
-from visibility_aware_edge_ldp.privacy.tighter import optimal_epsilon
-from visibility_aware_edge_ldp.public.curator_survey import QUERIES, CuratorSurvey
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, Release, optimal_epsilon
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, CuratorSurvey
+from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.centre import CentralAnswer, Centre, ask_within, survey_for
-from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS, estimate
+from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, survey_for
+from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of
 
 THEOREMS = {
@@ -62,9 +58,9 @@ class VAEdgeLDPSystem:
         total_epsilon: Number | None = None,
         noise: str | None = None,
     ) -> None:
-        self.epsilon = exact_epsilon(1 if epsilon is None else epsilon)
-        self.total_epsilon = None if total_epsilon is None else exact_epsilon(total_epsilon, "total_epsilon")
-        self.delta, self.noise = exact_delta(delta), noise
+        self.epsilon = parse_epsilon(1 if epsilon is None else epsilon)
+        self.total_epsilon = None if total_epsilon is None else parse_epsilon(total_epsilon, "total_epsilon")
+        self.delta, self.noise = parse_delta(delta), noise
 
     def run_all(
         self,
@@ -129,7 +125,7 @@ def _proof(va_graph: VisibilityAwareGraph, answer: CentralAnswer) -> dict[str, A
     private = price["PRIVATE"]
     return {
         "guarantee": f"({float(private.epsilon):g}, {float(private.delta):g})-DP per PRIVATE edge, central (not local)",
-        "trust_model": f"CURATOR, {TRUST_WORDS['curator']}",
+        "trust_model": f"CURATOR, {CURATOR.promise}",
         "relation": private.relation.words,
         "loss": {name: {"epsilon": float(p.epsilon), "delta": float(p.delta)} for name, p in price.items()},
         "local_sensitivity": float(evidence.local_sensitivity),

@@ -3,17 +3,15 @@
 ``python -m visibility_aware_edge_ldp.run_evaluation`` prints the tables and writes ``out/``.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.errors import MissingPart
-from visibility_aware_edge_ldp.evaluation.comparison import compare
-from visibility_aware_edge_ldp.evaluation.report.files import write_results
+from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.presentation.result_files import write_results
 from visibility_aware_edge_ldp.true_ldp import DEMONSTRATION
 
 COMMAND = "python -m visibility_aware_edge_ldp.run_evaluation"

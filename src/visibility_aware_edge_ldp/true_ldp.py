@@ -3,8 +3,6 @@
 ``python -m visibility_aware_edge_ldp.true_ldp`` estimates on the default graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers

@@ -9,12 +9,19 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, bent, estimate_of, inverted, raised, student
+from visibility_aware_edge_ldp.aggregator.estimate import (
+    Estimate,
+    estimate_of,
+    inverted,
+    skew_corrected,
+    student,
+    with_bias_bound,
+)
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.composition import Bill
+from visibility_aware_edge_ldp.privacy.guarantee import Bill
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
 NAMED = read_graph([("<ann>", "bob"), ("bob", "cem"), ("<ann>", "cem"), ("cem", "dua"), ("dua", "eva")])
@@ -45,7 +52,7 @@ def test_student_s_points(freedom: float, chance: float) -> None:
 def test_bent_points_are_those_that_the_cubic_takes_back(skew: float) -> None:
     """[STUDENT.3]"""
     points = np.linspace(-4, 4, 33)
-    t = np.array([bent(float(point), skew) for point in points])
+    t = np.array([skew_corrected(float(point), skew) for point in points])
     assert t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6 == pytest.approx(points)
     assert (np.diff(t) > 0).all()
 
@@ -65,13 +72,13 @@ def test_a_variance_read_off_few_answers_makes_the_interval_longer_and_lopsided(
 @pytest.mark.parametrize("most", [0.0, 0.01, 0.5, 2.0, 30.0])
 def test_what_may_be_lost_leaves_each_truth_held_as_often_as_is_said(most: float, level: float) -> None:
     """[STUDENT.4] The normal law: Φ(c + most) − Φ(−c) is the level wherever the truth lies at an end."""
-    low, high = raised(Estimate("edges", 10.0, 1.0).interval, most, level)
+    low, high = with_bias_bound(Estimate("edges", 10.0, 1.0).interval, most, level)
     assert high - most - 10 == pytest.approx(10 - low)
     assert NormalDist().cdf(10 - low + most) - NormalDist().cdf(low - 10) == pytest.approx(level, abs=1e-6)
 
 
 def test_a_raised_interval_without_a_limit_has_its_whole_doubt_below() -> None:
-    low, high = raised(Estimate("edges", 10.0, 1.0).interval, math.inf, 0.95)
+    low, high = with_bias_bound(Estimate("edges", 10.0, 1.0).interval, math.inf, 0.95)
     assert (10 - low, high) == (pytest.approx(1.644854, rel=1e-5), math.inf)
 
 
@@ -79,7 +86,7 @@ def test_a_raised_interval_without_a_limit_has_its_whole_doubt_below() -> None:
 def test_a_lopsided_interval_is_raised_by_the_end_that_needs_more(most: float) -> None:
     """[STUDENT.4] At neither end more is missed than is said, and at one of them as much."""
     found = estimate_of("edges", 10.0, Spread(1.0, 0.4, 0.3))
-    low, high = raised(found.interval, most, 0.95)
+    low, high = with_bias_bound(found.interval, most, 0.95)
     levels = np.linspace(0.5, 0.99999, 4001)
     lows, highs = np.array([found.interval(float(level)) for level in levels]).T
     missed = [

@@ -9,32 +9,34 @@ from math import comb
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator import hub as hubs
+from visibility_aware_edge_ldp.aggregator import hubs
 from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
-from visibility_aware_edge_ldp.aggregator.hub import HubCollection
+from visibility_aware_edge_ldp.aggregator.hubs import HubCollection, reach
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
-from visibility_aware_edge_ldp.aggregator.noise_sum import reach
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public import owner_plan
-from visibility_aware_edge_ldp.public.degree_survey import degree_survey
-from visibility_aware_edge_ldp.public.hub_plan import hub_plan
-from visibility_aware_edge_ldp.public.hub_report import HubReport, decode_hub, encode_hub
-from visibility_aware_edge_ldp.public.hub_survey import hub_survey
-from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport, decode_owned, encode_owned
-from visibility_aware_edge_ldp.public.neighbourhood_survey import neighbourhood_survey
+from visibility_aware_edge_ldp.public import triangle_assignment
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, decode_hub, encode_hub, hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodReport,
+    decode_owned,
+    encode_owned,
+    neighbourhood_survey,
+)
+from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees
-from visibility_aware_edge_ldp.truth.statistics import exact
+from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 N = 30
 GRAPH = erdos_renyi(N, 160, seed=4)
 WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
-CLIPPED = neighbourhood_survey(WORLD.public, 1, owner_plan.clipped_plan(N, 8))
+CLIPPED = neighbourhood_survey(WORLD.public, 1, triangle_assignment.clipped_plan(N, 8))
 
 
 def owned(values: list[int], start: int = 0, survey: str = CLIPPED.identity) -> NeighbourhoodReport:
@@ -57,14 +59,14 @@ def test_owned_reports_survive_the_wire_and_nothing_else_does() -> None:
         NeighbourhoodReport(CLIPPED.identity, 0, np.array([False]), np.array([1]))
     with pytest.raises(ProtocolViolation, match="2\\^62"):
         NeighbourhoodReport(CLIPPED.identity, 0, np.array([True]), np.array([2**62 + 1]))
-    with pytest.raises(ProtocolViolation, match="one answer bit"):
+    with pytest.raises(ProtocolViolation, match="starts and counts from 0"):
         NeighbourhoodReport(CLIPPED.identity, -1, np.array([True]), np.array([1]))
 
 
 def test_a_fold_takes_each_user_once() -> None:
     collection = NeighbourhoodCollection(CLIPPED, WORLD.public)
     with pytest.raises(BadStatistic, match="No user"):
-        owners.estimate(collection)
+        owners.triangles(collection)
     collection.absorb(owned([1, 2, 3]))
     before = collection.releases
     collection.absorb(owned([1, 2, 3]))
@@ -86,7 +88,7 @@ def test_a_fold_takes_each_user_once() -> None:
 def test_few_answers_stand_for_all_and_the_spread_says_so() -> None:
     collection = NeighbourhoodCollection(CLIPPED, WORLD.public)
     collection.absorb(owned([-10, 210]))
-    found = owners.estimate(collection)
+    found = owners.triangles(collection)
     assert found.value == pytest.approx(100 * N)
     noise = DiscreteLaplace(Fraction(1), 21).variance
     assert found.variance == pytest.approx((N / 2) ** 2 * 2 * noise + N * (N - 2) / 2 * (24200 - noise))
@@ -94,7 +96,7 @@ def test_few_answers_stand_for_all_and_the_spread_says_so() -> None:
 
 
 def test_what_a_cap_loses_is_bounded_from_noisy_degrees() -> None:
-    degrees = collect_degrees(WORLD, degree_survey(WORLD.public, 4), seed=1)
+    degrees = collect(WORLD, degree_survey(WORLD.public, 4), seed=1)
     tight, loose = owners.capped_plan(degrees, 5), owners.capped_plan(degrees, N - 1)
     pairs = sum(max(comb(int(d), 2) - comb(5, 2), 0) for d in GRAPH.degrees)
     assert tight.lost == pytest.approx(pairs, rel=0.25)
@@ -103,7 +105,7 @@ def test_what_a_cap_loses_is_bounded_from_noisy_degrees() -> None:
     survey = neighbourhood_survey(WORLD.public, 1, tight)
     collection = NeighbourhoodCollection(survey, WORLD.public)
     collection.absorb(owned([0] * N, survey=survey.identity))
-    found = owners.estimate(collection, degrees)
+    found = owners.triangles(collection, degrees)
     low, high = found.interval(0.95)
     assert high + low - 2 * found.value == pytest.approx(tight.lost)
     assert not found.unbiased
@@ -124,24 +126,24 @@ def test_tails_of_the_noise_in_a_degree_are_those_of_its_law() -> None:
                     law[k + j] += p * q
         for t in (1, 2, 5, 20):
             tail = sum(p for k, p in law.items() if k <= -t)
-            assert float(owner_plan.tails(noises, t)) == pytest.approx(tail, rel=1e-5)
-            assert float(owner_plan.tails(noises, t)) >= tail * (1 - 1e-9)
+            assert float(triangle_assignment.tails(noises, t)) == pytest.approx(tail, rel=1e-5)
+            assert float(triangle_assignment.tails(noises, t)) >= tail * (1 - 1e-9)
         over = sum(p * max(-k - 7, 0) for k, p in law.items())
-        assert owner_plan.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
-    assert owner_plan.overshoots((), np.array([0, 3])).tolist() == [0, 0]
+        assert triangle_assignment.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
+    assert triangle_assignment.overshoots((), np.array([0, 3])).tolist() == [0, 0]
 
 
 def test_a_believed_margin_is_the_least_that_delta_allows() -> None:
     first = degree_survey(WORLD.public, 1)
-    noises = owner_plan.noises_of(first)
+    noises = triangle_assignment.noises_of(first)
     for delta in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 3)):
-        margin = owner_plan.believed_margin(first, delta)
-        assert float(owner_plan.tails(noises, margin + 1)) ** 2 <= delta
-        assert margin == 0 or float(owner_plan.tails(noises, margin)) ** 2 > delta
+        margin = triangle_assignment.believed_margin(first, delta)
+        assert float(triangle_assignment.tails(noises, margin + 1)) ** 2 <= delta
+        assert margin == 0 or float(triangle_assignment.tails(noises, margin)) ** 2 > delta
 
 
 def test_those_without_a_bound_rank_last_and_plans_have_limits() -> None:
-    degrees = collect_degrees(WORLD, degree_survey(WORLD.public, 4), seed=2, dropout=0.4)
+    degrees = collect(WORLD, degree_survey(WORLD.public, 4), seed=2, dropout=0.4)
     plan = owners.bought_plan(degrees, 1)
     absent = ~plan.heard
     assert 0 < absent.sum() < N
@@ -149,13 +151,13 @@ def test_those_without_a_bound_rank_last_and_plans_have_limits() -> None:
     with pytest.raises(BadInput, match="delta = 0"):
         owners.bought_plan(degrees, 1, "1e-6")
     with pytest.raises(TooLarge):
-        owner_plan.clipped_plan(owner_plan.MOST_USERS + 1, 5)
+        triangle_assignment.clipped_plan(triangle_assignment.MOST_USERS + 1, 5)
     with pytest.raises(BadInput, match="at least 2"):
-        owner_plan.clipped_plan(N, 1)
+        triangle_assignment.clipped_plan(N, 1)
     with pytest.raises(BadInput, match="guard"):
-        owner_plan.OwnerPlan("hoped for", plan.bounds, plan.heard)
+        triangle_assignment.OwnerPlan("hoped for", plan.bounds, plan.heard)
     with pytest.raises(BadInput, match="roster"):
-        neighbourhood_survey(WORLD.public, 1, owner_plan.clipped_plan(N + 1, 5))
+        neighbourhood_survey(WORLD.public, 1, triangle_assignment.clipped_plan(N + 1, 5))
 
 
 HUB_WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.from_profiles({0: "public", 1: "public"}, rule="any"))
@@ -178,13 +180,13 @@ def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
     survey = hub_survey(HUB_WORLD.public, 1, "shared", hub_plan(HUB_WORLD.public, (0, 1)))
     collection = HubCollection(survey, HUB_WORLD.public)
     with pytest.raises(BadStatistic, match="No hub"):
-        hubs.estimate(collection)
+        hubs.triangles(collection)
     first = HubReport(survey.identity, 0, (50,), 2)
     collection.absorb(first)
     collection.absorb(first)
     assert collection.missing == (1,)
     public = owners.public_triangles(HUB_WORLD.public)
-    partial = hubs.estimate(collection)
+    partial = hubs.triangles(collection)
     assert partial.value == public + 50
     assert partial.interval(0.95)[1] == comb(N, 3)
     assert not partial.unbiased
@@ -197,7 +199,7 @@ def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
     with pytest.raises(ProtocolViolation, match="another survey"):
         collection.absorb(replace(first, hub=1, values=(1, 2)))
     collection.absorb(replace(first, hub=1, values=(4,), loose=-1))
-    complete = hubs.estimate(collection)
+    complete = hubs.triangles(collection)
     assert complete.value == public + 54
     assert collection.missing == ()
     assert complete.interval(0.95)[1] < partial.interval(0.95)[1]
@@ -251,7 +253,7 @@ def test_nothing_is_uncovered_where_one_list_holds_everybody() -> None:
     missed, bound, collection = uncovered(world, (0,), 1)
     assert missed == bound == 0
     assert collection.survey.loose_noise is None
-    assert hubs.estimate(collection).unbiased
+    assert hubs.triangles(collection).unbiased
 
 
 def test_the_reach_of_a_sum_is_that_of_simulated_sums() -> None:

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator import position, streamed
+from visibility_aware_edge_ldp.aggregator import streamed
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public import positions
-from visibility_aware_edge_ldp.public.report import PositionReport
-from visibility_aware_edge_ldp.public.survey import PositionSurvey, position_survey
-from visibility_aware_edge_ldp.simulation import population
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, position_survey
+from visibility_aware_edge_ldp.simulation import worlds
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.streamed import collect_streamed, reports
+from visibility_aware_edge_ldp.simulation.simulate import collect, reports
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
@@ -33,9 +33,9 @@ def small(policy: str = "document-001", nodes: int = 150) -> VisibilityAwareGrap
 def test_the_same_estimates_as_from_everything_kept(policy: str, rounds: int, dropout: float) -> None:
     world = small(policy)
     survey = position_survey(world.public, 1, rounds)
-    found = streamed.estimate(collect_streamed(world, survey, 5, dropout), streamed.STATISTICS)
-    whole = population.collect(world, survey, 5, dropout)
-    wanted = position.estimate(whole, streamed.STATISTICS)
+    found = estimate_all(collect(world, survey, 5, dropout, into=StreamedCollection), streamed.STATISTICS)
+    whole = collect(world, survey, 5, dropout)
+    wanted = estimate_all(whole, streamed.STATISTICS)
     assert list(found) == list(wanted)
     for name, one in found.items():
         other = wanted[name]
@@ -50,14 +50,14 @@ def test_the_same_estimates_as_from_everything_kept(policy: str, rounds: int, dr
 def test_classes_and_responses_are_those_of_a_whole_collection(policy: str) -> None:
     world = small(policy)
     survey = position_survey(world.public, 1)
-    counted, whole = collect_streamed(world, survey, 5, 0.3), population.collect(world, survey, 5, 0.3)
+    counted, whole = collect(world, survey, 5, 0.3, into=StreamedCollection), collect(world, survey, 5, 0.3)
     assert counted.class_sizes == world.public.class_sizes
     assert counted.response_rates() == pytest.approx(whole.response_rates())
     assert counted.rate_variance() == pytest.approx(whole.rate_variance())
 
 
 def test_the_table_of_all_positions_is_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(population, "TILE", 800)
+    monkeypatch.setattr(worlds, "TILE", 800)
     world = small("profiles:0.5")
     found = estimate(world, "position", 1, streamed.STATISTICS, seed=1)
     assert set(found) == set(streamed.STATISTICS)
@@ -79,7 +79,7 @@ def sent(world: VisibilityAwareGraph, survey: PositionSurvey) -> list[PositionRe
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> tuple[VisibilityAwareGraph, PositionSurvey, list[PositionReport]]:
     """Some runs of two rounds each."""
-    monkeypatch.setattr(population, "TILE", 4000)
+    monkeypatch.setattr(worlds, "TILE", 4000)
     world = small()
     survey = position_survey(world.public, 1, 2)
     return world, survey, sent(world, survey)
@@ -95,7 +95,7 @@ def test_the_same_report_again_changes_nothing(few: Few) -> None:
         once.absorb(report)
         twice.absorb(report)
         twice.absorb(report)
-    assert streamed.estimate(once, ["edges"])["edges"].value == streamed.estimate(twice, ["edges"])["edges"].value
+    assert estimate_all(once, ["edges"])["edges"].value == estimate_all(twice, ["edges"])["edges"].value
     assert once.releases == twice.releases
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_estimated_before_everybody_was_heard(few: Few) -> None:
     for report in all_of_them[:-1]:
         collection.absorb(report)
     with pytest.raises(BadInput, match="have arrived"):
-        streamed.estimate(collection, ["edges"])
+        estimate_all(collection, ["edges"])
 
 
 def full(size: int) -> bytes:
@@ -117,7 +117,7 @@ def test_what_breaks_the_protocol_is_refused(few: Few) -> None:
     collection = StreamedCollection(survey, world.public)
     everybody = replace(first, answered=full(500), ones=bytes(500))
     bad = {
-        "another survey": [replace(first, survey="x")],
+        "another survey": [replace(first, survey="0" * 64)],
         "another round": [replace(first, round=3)],
         "in the order of positions": [second],
         "round 1 from position 0 is next": [third],
@@ -138,9 +138,9 @@ def test_what_breaks_the_protocol_is_refused(few: Few) -> None:
 
 def test_stars_need_a_second_look_at_every_answer() -> None:
     world = small("nothing", 20)
-    collection = collect_streamed(world, position_survey(world.public, 1), 1)
+    collection = collect(world, position_survey(world.public, 1), 1, into=StreamedCollection)
     with pytest.raises(BadStatistic, match="stars:2 needs every answer at once"):
-        streamed.estimate(collection, ["edges", "stars:2"])
+        estimate_all(collection, ["edges", "stars:2"])
 
 
 def test_a_class_that_nobody_answered_for_is_said_so() -> None:
@@ -149,4 +149,4 @@ def test_a_class_that_nobody_answered_for_is_said_so() -> None:
     collection = StreamedCollection(survey, world.public)
     collection.absorb(PositionReport(survey.identity, 1, 0, 190, bytes(24), bytes(24)))
     with pytest.raises(BadStatistic, match="No PRIVATE position has answered"):
-        streamed.estimate(collection, ["edges"])
+        estimate_all(collection, ["edges"])

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign_vectors import CASES, KEY, OTHER_KEY, charter_for, documents_of
-from visibility_aware_edge_ldp.campaign import signing
-from visibility_aware_edge_ldp.campaign.canonical import digest
-from visibility_aware_edge_ldp.campaign.charter import LARGEST, QUESTIONS, Charter, Round, SignedCharter
+from support.campaign_vectors import CASES, KEY, OTHER_KEY, charter_for, documents_of
+from visibility_aware_edge_ldp.campaign import signed_documents
+from visibility_aware_edge_ldp.campaign.charter import LARGEST, Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
+from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 ALL = {case: charter_for(case, documents_of(case)) for case in CASES}
@@ -22,7 +23,7 @@ ONE = ALL["position, two rounds"]
 # For each field another value that is a good one.
 OTHERS: dict[str, Any] = {
     "title": "another",
-    "issuer": signing.fingerprint(OTHER_KEY),
+    "issuer": signed_documents.fingerprint(OTHER_KEY),
     "epoch": "another",
     "nodes": 13,
     "roster": "0" * 64,
@@ -85,7 +86,7 @@ def test_signing_and_opening() -> None:
     with pytest.raises(ProtocolViolation, match="another key"):
         SignedCharter.of(ONE, OTHER_KEY)
     with pytest.raises(ProtocolViolation, match="not signed"):
-        signed.opened(signing.fingerprint(OTHER_KEY))
+        signed.opened(signed_documents.fingerprint(OTHER_KEY))
 
 
 def test_nothing_is_parsed_before_the_signature_holds() -> None:
@@ -93,7 +94,7 @@ def test_nothing_is_parsed_before_the_signature_holds() -> None:
     with pytest.raises(ProtocolViolation, match="not signed"):
         SignedCharter(b"\xff{", bytes(64)).opened(ONE.issuer)
     with pytest.raises(ProtocolViolation, match="not UTF-8"):
-        SignedCharter(b"\xff{", signing.sign(KEY, b"\xff{")).opened(ONE.issuer)
+        SignedCharter(b"\xff{", signed_documents.sign(KEY, b"\xff{")).opened(ONE.issuer)
 
 
 def test_a_charter_that_is_too_large_is_refused() -> None:

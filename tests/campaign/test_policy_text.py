@@ -10,16 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.campaign.canonical import decode, encode
 from visibility_aware_edge_ldp.campaign.policy_text import _KINDS, policy_bytes, policy_from_bytes
+from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
-from visibility_aware_edge_ldp.privacy.relation import OneEdge
-from visibility_aware_edge_ldp.public import attribute_rules, profiles, rules
-from visibility_aware_edge_ldp.public.hub_choice import hub_policy
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.profiles import AGREED
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.public.policy import attribute_rules, node_rules, rules
+from visibility_aware_edge_ldp.public.policy.node_rules import AGREED
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -106,11 +104,11 @@ def test_every_kind_of_rule_but_oracles_has_a_text() -> None:
     """A new rule fails here until somebody gives it a text."""
     kinds = {
         each
-        for module in (rules, attribute_rules, profiles)
+        for module in (rules, attribute_rules, node_rules)
         for each in vars(module).values()
         if isinstance(each, type) and hasattr(each, "describe") and hasattr(each, "bind") and each is not rules.Rule
     }
-    assert kinds - {profiles.OracleHubs} == {kind for kind, _, _ in _KINDS.values()}
+    assert kinds - {node_rules.OracleHubs} == {kind for kind, _, _ in _KINDS.values()}
 
 
 def test_numbers_of_other_libraries() -> None:
@@ -123,7 +121,7 @@ def test_numbers_of_other_libraries() -> None:
     [
         VisibilityPolicy.public_hubs("1/10"),
         VisibilityPolicy.nothing() | VisibilityPolicy.public_hubs("1/10"),
-        VisibilityPolicy.of(profiles.OracleHubs(Fraction(1, 2), "any")),
+        VisibilityPolicy.of(node_rules.OracleHubs(Fraction(1, 2), "any")),
         VisibilityPolicy.from_profiles({"a": "public"}, assumptions=["everybody knows that a is popular"]),
     ],
     ids=["oracle", "oracle in part", "oracle that says nothing", "assumption"],

@@ -6,14 +6,13 @@ import re
 
 import pytest
 
-from campaign_attacks import STAGES, Vector, honest, malicious, whole
-from campaign_vectors import CASES, FILES, OTHER_KEY, stored
-from visibility_aware_edge_ldp.campaign import canonical, merkle, signing
+from support.campaign_attacks import STAGES, Vector, honest, malicious, whole
+from support.campaign_vectors import CASES, FILES, OTHER_KEY, stored
+from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
+from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import LARGEST, SignedCharter
-from visibility_aware_edge_ldp.campaign.documents import Documents
-from visibility_aware_edge_ldp.campaign.questions import Questions
-from visibility_aware_edge_ldp.campaign.receipt import Receipt
-from visibility_aware_edge_ldp.campaign.upload import report_in
+from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.wire_format import Receipt, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 ATTACKS = stored("campaign_malicious.json")
@@ -23,7 +22,7 @@ def consider(vector: Vector, reached: list[str]) -> None:
     """What a program does with what it is sent, in order; ``reached`` tells how far it got."""
     reached.append("bytes")
     if "bytes" in vector:
-        canonical.decode(bytes.fromhex(vector["bytes"]), LARGEST)
+        signed_documents.decode(bytes.fromhex(vector["bytes"]), LARGEST)
     reached.append("charter")
     data = vector["charter"].encode()
     charter = SignedCharter.from_hex(data, vector["signature"]).opened(vector["pinned"])
@@ -31,11 +30,11 @@ def consider(vector: Vector, reached: list[str]) -> None:
     texts = (vector[name].encode() for name in ("roster", "policy", "edges"))
     documents = Documents.from_bytes(charter, *texts)
     reached.append("question")
-    questions = Questions(charter, documents.view)
+    terms = Terms(charter, documents.view)
     reached.append("upload")
     first = report_in(bytes.fromhex(vector["first"])) if "first" in vector else None
     sent = bytes.fromhex(vector["upload"])
-    questions.check_upload(vector["participant"], vector["round"], sent, first, vector.get("transcript", ""))
+    terms.check_upload(vector["participant"], vector["round"], sent, first, vector.get("transcript", ""))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -79,8 +78,8 @@ def test_a_forged_signature_does_not_verify_by_luck() -> None:
 @pytest.mark.parametrize("kept", stored("campaign_uploads.json"), ids=lambda each: f"{each['case']}, {each['round']}")
 def test_receipts_and_roots(kept: Vector) -> None:
     asked = [int(name) for name in kept["uploads"]]
-    digests = [canonical.digest(bytes.fromhex(data)) for data in kept["uploads"].values()]
+    digests = [signed_documents.digest(bytes.fromhex(data)) for data in kept["uploads"].values()]
     receipts = [Receipt.from_bytes(text.encode()) for text in kept["receipts"]]
     assert [(each.participant, each.digest) for each in receipts] == list(zip(asked, digests, strict=True))
-    last, proof = merkle.leaf(asked[-1], digests[-1]), [bytes.fromhex(each) for each in kept["proof of the last"]]
-    assert merkle.verify(bytes.fromhex(kept["root"]), last, len(asked) - 1, len(asked), proof)
+    last, proof = wire_format.leaf(asked[-1], digests[-1]), [bytes.fromhex(each) for each in kept["proof of the last"]]
+    assert wire_format.verify(bytes.fromhex(kept["root"]), last, len(asked) - 1, len(asked), proof)

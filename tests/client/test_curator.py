@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client.curator import Curator
-from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.curator_report import LARGEST_ANSWER, decode_answer, encode_answer
-from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, curator_survey
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.curator import (
+    LARGEST_ANSWER,
+    CuratorQuery,
+    curator_survey,
+    decode_answer,
+    encode_answer,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
-from visibility_aware_edge_ldp.simulation.centre import Centre, ask_within
-from visibility_aware_edge_ldp.subgraphs.sparse import exact
+from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 RUNS = 1_000_000

@@ -9,16 +9,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.neighbourhood import Neighbourhoods, owned_triangles
-from visibility_aware_edge_ldp.client.purse import Purse
-from visibility_aware_edge_ldp.client.two_hop import TwoHop, two_hop
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient, owned_triangles
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.views import TwoHop, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
-from visibility_aware_edge_ldp.public.degree_survey import degree_survey
-from visibility_aware_edge_ldp.public.neighbourhood_report import encode_owned
-from visibility_aware_edge_ldp.public.neighbourhood_survey import neighbourhood_survey
-from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_plan, clipped_plan
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import encode_owned, neighbourhood_survey
+from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_plan, clipped_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -99,9 +98,9 @@ def test_the_oracle_cuts_the_induced_two_hop_subgraph() -> None:
 FIRST = degree_survey(VIEW, 1)
 
 
-def users(purse: Purse | None = None, sent: np.ndarray | None = None, view: TwoHop = EVERYBODY) -> Neighbourhoods:
+def users(purse: Purse | None = None, sent: np.ndarray | None = None, view: TwoHop = EVERYBODY) -> NeighbourhoodClient:
     enough = Purse({Visibility.PRIVATE: Fraction(9), Visibility.FRIEND_VISIBLE: Fraction(9)}, Fraction(1, 2))
-    return Neighbourhoods(view, VIEW, purse or enough, None if sent is None else (FIRST, sent))
+    return NeighbourhoodClient(view, VIEW, purse or enough, None if sent is None else (FIRST, sent))
 
 
 def no_coins(count: int) -> bytes:
@@ -110,42 +109,42 @@ def no_coins(count: int) -> bytes:
 
 def test_asked_again_it_repeats_itself_whatever_the_coins() -> None:
     survey, client = neighbourhood_survey(VIEW, 1, plan("weighted")), users()
-    first = client.owned(survey, secure_coins())
-    assert client.owned(survey, no_coins) is first
+    first = client.answer(survey, 1, secure_coins())
+    assert client.answer(survey, 1, no_coins) is first
 
 
 def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:
     short = Purse({Visibility.PRIVATE: Fraction(1), Visibility.FRIEND_VISIBLE: Fraction(2)})
     with pytest.raises(Refused):
-        users(short).owned(neighbourhood_survey(VIEW, "1.5", plan("weighted")), no_coins)
+        users(short).answer(neighbourhood_survey(VIEW, "1.5", plan("weighted")), 1, no_coins)
     with pytest.raises(Refused, match="δ"):
-        users(short, GRAPH.degrees - 10).owned(neighbourhood_survey(VIEW, 1, plan("believed")), no_coins)
+        users(short, GRAPH.degrees - 10).answer(neighbourhood_survey(VIEW, 1, plan("believed")), 1, no_coins)
 
 
 def test_bounds_are_believed_only_where_they_fit_the_own_report() -> None:
     noisy = GRAPH.degrees + 3
     honest = believed_plan(degree_survey(VIEW, 1), noisy, ALL, Fraction(1, 100))
     survey = neighbourhood_survey(VIEW, 1, honest)
-    users(sent=noisy).owned(survey, secure_coins())
+    users(sent=noisy).answer(survey, 1, secure_coins())
     with pytest.raises(ProtocolViolation, match="never answered"):
-        users().owned(survey, no_coins)
+        users().answer(survey, 1, no_coins)
     louder = believed_plan(degree_survey(VIEW, 4), noisy + 9, ALL, Fraction(1, 100))
     with pytest.raises(ProtocolViolation, match="never answered"):
-        users(sent=noisy).owned(neighbourhood_survey(VIEW, 1, louder), no_coins)
+        users(sent=noisy).answer(neighbourhood_survey(VIEW, 1, louder), 1, no_coins)
     lowered = OwnerPlan("believed", np.maximum(honest.bounds - 1, 1), ALL, honest.first, honest.delta)
     with pytest.raises(ProtocolViolation, match="below"):
-        users(sent=noisy).owned(neighbourhood_survey(VIEW, 1, lowered), no_coins)
+        users(sent=noisy).answer(neighbourhood_survey(VIEW, 1, lowered), 1, no_coins)
 
 
 def test_a_survey_about_another_policy_or_at_another_price_is_refused() -> None:
     other = public_view(VisibilityPolicy.nothing())
     with pytest.raises(ProtocolViolation, match="another"):
-        users().owned(neighbourhood_survey(other, 1, plan("weighted")), no_coins)
+        users().answer(neighbourhood_survey(other, 1, plan("weighted")), 1, no_coins)
 
 
 def test_every_class_gets_the_promise_of_the_strictest() -> None:
     survey = neighbourhood_survey(VIEW, 1, plan("weighted"))
-    assert {kind: price.epsilon for kind, price in survey.price.items()} == {
+    assert {kind: price.epsilon for kind, price in survey.payment().items()} == {
         Visibility.FRIEND_VISIBLE: 1,
         Visibility.PRIVATE: 1,
     }
@@ -158,8 +157,8 @@ def test_every_class_gets_the_promise_of_the_strictest() -> None:
 def test_length_does_not_depend_on_the_graph_and_the_absent_send_zeros() -> None:
     survey = neighbourhood_survey(VIEW, 1, clipped_plan(N, 6))
     present = np.arange(N) % 2 == 0
-    full = users().owned(survey, keyed_coins(seeded_key(0)), present)
-    empty = users(view=TwoHop(0, GRAPH.edges[:0], N)).owned(survey, keyed_coins(seeded_key(0)), present)
+    full = users().answer(survey, 1, keyed_coins(seeded_key(0)), present)
+    empty = users(view=TwoHop(0, GRAPH.edges[:0], N)).answer(survey, 1, keyed_coins(seeded_key(0)), present)
     assert len(encode_owned(full)) == len(encode_owned(empty))
     assert not full.values[~present].any()
     assert (full.values != empty.values).any()
@@ -187,7 +186,7 @@ def test_noise_that_is_cut_does_not_show_what_it_was_added_to(guard: str) -> Non
     """With a tiny epsilon every draw lies beyond 64 bits: what is sent must not depend on the counts."""
     survey = neighbourhood_survey(VIEW, Fraction(1, 10**30), plan(guard))
     purse = Purse(dict.fromkeys((Visibility.PRIVATE, Visibility.FRIEND_VISIBLE), Fraction(1)))
-    report = users(purse).owned(survey, keyed_coins(seeded_key(3)))
+    report = users(purse).answer(survey, 1, keyed_coins(seeded_key(3)))
     noisy = survey.plan.sensitivities > 0
     assert set(np.abs(report.values[noisy]).tolist()) == {1 << 61}
 
@@ -196,4 +195,4 @@ def test_a_survey_about_fewer_users_is_refused() -> None:
     smaller = OwnerPlan("weighted", np.ones(3, np.int64), np.ones(3, np.bool_))
     survey = replace(neighbourhood_survey(VIEW, 1, plan("weighted")), nodes=3, plan=smaller)
     with pytest.raises(ProtocolViolation, match="users"):
-        users().owned(survey, secure_coins())
+        users().answer(survey, 1, secure_coins())

@@ -13,22 +13,21 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
-from visibility_aware_edge_ldp.evaluation.audit.exact_owned import (
+from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, World, edges_of, flipped, positions, view_of
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood import (
     MIXED,
+    CountedByAllThree,
     OwnedStage,
     Spoken,
-    edges_of,
     losses_between,
     plan_of,
     real_users,
 )
-from visibility_aware_edge_ldp.evaluation.audit.owned_twins import CountedByAllThree
-from visibility_aware_edge_ldp.evaluation.audit.small_worlds import Pattern, World, flipped, positions, view_of
+from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.public.degree_survey import degree_survey
-from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, neighbourhood_survey
-from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_margin, believed_plan
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey, neighbourhood_survey
+from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_margin, believed_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

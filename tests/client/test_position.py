@@ -7,15 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.position import Bits, Respondent
-from visibility_aware_edge_ldp.client.purse import Purse
+from visibility_aware_edge_ldp.client.position import PositionClient
+from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
-from visibility_aware_edge_ldp.public.codec import encode
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.report import unpack
-from visibility_aware_edge_ldp.public.survey import position_survey
+from visibility_aware_edge_ldp.public.layout import unpack
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys.position import encode, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -24,9 +23,9 @@ SIZE = N * (N - 1) // 2
 VIEW = PublicView(range(N), VisibilityPolicy("0.3", "0.3", "0.4"), np.empty((0, 2), np.int32))
 
 
-def respondent(epsilon: str = "1", bits: np.ndarray | None = None) -> Respondent:
+def respondent(epsilon: str = "1", bits: np.ndarray | None = None) -> PositionClient:
     held = np.zeros(SIZE, bool) if bits is None else bits
-    return Respondent(
+    return PositionClient(
         PositionBits(0, held), VIEW, Purse({k: VIEW.policy.multiplier(k) * Fraction(epsilon) for k in NON_PUBLIC})
     )
 
@@ -149,7 +148,7 @@ def test_packed_answers_are_those_of_the_protocol_bit_by_bit(
     bits, present = random.random((2, count)) < 0.5
     for here in (None, present):
         held = PositionBits(start, bits)
-        client = Respondent(held, view, Purse(dict.fromkeys(NON_PUBLIC, Fraction(2))))
+        client = PositionClient(held, view, Purse(dict.fromkeys(NON_PUBLIC, Fraction(2))))
         calls: tuple[list[int], list[int]] = ([], [])
         mine, theirs = (noted(keyed_coins(seeded_key(start)), each) for each in calls)
         survey = position_survey(view, 1, rounds)

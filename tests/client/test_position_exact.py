@@ -1,6 +1,6 @@
 """The whole POSITION protocol, every coin walked: no transcript tells more than was promised.  [POSITION.1]
 
-The walk itself is the audit's (``evaluation/audit/exact_position.py``): the real client answers with scripted coins,
+The walk itself is the audit's (``audit/protocols/position.py``): the real client answers with scripted coins,
 whose chances were measured on the real sampler.
 """
 
@@ -13,19 +13,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.client.position import class_places, randomize
-from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.evaluation.audit.coin_walk import Law, ScriptedCoins, flip_coin, walk
-from visibility_aware_edge_ldp.evaluation.audit.exact_loss import largest_gaps
-from visibility_aware_edge_ldp.evaluation.audit.exact_position import Stage, conversation, gaps_of
-from visibility_aware_edge_ldp.evaluation.audit.exact_position_twins import ONE_SECRET, Forgetful
-from visibility_aware_edge_ldp.evaluation.audit.small_worlds import (
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
+from visibility_aware_edge_ldp.audit.engine.small_worlds import (
     Guard,
     World,
+    largest_gaps,
     neighbours,
     patterns,
     patterns_up_to_names,
 )
+from visibility_aware_edge_ldp.audit.protocols.position import ONE_SECRET, Forgetful, Stage, conversation, gaps_of
+from visibility_aware_edge_ldp.client.position import class_places, randomize
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -51,6 +50,7 @@ def test_three_nodes_every_graph_every_pattern(rounds: int, sizes: tuple[int, ..
         check(Stage(pattern, 3, asked=ROUNDS[rounds], sizes=sizes))
 
 
+@pytest.mark.long
 def test_four_nodes_one_round_every_graph_every_pattern() -> None:
     assert len(patterns_up_to_names(4)) == 66
     for pattern in patterns_up_to_names(4):

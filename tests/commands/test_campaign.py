@@ -20,10 +20,10 @@ import typer
 
 from command import Run, run_main
 from test_front_door import loaded_by_command
-from visibility_aware_edge_ldp.campaign import operator as operators
-from visibility_aware_edge_ldp.campaign.operator import Operator
-from visibility_aware_edge_ldp.campaign.participant import checking, program
-from visibility_aware_edge_ldp.campaign.participant.checking import Checked
+from visibility_aware_edge_ldp.campaign import http_client as operators
+from visibility_aware_edge_ldp.campaign.http_client import Operator
+from visibility_aware_edge_ldp.campaign.participant import program, server_checks
+from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands import campaign as campaigns
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
@@ -106,7 +106,7 @@ def program_identity(town: Path) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody watches the clock here."""
-    monkeypatch.setattr(program, "pace_of", lambda seat, number: 0.001)
+    monkeypatch.setattr(program, "pace_of", lambda context, number: 0.001)
 
 
 def page_of(url: str, path: str) -> tuple[int, bytes]:
@@ -226,19 +226,19 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
 @pytest.mark.parametrize(
     ("standings", "code", "said"),
     [
-        ((checking.INCLUDED, checking.INCLUDED), 0, ""),
-        ((checking.INCLUDED, checking.NOT_CLOSED), 0, ""),
-        ((checking.NOT_CLOSED,), 2, "No report of yours is in a frozen set so far."),
-        ((checking.UNACKNOWLEDGED,), 2, "No report of yours is in a frozen set so far."),
-        ((checking.INCLUDED, checking.LEFT_OUT), 2, "A report of yours was not counted"),
-        ((checking.LEFT_OUT,), 2, "A report of yours was not counted"),
+        ((server_checks.INCLUDED, server_checks.INCLUDED), 0, ""),
+        ((server_checks.INCLUDED, server_checks.NOT_CLOSED), 0, ""),
+        ((server_checks.NOT_CLOSED,), 2, "No report of yours is in a frozen set so far."),
+        ((server_checks.UNACKNOWLEDGED,), 2, "No report of yours is in a frozen set so far."),
+        ((server_checks.INCLUDED, server_checks.LEFT_OUT), 2, "A report of yours was not counted"),
+        ((server_checks.LEFT_OUT,), 2, "A report of yours was not counted"),
     ],
 )
 def test_a_check_ends_as_its_worst_round_does(
     standings: tuple[str, ...], code: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = [Checked("c", number, "d" * 64, each) for number, each in enumerate(standings, 1)]
-    monkeypatch.setattr(checking, "check", lambda home, campaign, surroundings: found)
+    monkeypatch.setattr(server_checks, "check", lambda home, campaign, surroundings: found)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "ledger.db").touch()
     for words in ((), ("--json",)):
@@ -346,7 +346,7 @@ class Charters:
 
 
 def test_more_than_answers_can_be_is_not_read(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "LARGEST", 300)
+    monkeypatch.setattr(operators, "LARGEST_ANSWER", 300)
     found = run("estimate", estimated.url)
     assert (found.code, "answers with more than" in found.err) == (3, True)
 
@@ -411,6 +411,7 @@ def test_a_second_server_says_why_it_does_not_start_and_leaves_the_first_alone(s
     assert "open: 0 of 6" in run("status", "town").out, "by the directory, as before"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ["serve town", "flagged town", "backup town copies", "rehearse random:10,20"])
 def test_who_has_no_server_parts_is_told_what_to_install(words: str, town: Path) -> None:
     (town / "store.db").touch()
@@ -531,12 +532,13 @@ def test_a_server_that_is_not_there_is_said(town: Path, run: Run) -> None:
     assert (said.code, "Is it running?" in said.err) == (5, True)
 
 
+@pytest.mark.long
 def test_a_rehearsal_as_a_table_and_as_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     said = run("rehearse", "random:20,60", "--question", "degrees", "--absent", "10%", "--processes", "1")
     assert said.code == 0, said.err
     for words in ("truth", "reports a second", "bytes", "to the last bit", "Round 1: ", "counting again"):
         assert words in said.out
-    from visibility_aware_edge_ldp.simulation import rehearsal
+    from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
 
     real = rehearsal.estimate_bytes
     monkeypatch.setattr(rehearsal, "estimate_bytes", lambda *given: real(*given) + b" ")

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from command import Run, run_main
-from visibility_aware_edge_ldp.campaign.new import read_campaign
-from visibility_aware_edge_ldp.campaign.operator import Operator
-from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from visibility_aware_edge_ldp.campaign.directory import read_campaign
+from visibility_aware_edge_ldp.campaign.http_client import Operator
+from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
+from visibility_aware_edge_ldp.campaign.rehearsal.processes import serving
+from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.store import Store, Upload
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.simulation import rehearsal
-from visibility_aware_edge_ldp.simulation.rehearsal_processes import serving
 from visibility_aware_edge_ldp.truth.synthetic import parse
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -71,6 +71,7 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, rehea
     return place, rehearsal.rehearse(world, "triangles", 2, processes=1, keep=place)
 
 
+@pytest.mark.long
 def test_a_copy_of_a_live_store_is_the_same_campaign(copies: tuple[Path, rehearsal.Rehearsal], tmp_path: Path) -> None:
     place, found = copies
     frozen = Copying.closed[1]
@@ -220,6 +221,7 @@ def _made(place: Path) -> Path:
     return place
 
 
+@pytest.mark.long
 def test_a_server_for_all_addresses_is_reached_from_its_directory_and_its_store_is_private(
     town: Path, run: Run
 ) -> None:

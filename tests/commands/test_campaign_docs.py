@@ -96,6 +96,7 @@ def town(tmp_path: Path) -> Iterator[Town]:
         found.server.stdout.close()
 
 
+@pytest.mark.long
 def test_the_guide_is_typed_and_prints_what_it_shows(town: Town) -> None:
     text = PAGE.read_text(encoding="utf-8")
     commands = list(typed(text))

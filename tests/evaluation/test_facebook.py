@@ -29,6 +29,7 @@ def facebook(data_folder: Any) -> Graph:
     return read_graph(data_folder / "facebook_combined.txt.gz")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", BOUNDS)
 def test_document_003_s_setting(facebook: Graph, epsilon: str) -> None:
     """300 nodes of highest degree, 33.1 % of positions public, one epsilon for all statistics, 40 trials."""
@@ -67,6 +68,7 @@ POLICIES = {
 RUNS = {"everything private": 40, "half the users public": 20, "half the profiles public, both ends": 10}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", POLICIES)
 def test_triangle_deviation_is_the_formula_s(facebook: Graph, name: str) -> None:
     policy, known = POLICIES[name]

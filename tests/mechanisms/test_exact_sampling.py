@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, smallest
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
-from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothStudentT
 
 LAWS = [
@@ -72,6 +71,7 @@ def replay(words: np.ndarray, extra: bytes) -> Coins:
     return lambda count: next(calls, extra)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("extra", [b"\x01" * 8, b"\xfe" * 8])
 def test_the_table_agrees_with_the_exact_path_at_and_around_every_threshold(law: IntegerLaw, extra: bytes) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
-from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
 FALSE_ALARM = 1e-9

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.kernels import choice, response
 from visibility_aware_edge_ldp.mechanisms import randomized_response
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
@@ -184,7 +184,7 @@ def test_packed_flips_are_the_flips_of_a_plain_loop(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(randomized_response, "_AT_ONCE", at_once)
         if plain:
-            patch.setattr(choice, "response_kernels", lambda: response)
+            patch.setattr(backend, "kernels", backend.PLAIN.__getitem__)
         found, packed = Cut(threshold).flips(count, coins[0]), Cut(threshold).packed_flips(count, coins[1])
     expected = flips_one_by_one(threshold, count, coins[2])
     assert found.tolist() == expected

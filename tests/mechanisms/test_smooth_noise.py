@@ -73,6 +73,7 @@ def test_rounded_noise_keeps_the_pure_promise(noise: SmoothNoise, weight: int, p
     assert loss(noise, bound, upper, 16 * weight) <= weight * decimal(noise.epsilon)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", PURE)
 def test_the_promise_is_used_up_and_half_the_noise_breaks_it(noise: SmoothNoise) -> None:
     bound = Decimal(60)
@@ -132,6 +133,7 @@ def hockey_stick(
         return there, back
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", LAPLACE)
 @pytest.mark.parametrize("weight", [1, 2])
 def test_rounded_laplace_keeps_its_promise_and_uses_it_up(noise: SmoothLaplace, weight: int) -> None:
@@ -209,6 +211,7 @@ def chi_square_z(draws: np.ndarray, noise: SmoothNoise, bound: Fraction | int) -
     return float((((observed - expected) ** 2 / expected).sum() - degrees) / math.sqrt(2 * degrees))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [LAPLACE[0], PURE[0], PURE[1], PURE[4]])
 def test_draws_follow_the_law(noise: SmoothNoise) -> None:
     draws = noise.law(6).sample_many(400_000, keyed_coins(seeded_key(3, str(noise))))

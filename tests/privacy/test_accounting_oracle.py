@@ -10,10 +10,15 @@ import pytest
 
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.composition import Bill, Release
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, edge_from_lists
-from visibility_aware_edge_ldp.privacy.relation import OneEdge, OneListEntry
-from visibility_aware_edge_ldp.privacy.tighter import optimal_epsilon
+from visibility_aware_edge_ldp.privacy.guarantee import (
+    Bill,
+    Guarantee,
+    OneEdge,
+    OneListEntry,
+    Release,
+    edge_from_lists,
+    optimal_epsilon,
+)
 
 pytest.importorskip("dp_accounting")
 from dp_accounting.pld import common

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.report import PositionReport, pack
+from visibility_aware_edge_ldp.public.layout import pack
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.transcript import (
     Transcript,
     holders,

@@ -14,31 +14,41 @@ import numpy as np
 import pytest
 
 from alarm import Z_LIMIT, z_of
-from visibility_aware_edge_ldp.aggregator import hub, neighbourhood, user_degrees, user_transitivity, user_triangles
+from visibility_aware_edge_ldp.aggregator import (
+    degrees as degree_module,
+)
+from visibility_aware_edge_ldp.aggregator import (
+    hubs,
+    neighbourhood,
+)
+from visibility_aware_edge_ldp.aggregator import (
+    rows as row_module,
+)
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
-from visibility_aware_edge_ldp.aggregator.user_transitivity import transitivity
-from visibility_aware_edge_ldp.aggregator.user_triangles import TriangleCollection
+from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
+from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection, transitivity
+from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number
-from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.histogram_survey import histogram_survey
-from visibility_aware_edge_ldp.public.hub_survey import hub_survey
-from visibility_aware_edge_ldp.public.triangle_survey import row_surveys
-from visibility_aware_edge_ldp.simulation.list_holders import collect_degrees, collect_histogram
-from visibility_aware_edge_ldp.simulation.neighbourhoods import (
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
+from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
+from visibility_aware_edge_ldp.simulation.simulate import (
     FIRST_SHARE,
-    OwnedTriangles,
+    collect,
+    collect_assigned_triangles,
     collect_hubs,
-    collect_owned_triangles,
+    collect_rows,
 )
-from visibility_aware_edge_ldp.simulation.row_holders import collect_rows
-from visibility_aware_edge_ldp.subgraphs import degree_functions
-from visibility_aware_edge_ldp.subgraphs.absence import Spread
 from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 AWAY, LEAST, MOST = 0.6, 0.93, 0.97
@@ -64,12 +74,12 @@ def forgetting_who_is_away() -> Iterator[None]:
     """Values as they are, and errors of noise alone."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (degree_functions, "missing"), (user_triangles, "absence"),
+            (degree_functions, "missing"), (row_module, "absence"),
             (neighbourhood, "missing"), (neighbourhood, "_without_degrees"),
         ):  # fmt: skip
             patch.setattr(module, name, lambda *_: Spread(0.0))
-        patch.setattr(user_degrees, "_least_variance", lambda *_: 0.0)
-        patch.setattr(user_transitivity, "covariance", lambda *_: 0.0)
+        patch.setattr(degree_module, "_least_variance", lambda *_: 0.0)
+        patch.setattr(row_module, "covariance", lambda *_: 0.0)
         yield
 
 
@@ -88,17 +98,17 @@ def survey_of_degrees(world: VisibilityAwareGraph, epsilon: Number) -> DegreeSur
 @cache
 def degree_runs() -> list[DegreeCollection]:
     survey = survey_of_degrees(WORLD, 4)
-    return [collect_degrees(WORLD, survey, f"away {i}", AWAY) for i in range(600)]
+    return [collect(WORLD, survey, f"away {i}", AWAY) for i in range(600)]
 
 
 def by_degrees(most: int | None = None) -> Runs:
     names = ("edges", "stars:2", "stars:3", "tail:30")
-    found = [user_degrees.estimate(one, names) for one in degree_runs()[:most]]
+    found = [estimate_all(one, names) for one in degree_runs()[:most]]
     return {name: [one[name] for one in found] for name in names}
 
 
 @cache
-def row_runs() -> list[tuple[dict[str, TriangleCollection], DegreeCollection]]:
+def row_runs() -> list[tuple[dict[str, RowCollection], DegreeCollection]]:
     """The rows' answers and the degrees of the same users, who are away in both."""
     found = []
     for number in range(NUMBERINGS):
@@ -106,17 +116,17 @@ def row_runs() -> list[tuple[dict[str, TriangleCollection], DegreeCollection]]:
         surveys, degrees = row_surveys(world.public, 8, ["triangles", "four_cycles"]), survey_of_degrees(world, 4)
         tables(*(survey.reach_noise for survey in surveys.values()))
         seeds = [f"{number} {run}" for run in range(RUNS_EACH)]
-        found += [(collect_rows(world, surveys, i, AWAY), collect_degrees(world, degrees, i, AWAY)) for i in seeds]
+        found += [(collect_rows(world, surveys, i, AWAY), collect(world, degrees, i, AWAY)) for i in seeds]
     return found
 
 
 def by_rows(most: int | None = None) -> Runs:
     runs = row_runs()[:most]
-    triangles = [user_triangles.triangles(rows["triangles"]) for rows, _ in runs]
-    stars = [user_degrees.estimate(degrees, ["stars:2"])["stars:2"] for _, degrees in runs]
+    triangles = [row_module.triangles(rows["triangles"]) for rows, _ in runs]
+    stars = [estimate_all(degrees, ["stars:2"])["stars:2"] for _, degrees in runs]
     return {
         "triangles": triangles,
-        "four_cycles": [user_triangles.four_cycles(rows["four_cycles"]) for rows, _ in runs],
+        "four_cycles": [row_module.cycles(rows["four_cycles"]) for rows, _ in runs],
         "transitivity": [
             transitivity(triangle, star, rows["triangles"], degrees)
             for triangle, star, (rows, degrees) in zip(triangles, stars, runs, strict=True)
@@ -125,16 +135,16 @@ def by_rows(most: int | None = None) -> Runs:
 
 
 @cache
-def owner_runs() -> dict[str, list[OwnedTriangles]]:
+def owner_runs() -> dict[str, list[NeighbourhoodCollection]]:
     """Those away reported nothing, or where bounds are believed left after they told their degree."""
     survey_of_degrees(WORLD, 8 * FIRST_SHARE)
-    weights = [collect_owned_triangles(WORLD, 8, seed=f"w{i}", dropout=AWAY) for i in range(500)]
-    believed = [collect_owned_triangles(WORLD, 8, "1e-6", seed=f"b{i}", leaving=AWAY) for i in range(400)]
+    weights = [collect_assigned_triangles(WORLD, 8, seed=f"w{i}", dropout=AWAY) for i in range(500)]
+    believed = [collect_assigned_triangles(WORLD, 8, "1e-6", seed=f"b{i}", leaving=AWAY) for i in range(400)]
     return {"weights": weights, "believed": believed}
 
 
 def by_owners(most: int | None = None) -> Runs:
-    return {name: [one.estimate for one in runs[:most]] for name, runs in owner_runs().items()}
+    return {name: [assigned(one) for one in runs[:most]] for name, runs in owner_runs().items()}
 
 
 def truth_of(name: str) -> float:
@@ -148,6 +158,7 @@ def held(found: Sequence[Estimate], truth: object) -> float:
     return float(np.mean([(low <= truth) & (truth <= high) for low, high in limits]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", [by_degrees, by_rows, by_owners], ids=["degrees", "rows", "owners"])
 def test_unbiased_and_covering(ask: Callable[..., Runs]) -> None:
     found = ask()
@@ -178,21 +189,23 @@ def without_who_answered(found: Estimate, answered: float) -> Estimate:
     return replace(found, variance=np.maximum(found.variance - drawn, 0), limits=None)
 
 
+@pytest.mark.long
 def test_the_largest_degree_may_be_away() -> None:
     """[DEGREESUM.5]; the twin takes those who are there for all."""
     runs, whole, truth = degree_runs()[:FEW], DegreeCollection.noisy_degrees, truth_of("max_degree")
-    assert held([user_degrees.estimate(one, ["max_degree"])["max_degree"] for one in runs], truth) >= LEAST
+    assert held([estimate_all(one, ["max_degree"])["max_degree"] for one in runs], truth) >= LEAST
     with pytest.MonkeyPatch.context() as patch:
         nobody = np.zeros(0, np.int64)
         patch.setattr(DegreeCollection, "noisy_degrees", lambda one: replace(whole(one), absent=nobody))
-        assert held([user_degrees.estimate(one, ["max_degree"])["max_degree"] for one in runs], truth) < LEAST
+        assert held([estimate_all(one, ["max_degree"])["max_degree"] for one in runs], truth) < LEAST
 
 
+@pytest.mark.long
 def test_fitted_histograms() -> None:
     """[DEGREESUM.6]; they are biased and say so, and hold the truth at least as often as they say."""
     survey = survey_of_degrees(WORLD, 1)
-    runs = [collect_degrees(WORLD, survey, f"fit {i}", AWAY) for i in range(FEW)]
-    found = [user_degrees.estimate(one, ["degree_histogram"])["degree_histogram"] for one in runs]
+    runs = [collect(WORLD, survey, f"fit {i}", AWAY) for i in range(FEW)]
+    found = [estimate_all(one, ["degree_histogram"])["degree_histogram"] for one in runs]
     assert held_where_many_are(found) >= LEAST
     twins = [_as_if_nobody_were_away(one, run.response_rate) for one, run in zip(found, runs, strict=True)]
     assert held_where_many_are(twins) < LEAST
@@ -205,7 +218,7 @@ def _as_if_nobody_were_away(found: Estimate, answered: float) -> Estimate:
 def test_whole_degrees() -> None:
     """[WHOLE.4]"""
     survey = histogram_survey(WORLD.public, 8, [0, 25, GRAPH.n])
-    runs = [collect_histogram(WORLD, survey, f"away {i}", AWAY) for i in range(600)]
+    runs = [collect(WORLD, survey, f"away {i}", AWAY) for i in range(600)]
     found = [one.histogram() for one in runs]
     for place, true in enumerate(np.histogram(GRAPH.degrees, survey.edges)[0]):
         assert abs(z_of([one.value[place] for one in found], true)) < Z_LIMIT
@@ -225,7 +238,7 @@ def test_hubs_that_are_away_take_triangles_with_them_and_the_interval_says_so() 
         collect_hubs(world, survey, i, [plan[j] for j in range(5) if j not in (i % 5, i // 5 % 5)]) for i in range(50)
     ]
     assert all(run.missing for run in runs)
-    found = [hub.estimate(run) for run in runs]
+    found = [hubs.triangles(run) for run in runs]
     assert not any(one.unbiased for one in found)
     assert held(found, truth) >= LEAST
     assert held([replace(one, limits=None) for one in found], truth) < LEAST

@@ -10,7 +10,7 @@ from visibility_aware_edge_ldp.errors import BadInput, TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import memory
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.population import cut
+from visibility_aware_edge_ldp.simulation.worlds import cut
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -33,7 +33,7 @@ def test_seeds_repeat_and_secret_coins_do_not(trust: str) -> None:
 
 
 def test_the_graph_is_cut_into_all_its_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.population.TILE", 64)
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.worlds.TILE", 64)
     views = list(cut(WORLD.graph))
     assert [view.start for view in views] == list(range(0, 435, 64))
     assert sum(view.bits.size for view in views) == 435

@@ -52,6 +52,7 @@ def test_facebook_like_has_the_originals_size(facebook: Graph) -> None:
     assert facebook.source == "facebook-like (synthetic)"
 
 
+@pytest.mark.long
 def test_facebook_like_has_the_originals_triangles_and_clustering(oracle: nx.Graph) -> None:
     assert sum(nx.triangles(oracle).values()) / 3 == pytest.approx(1_612_010, rel=0.05)
     assert nx.transitivity(oracle) == pytest.approx(0.5192, rel=0.05)

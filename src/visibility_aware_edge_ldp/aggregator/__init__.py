@@ -1,1 +1,29 @@
-"""The untrusted side: sees surveys, reports and public views, never a private bit."""
+"""The untrusted side: sees surveys, reports and public views, never a private bit.
+
+``COLLECTIONS`` says which collection takes the reports of which protocol.
+"""
+
+from typing import Any
+
+from visibility_aware_edge_ldp.aggregator.collection import Collection
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
+
+COLLECTIONS: dict[str, type[Collection[Any, Any]]] = {
+    each.protocol: each
+    for each in (
+        PositionCollection,
+        SampledCollection,
+        DegreeCollection,
+        HistogramCollection,
+        RowCollection,
+        NeighbourhoodCollection,
+        HubCollection,
+    )
+}
+"""A curator has none: each of its answers is an estimate by itself, see ``aggregator.curator``."""

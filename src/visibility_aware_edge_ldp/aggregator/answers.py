@@ -1,7 +1,5 @@
 """Answers: the estimates of one collection, their bill and their certificate."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.privacy.composition import Bill, Release
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
-from visibility_aware_edge_ldp.privacy.relation import OneEdge, OneListEntry, Relation
+from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
 
 CENTRAL_WORDS = (
     "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"

@@ -1,7 +1,5 @@
 """CURATOR: what everybody can make of the centre's answers.  [CENTRE.1]"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import comb
@@ -11,10 +9,9 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.curator_survey import CuratorReport, CuratorSurvey
+from visibility_aware_edge_ldp.public.statistic import exact, star_size
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorReport, CuratorSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.subgraphs.sparse import exact
-from visibility_aware_edge_ldp.subgraphs.statistic import star_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ def estimate(
         half = reach(level)
         return float(report.value - half), float(report.value + half)
 
-    releases = (replace(survey.release(report.index), transcript=report.mark),)
+    releases = (replace(survey.release(report.index + 1), transcript=report.mark),)
     return Estimate(query.statistic, float(report.value), standard_deviation**2, releases, limits=limits)
 
 

@@ -1,7 +1,5 @@
 """An estimate: a value, how sure we are of it, and the releases it was made from."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.subgraphs.absence import Spread
+from visibility_aware_edge_ldp.privacy.guarantee import Release
 
 Floats = npt.NDArray[np.float64]
 Value = float | Floats
@@ -68,7 +66,9 @@ class Estimate:
             return self.limits(level)
         reach = student(0.5 + level / 2, self.freedom)
         error = self.standard_error
-        return self.value - bent(reach, self.skew) * error, self.value - bent(-reach, self.skew) * error
+        return self.value - skew_corrected(reach, self.skew) * error, self.value - skew_corrected(
+            -reach, self.skew
+        ) * error
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -95,11 +95,11 @@ def student(chance: float, freedom: float) -> float:
     return z + sum(term / v**power for power, term in enumerate(terms, start=1))
 
 
-def bent(point: float, skew: float) -> float:
+def skew_corrected(point: float, skew: float) -> float:
     """Which (estimate − truth)/(standard error) a point of a symmetric law stands for.  [STUDENT.3]"""
     if abs(skew) < STRAIGHT:
         return point
-    return 3 / skew * (float(np.cbrt(1 + skew * (point - skew / 6))) - 1)
+    return 3 / skew * (math.cbrt(1 + skew * (point - skew / 6)) - 1)
 
 
 def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Release, ...] = ()) -> Estimate:
@@ -111,7 +111,7 @@ def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Re
     return Estimate(statistic, value, variance, releases, freedom=2 * (variance / doubt) ** 2, skew=skew)
 
 
-def raised(interval: Callable[[float], Interval], most: float, level: float) -> Interval:
+def with_bias_bound(interval: Callable[[float], Interval], most: float, level: float) -> Interval:
     """Where an estimate lies below the truth by something between 0 and ``most``, beside its noise.  [STUDENT.4]
 
     ``interval`` is that of what the estimate is right for, at any level. Both ends of the result are as near as they
@@ -173,3 +173,21 @@ def _label(label: Hashable) -> Any:
     if isinstance(label, tuple):
         return [_label(part) for part in label]
     return label.item() if isinstance(label, np.generic) else label if isinstance(label, (int, str)) else str(label)
+
+
+def cube_root_interval(found: Estimate, level: float) -> Interval:
+    """The interval that covers the truth with probability ``level``; its upper end may be infinite.  [HOLDERS.8]"""
+    reach, skew = student(0.5 + level / 2, found.freedom), max(found.skew, 0.0)
+    # A variance that goes with the square of the estimate is, at the truth itself, below its mean.
+    error = found.standard_error * math.sqrt(1 + skew**2 / 4)
+    return found.value - cube_root_corrected(reach, skew) * error, found.value - cube_root_corrected(
+        -reach, skew
+    ) * error
+
+
+def cube_root_corrected(point: float, skew: float) -> float:
+    """Which (estimate − truth)/(standard error) a point of a symmetric law stands for.  [HOLDERS.8]"""
+    if skew < STRAIGHT:
+        return point
+    root = 1 + skew * (point - skew / 6) / 6
+    return 2 / skew * (1 - root**-3) if root > 0 else -math.inf

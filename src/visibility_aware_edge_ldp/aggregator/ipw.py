@@ -4,23 +4,21 @@ It reads the same honest two-round transcript as the unbiased estimator. It is b
 standard error, and is offered so that anybody can see what its caps cost.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
+from visibility_aware_edge_ldp.counts.scores import Floats, scores_of
+from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums, sum_over_pairs
 from visibility_aware_edge_ldp.errors import BadStatistic
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import row_sums
+from visibility_aware_edge_ldp.public.statistic import check_statistics, star_size
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.subgraphs.pairs import PairBlock, Sums, sum_over_pairs
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, scores_of
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
 
 CANDIDATES = 10
 
@@ -59,7 +57,7 @@ def _detection(collection: PositionCollection, kind: Visibility) -> tuple[float,
 
 def _node_counts(collection: PositionCollection, kind: Visibility, depth: int) -> Floats:
     """Per node: its positions that took part (0), said 1 (1), said 1 again (2)."""
-    return row_sums(choice.plane_of()(collection.nested(kind)[depth], collection.view.n)).astype(np.float64)
+    return row_sums(backend.plane_of(collection.nested(kind)[depth], collection.view.n)).astype(np.float64)
 
 
 def _public_degrees(collection: PositionCollection) -> Floats:

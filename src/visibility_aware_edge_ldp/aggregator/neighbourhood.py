@@ -1,40 +1,37 @@
 """NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-4]"""
 
-from __future__ import annotations
-
-import hashlib
 from dataclasses import replace
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.curator import PublicGraph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, raised
-from visibility_aware_edge_ldp.aggregator.user_degrees import DegreeCollection
-from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.many_laplaces import variances
-from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
-from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport
-from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey, least_loss
-from visibility_aware_edge_ldp.public.owner_plan import OwnerPlan, believed_plan, clipped_plan, weighted_plan
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_bias_bound
+from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
+from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.public.surveys.base import least_loss
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
+from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_plan, clipped_plan, weighted_plan
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.subgraphs import degree_functions
-from visibility_aware_edge_ldp.subgraphs.absence import Spread, missing
-from visibility_aware_edge_ldp.subgraphs.sparse import triangles
 
 Floats = npt.NDArray[np.float64]
-Bits = npt.NDArray[np.bool_]
 
 
 def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
     """A plan with bounds from noisy degrees: pure for delta = 0, believed where delta pays for it.  [OWNED.1]"""
-    first, small = degrees.survey, exact_delta(delta)
+    first, small = degrees.survey, parse_delta(delta)
     heard = degrees.answered | ~degrees.hiding.any(axis=0)
     if small:
         return believed_plan(first, degrees.reported, heard, small)
-    loss = least_loss(exact_epsilon(epsilon), first.multipliers, first.classes)
+    loss = least_loss(parse_epsilon(epsilon), first.multipliers, first.classes)
     return weighted_plan(first, degrees.reported, heard, loss)
 
 
@@ -52,60 +49,38 @@ def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
 
 def public_triangles(view: PublicView) -> int:
     """Triangles of which every side is a public edge: known to everybody."""
-    return triangles(PublicGraph(view.n, view.edges))
+    return count_triangles(PublicGraph(view.n, view.edges))
 
 
-class NeighbourhoodCollection:
-    """All that has arrived for one survey of owned triangles: a bit and a number a user."""
+class NeighbourhoodCollection(UserCollection[NeighbourhoodSurvey, NeighbourhoodReport]):
+    """Counts of assigned triangles: for each user whether it answered, and a number.
 
-    def __init__(self, survey: NeighbourhoodSurvey, view: PublicView) -> None:
-        if (survey.roster, survey.policy) != (view.roster_digest, view.policy.digest):
-            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
-        self.survey, self.view = survey, view
-        self._answered = np.zeros(view.n, np.bool_)
-        self._values = np.zeros(view.n, np.int64)
-        self._seen: set[str] = set()
+    ``degrees`` are those that the plan was made from; with them an estimate names their releases, too.
+    """
 
-    def absorb(self, report: NeighbourhoodReport) -> None:
-        """Take a report in. The same report again changes nothing; a second answer is refused."""
-        if report.digest in self._seen:
-            return
-        if report.survey != self.survey.identity:
-            raise ProtocolViolation("A report for another survey was sent here.")
-        if report.users.stop > self.view.n:
-            raise ProtocolViolation(f"A report names users beyond the last, {self.view.n - 1}.")
-        if (self._answered[report.users] & report.answered).any():
-            raise ProtocolViolation("A second, different answer of a user to the same survey; the first one stands.")
-        self._answered[report.users] |= report.answered
-        self._values[report.users] += report.values
-        self._seen.add(report.digest)
+    protocol = "neighbourhood"
+    estimators: ClassVar[Estimators] = {"triangles": lambda given, asked: triangles(given)}
 
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """What was paid for, named by what arrived."""
-        digest = hashlib.sha256(self._answered.tobytes() + self._values.tobytes()).hexdigest()
-        return tuple(replace(release, transcript=digest) for release in self.survey.releases)
-
-    @property
-    def answered(self) -> npt.NDArray[np.bool_]:
-        """Who has sent a count."""
-        return self._answered
+    def __init__(self, survey: NeighbourhoodSurvey, view: PublicView, degrees: DegreeCollection | None = None) -> None:
+        super().__init__(survey, view)
+        self.degrees = degrees
 
     @property
     def response_rate(self) -> float:
         """The share of the users with a bound of their own that sent their count."""
         heard = self.survey.plan.heard
-        return float(self._answered[heard].mean()) if heard.any() else 0.0
+        return float(self.took_part[heard].mean()) if heard.any() else 0.0
 
     def counts(self) -> tuple[Floats, Floats]:
         """What the users with a bound of their own sent, as numbers of triangles, and the variance of each."""
-        plan, used = self.survey.plan, self._answered & self.survey.plan.heard
+        plan, used = self.survey.plan, self.took_part & self.survey.plan.heard
         noise = variances(self.survey.loss, plan.sensitivities[used])
-        return self._values[used] / plan.unit, noise / plan.unit**2
+        return self.numbers[0, used] / plan.unit, noise / plan.unit**2
 
 
-def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | None = None) -> Estimate:
+def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | None = None) -> Estimate:
     """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
+    degrees = collection.degrees if degrees is None else degrees
     plan, (counts, noise) = collection.survey.plan, collection.counts()
     scale, asked = 1 / _owned_share(plan), int(plan.heard.sum())
     if not counts.size:
@@ -119,7 +94,7 @@ def estimate(collection: NeighbourhoodCollection, degrees: DegreeCollection | No
     found = estimate_of("triangles", value, spread, paid)
 
     def limits(level: float) -> Interval:
-        low, high = raised(found.interval, lost, level)
+        low, high = with_bias_bound(found.interval, lost, level)
         return low, min(high, max(most, found.interval(level)[1]))
 
     return replace(found, unbiased=not plan.lost, limits=limits)
@@ -142,8 +117,8 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
     n, absent = plan.heard.size, float((~plan.heard).mean())
     if not absent or counts.size < 2:
         return Spread(0.0)
-    known, gains = _all_triangles(plan, collection.answered & plan.heard, counts)
-    # Those who left after the first round had their say in it: what counts is who stayed away from that.
+    known, gains = _all_triangles(plan, collection.took_part & plan.heard, counts)
+    # Those who left after the first round are in its transcript: what counts is who did not report in that round.
     odds, each = absent / (1 - absent), n / counts.size
     variance, doubt, third = missing(known, float((noise * gains).mean()), n)
     share = odds / (each - 1)
@@ -161,8 +136,8 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
 def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats, Floats]:
     """About how many triangles each user is in: those it owns, and a part of those of users of higher rank.
 
-    A triangle's two users of lower rank are taken as drawn by their numbers of pairs of friends, from those who are
-    heard and one at most of the others. The other array says how much of the variance of each user's count gets into
+    A triangle's two users of lower rank are taken as drawn by their numbers of pairs of friends, from those who
+    reported and one at most of the others. The other array says how much of the variance of each user's count gets into
     the squares of the result.
     """
     order, absent = np.argsort(plan.ranks[used]), float((~plan.heard).mean())
@@ -170,7 +145,7 @@ def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats,
     weights = bounds * (bounds - 1)
     below, squares = (np.cumsum(each) - each for each in (weights, weights**2))
     away = absent / (1 - absent) * float(weights.sum())
-    # Of the two, 2(B + A)/(B + 2A) are heard on average; a user is missed where both others are absent.
+    # Of the two, 2(B + A)/(B + 2A) have reported on average; a user is missed where both others are absent.
     heard, among = 2 * (below + away), below * (below + 2 * away)
     rates = np.divide(heard, among, out=np.zeros(order.size), where=among > 0)
     shares, counted = rates * counts[order], 1 - absent**2
@@ -180,7 +155,7 @@ def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats,
 
 
 def _seen_in_cliques(absent: float) -> tuple[float, float]:
-    """Of the sum of owned counts, and of the sum of their squares, the part that those who are heard show.
+    """Of the sum of owned counts, and of the sum of their squares, the part that those who reported show.
 
     For users of equal degree in cliques, expanded to all users; the absent have the lowest ranks.
     """

@@ -1,172 +1,253 @@
-"""POSITION: every statistic from one collection.  [AGGREGATE.1-3]"""
+"""A collection of POSITION reports: empty, absorb, absorb, …, scores.  [AGGREGATE.1], [SAMPLE.3]"""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property, reduce
+from typing import ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import PositionCollection
-from visibility_aware_edge_ldp.aggregator.effort import AUTOMATIC, Effort
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.tiled import TiledCollection
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.bitset import row_sums
-from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.subgraphs import cycles, edges, pairs, stars, triangles
-from visibility_aware_edge_ldp.subgraphs.degree_histogram import histogram
-from visibility_aware_edge_ldp.subgraphs.kinds import KindScores
-from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, Scores
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size
+from visibility_aware_edge_ldp.aggregator.collection import Collection, Estimators
+from visibility_aware_edge_ldp.aggregator.score_estimates import (
+    ESTIMATORS,
+    ScoredCollection,
+    ScoreEstimates,
+    WorkBudget,
+)
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
+from visibility_aware_edge_ldp.compute.tiles.layout import Places
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores, scores_of
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.public.positions import TILE
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
-_NEEDS_PAIRS = {"triangles": triangles.triangle_sums, "four_cycles": cycles.cycle_sums}
-
-
-def estimate(
-    collection: PositionCollection | TiledCollection,
-    statistics: Sequence[str],
-    effort: Effort = AUTOMATIC,
-    made: KindScores | None = None,
-) -> dict[str, Estimate]:
-    """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]
-
-    ``effort`` says how much of the counting is done, and where; ``made`` are the scores, where they are there already.
-    """
-    wanted = check_statistics(statistics, collection.view.n)
-    estimator = Estimator(collection, wanted, effort, made)
-    return {statistic: estimator.one(statistic) for statistic in wanted}
+R = TypeVar("R", PositionReport, SampledReport, PositionReport | SampledReport)
 
 
-@dataclass(frozen=True, eq=False)
-class Estimator:
-    """Shares the scores and the sums over pairs between statistics."""
+class AnswerBits(Collection[PositionSurvey, R]):
+    """Answers of positions in packed bits: for each round who answered, and who of them said 1."""
 
-    collection: PositionCollection | TiledCollection
-    wanted: tuple[str, ...]
-    effort: Effort
-    made: KindScores | None = None
+    estimators: ClassVar[Estimators] = ESTIMATORS
 
-    def one(self, statistic: str) -> Estimate:
-        k = star_size(statistic)
-        if k is not None:
-            return self._normal(statistic, k, *stars.stars(self.scores, k))
-        special = {
-            "degrees": self._degrees,
-            "max_degree": self._max_degree,
-            "degree_histogram": self._histogram,
-            "transitivity": self._transitivity,
-        }
-        if statistic in special:
-            return special[statistic]()
-        plain: dict[str, tuple[int, Callable[[], tuple[float, float]]]] = {
-            "edges": (1, lambda: edges.edges(self.scores)),
-            "triangles": (3, lambda: triangles.triangles(self.pair_sums["triangles"])),
-            "four_cycles": (4, self._cycles),
-        }
-        sides, compute = plain[statistic]
-        return self._normal(statistic, sides, *compute())
+    def __init__(self, survey: PositionSurvey, view: PublicView, positions: int) -> None:
+        super().__init__(survey, view)
+        size = (positions + 7) // 8
+        self._answered = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
+        self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
 
-    def _cycles(self) -> tuple[float, float]:
-        sums, rows = self.pair_sums["four_cycles"], self._pairs[1]
-        return cycles.four_cycles(self.scores, sums, rows, self.effort.steps("paths", 1.0))
+    def _keep(self, round_number: int, start: int, count: int, answered: bytes, ones: bytes) -> None:
+        """Put packed bits from this place on; refuse a second answer, and one in round 2 that was not asked for."""
+        index, (place, who) = round_number - 1, aligned(start, count, answered)
+        _, said = aligned(start, count, ones)
+        if (who & self._answered[index][place]).any():
+            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
+        if index and (said & ~self._ones[0][place]).any():
+            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        self._answered[index][place] |= who
+        self._ones[index][place] |= said
 
-    @cached_property
-    def releases(self) -> tuple[Release, ...]:
-        return self.collection.releases
+    def content(self) -> Iterable[memoryview]:
+        """Who answered in each round, then who said 1."""
+        return (octets.data for octets in (*self._answered, *self._ones))
 
-    @cached_property
-    def rate_variance(self) -> float:
-        return self.collection.rate_variance()
+    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> ScoreEstimates:
+        """The scores and what is counted in them, shared by all statistics."""
+        return ScoreEstimates(cast(ScoredCollection, self), wanted, budget, made)
 
-    @cached_property
-    def scores(self) -> Scores | KindScores:
-        if self.made is not None:
-            return self.made
-        if isinstance(self.collection, TiledCollection):
-            return self.collection.kind_scores()
-        return self.collection.kind_scores() or self.collection.scores()
+
+class InOrder(Collection[PositionSurvey, PositionReport]):
+    """Reports that come in the order of positions, and a digest that is worked out as they come."""
+
+    protocol = "position"
+
+    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
+        super().__init__(survey, view)
+        self._next = 0  # the position whose answer is next
+        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
+
+    def add(self, report: PositionReport) -> None:
+        """Refuse what does not belong here; subclasses keep the rest."""
+        refuse_other_survey(report, self.survey)
+        refuse_beyond(report, self.view)
 
     @property
-    def pair_sums(self) -> dict[str, pairs.Sums]:
-        """The sums over pairs of each statistic that needs some."""
-        return self._pairs[0]
+    def digest(self) -> str:
+        """SHA-256 of all that arrived, in its order."""
+        return self._digest.hexdigest()
+
+    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> ScoreEstimates:
+        """The scores and what is counted in them, shared by all statistics."""
+        return ScoreEstimates(cast(ScoredCollection, self), wanted, budget, made)
+
+
+class PositionCollection(AnswerBits[PositionReport | SampledReport]):
+    """Answers of all positions: one packed bit a position for each thing known of it."""
+
+    protocol = "position"
+
+    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
+        super().__init__(survey, view, view.positions)
+        self._rates: dict[Visibility, float] | None = None  # until the next report
+
+    def add(self, report: PositionReport | SampledReport) -> None:
+        """Keep the answers of positions that had not answered in this round before."""
+        if isinstance(report, SampledReport) != (self.survey.sample is not None):
+            raise ProtocolViolation("A sampled survey takes reports of its sample, and any other survey takes none.")
+        whole = self._spread(report) if isinstance(report, SampledReport) else report
+        refuse_other_survey(whole, self.survey)
+        refuse_beyond(whole, self.view)
+        place, answered = aligned(whole.start, whole.count, whole.answered)
+        if (answered & self.view.class_bits[Visibility.PUBLIC][place]).any():
+            raise ProtocolViolation("A report answers for public positions, which are not asked.")
+        self._keep(whole.round, whole.start, whole.count, whole.answered, whole.ones)
+        self._rates = None
+
+    def _spread(self, report: SampledReport) -> PositionReport:
+        """The same answers with a place for every position of the run; those that were not drawn did not answer."""
+        refuse_beyond(report, self.view)
+        inside = self.survey.drawn.between(report.start, report.count) - report.start
+        if inside.size != report.drawn:
+            raise ProtocolViolation(f"The coin draws {inside.size} positions of the run; a report has {report.drawn}.")
+        run = np.zeros(report.count, np.bool_)
+        run[inside] = True
+        places, deposit = np.packbits(run, bitorder="little"), backend.kernels("response").deposit
+        answered, ones = (
+            deposit(np.frombuffer(bits, np.uint8), places).tobytes() for bits in (report.answered, report.ones)
+        )
+        return PositionReport(report.survey, report.round, report.start, report.count, answered, ones)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The first answers of everybody, to be broadcast."""
+        return Transcript(self.survey.identity, self._answered[0], self._ones[0])
+
+    @property
+    def complete(self) -> Octets:
+        """The positions that took part in every round; only they are used.  [CHANNEL.5]"""
+        return reduce(np.bitwise_and, self._answered)
 
     @cached_property
-    def _pairs(self) -> tuple[dict[str, pairs.Sums], cycles.Rows | None]:
-        """One pass over all pairs, or a sample of them, for everything that needs it; and what is known of rows."""
-        rows: cycles.Rows | None = None
-        names = {"triangles" if name == "transitivity" else name for name in self.wanted} & _NEEDS_PAIRS.keys()
-        if isinstance(self.scores, KindScores):
-            flat, rows = self.effort.pair_sums(self.scores, names, self.collection.survey.identity)
-        else:
-            self.effort.refuse_sampling()
-            flat = pairs.sum_over_pairs(
-                self.scores,
-                lambda block: {f"{n}/{key}": value for n in names for key, value in _NEEDS_PAIRS[n](block).items()},
-            )
-        sums: dict[str, pairs.Sums] = {
-            name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}
-            for name in names
-        }
-        return sums, rows
+    def asked_sizes(self) -> dict[Visibility, int]:
+        """How many positions of each class are asked: all of a non-public class, or those that a sample draws."""
+        if self.survey.sample is None:
+            return self.view.class_sizes
+        drawn = self._drawn_bits()
+        return {kind: ones_in(self.view.class_bits[kind] & drawn) for kind in NON_PUBLIC}
 
-    def _normal(self, statistic: str, sides: int, value: float, variance: float, unbiased: bool = True) -> Estimate:
-        """An estimate with a normal interval; ``sides`` is how many positions its subgraph has.  [AGGREGATE.5]"""
-        saved = (sides * value) ** 2 * self.rate_variance
-        # The saving is itself an estimate; it is never believed to be more than half.
-        return Estimate(statistic, value, max(variance - saved, variance / 2, 0.0), self.releases, unbiased=unbiased)
+    def _drawn_bits(self) -> Octets:
+        parts, drawn = [np.empty(0, np.uint8)], self.survey.drawn
+        for start in range(0, self.view.positions, TILE):
+            run = np.zeros(min(TILE, self.view.positions - start), np.bool_)
+            run[drawn.between(start, run.size) - start] = True
+            parts.append(np.packbits(run, bitorder="little"))
+        return np.concatenate(parts)
 
-    def _degrees(self) -> Estimate:
-        value, variance = edges.degrees(self.scores)
-        names = self.collection.view.names
-        return Estimate("degrees", value, np.maximum(variance, 0.0), self.releases, labels=names)
+    def response_rates(self) -> dict[Visibility, float]:
+        """The share of what is asked of each non-public class that took part in every round; 1 for an empty class."""
+        if self._rates is None:
+            sizes = self.asked_sizes
+            self._rates = {kind: ones_in(self._held(kind)) / sizes[kind] if sizes[kind] else 1.0 for kind in NON_PUBLIC}
+        return dict(self._rates)
 
-    @cached_property
-    def degree_bounds(self) -> tuple[Floats, Floats]:
-        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
-        view = self.collection.view
-        public_degree = np.bincount(view.edges.ravel(), minlength=view.n).astype(np.float64)
-        return public_degree, public_degree + (view.n - 1 - public_positions(view))
+    def _held(self, kind: Visibility) -> Octets:
+        """The positions of a class that took part; all that did, where there is no other class."""
+        is_all = self.view.class_sizes[kind] == self.view.positions
+        return self.complete if is_all else self.complete & self.view.class_bits[kind]
 
-    def _max_degree(self) -> Estimate:
-        noisy, variance = edges.degrees(self.scores)
-        found = max_degree(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
-        error = found.standard_error**2
-        return Estimate("max_degree", found.value, error, self.releases, unbiased=False, limits=found.interval)
+    def rate_variance(self) -> float:
+        """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
 
-    def _histogram(self) -> Estimate:
-        noisy, variance = edges.degrees(self.scores)
-        found = histogram(noisy, np.maximum(variance, 0.0), *self.degree_bounds)
-        bins = [(int(low), int(high) - 1) for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
-        return Estimate(
-            "degree_histogram",
-            found.counts,
-            found.standard_errors**2,
-            self.releases,
-            labels=bins,
-            unbiased=False,
-            limits=found.interval,
+        [AGGREGATE.5]
+        """
+        rates = self.response_rates()
+        if all(rate in (0, 1) for rate in rates.values()):
+            return 0.0
+        edges = {kind: self._class_edges(kind, rates[kind]) for kind in NON_PUBLIC if rates[kind]}
+        return rate_variance(rates, self.asked_sizes, edges, len(self.view.edges))
+
+    def _class_edges(self, kind: Visibility, rate: float) -> float:
+        counts = [ones_in(bits) for bits in self.nested(kind)] + [0]
+        scores = self.survey.channel(kind).scores
+        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in enumerate(scores)) / (
+            rate * float(self.survey.rate)
         )
 
-    def _transitivity(self) -> Estimate:
-        """3T/S₂ with the delta method.  [AGGREGATE.3]"""
-        triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
-        wedge, wedge_variance = stars.stars(self.scores, 2)
-        if wedge <= 0:
-            return Estimate("transitivity", 0.0, np.inf, self.releases, unbiased=False, limits=lambda level: (0.0, 1.0))
-        shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
-        ratio = triangle / wedge
-        variance = 9 * (triangle_variance - 2 * ratio * shared + ratio**2 * wedge_variance) / wedge**2
-        if variance <= 0:
-            # The covariance is an estimate too; without it the variance is what the triangles alone have.
-            variance = 9 * triangle_variance / wedge**2
-        return self._normal("transitivity", 1, 3 * ratio, variance, unbiased=False)
+    def nested(self, kind: Visibility) -> list[Octets]:
+        """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
+        held = self._held(kind)
+        if held is self._answered[0]:
+            return [held, self._ones[0]]  # of one class and round: who said 1 has answered
+        return [held, *(held & ones for ones in self._ones)]
+
+    def group_scores(self) -> GroupScores | None:
+        """The same scores in a single plane, where classes go by kinds of nodes and all answered once.  [KINDS.1]"""
+        bound = self.view.classes.by_kinds
+        if (
+            bound is None
+            or self.survey.sample
+            or self.survey.rounds > 1
+            or set(self.response_rates().values()) != {1.0}
+        ):
+            return None
+        scores = {kind: self.survey.channel(kind).scores for kind in NON_PUBLIC} | {Visibility.PUBLIC: (0, 1)}
+        low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in bound.table]) for i in (0, 1))
+        places, kernels = Places(bound.kinds), backend.kernels("tiles")
+        flat = self._ones[0] | self.view.edge_bits if len(self.view.edges) else self._ones[0]
+        if len(places.sizes) == 1:
+            plane = kernels.strips_of(flat, self.view.n, places.sides)
+        else:
+            plane = kernels.arranged(backend.plane_of(flat, self.view.n), places.slots, places.sides)
+        return GroupScores(places, low, high, plane)
+
+    def scores(self) -> Scores:
+        """The unbiased score of every position, as planes.  [AGGREGATE.1], [SAMPLE.3]"""
+        drawn = float(self.survey.rate)
+        groups: list[tuple[list[Octets], list[float]]] = []
+        if len(self.view.edges):
+            groups.append(([self.view.edge_bits], [1.0]))
+        for kind, rate in self.response_rates().items():
+            if not rate:
+                raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
+            if self.asked_sizes[kind]:
+                values = [float(v) / (rate * drawn) for v in self.survey.channel(kind).scores]
+                groups.append((self.nested(kind), values))
+        return scores_of(groups, self.view.n)
+
+    def best_scores(self) -> Scores | GroupScores:
+        """The scores in a single plane where that is possible, and else in a plane for each outcome."""
+        return self.group_scores() or self.scores()
+
+    @property
+    def degree_bounds(self) -> tuple[Floats, Floats]:
+        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
+        low = public_degrees(self.view)
+        return low, low + (self.view.n - 1 - public_positions(self.view))
+
+
+def rate_variance(
+    rates: Mapping[Visibility, float], sizes: Mapping[Visibility, int], edges: Mapping[Visibility, float], public: int
+) -> float:
+    """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
+
+    ``edges`` are about those of each class that has answered, and ``public`` the public ones.  [AGGREGATE.5]
+    """
+    total = public + sum(edges.values())
+    if total <= 0:
+        return 0.0
+    partly = {kind: rate for kind, rate in rates.items() if kind in edges and rate < 1}
+    return sum((1 - rate) / (rate * sizes[kind]) * (edges[kind] / total) ** 2 for kind, rate in partly.items())
+
+
+def public_degrees(view: PublicView) -> Floats:
+    """How many public edges each node has."""
+    return np.bincount(view.edges.ravel(), minlength=view.n).astype(np.float64)
 
 
 def public_positions(view: PublicView) -> npt.NDArray[np.int64]:
@@ -178,4 +259,32 @@ def public_positions(view: PublicView) -> npt.NDArray[np.int64]:
         return by_kind[bound.kinds]
     if not view.class_sizes[Visibility.PUBLIC]:
         return np.zeros(view.n, dtype=np.int64)
-    return row_sums(choice.plane_of()(view.class_bits[Visibility.PUBLIC], view.n))
+    return row_sums(backend.plane_of(view.class_bits[Visibility.PUBLIC], view.n))
+
+
+def refuse_other_survey(report: PositionReport | SampledReport, survey: PositionSurvey) -> None:
+    """Refuse a report that answers another survey, or a round that this one does not have."""
+    if report.survey != survey.identity or not 1 <= report.round <= survey.rounds:
+        raise ProtocolViolation("A report for another survey or another round was sent here.")
+
+
+def refuse_beyond(report: PositionReport | SampledReport, view: PublicView) -> None:
+    """Refuse a report of positions that there are not."""
+    if report.start + report.count > view.positions:
+        raise ProtocolViolation(f"A report names positions beyond the last, {view.positions - 1}.")
+
+
+def ones_in(octets: Octets) -> int:
+    """How many bits are one."""
+    return int(backend.kernels("response").ones_in(octets))
+
+
+def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
+    """Packed bits shifted to where they belong in the flat array, and the bytes they belong to."""
+    place = slice(start >> 3, (start + count + 7) >> 3)
+    if start % 8 == 0:
+        return place, np.frombuffer(packed, np.uint8)
+    octets, offset = np.frombuffer(packed + b"\0", np.uint8), start % 8
+    shifted = octets << np.uint8(offset)
+    shifted[1:] |= octets[:-1] >> np.uint8(8 - offset)
+    return place, shifted[: place.stop - place.start]

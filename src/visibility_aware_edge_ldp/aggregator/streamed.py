@@ -1,73 +1,71 @@
-"""POSITION reports that are counted as they arrive and not kept: degrees of more nodes than memory has positions for.
-
-For each node and class it keeps how many positions took part and how many of them said 1; edges, degrees, the largest
-degree and the degree histogram need no more. The variance of k-stars sums over positions what both ends have in all, so
-it would take every answer a second time: k-stars, as triangles, come from a whole collection.
+"""POSITION reports of more nodes than memory has positions for: counted as they arrive, or written into a file.
 
 Reports come in the order of positions, and those of one run round after round. What ``PositionCollection`` refuses is
-refused here; a second answer cannot come, because it would be out of order.  [AGGREGATE.1]
+refused here; a second answer cannot come, because it would be out of order.  [AGGREGATE.1], [KINDS.1]
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.collection import Estimators
+from visibility_aware_edge_ldp.aggregator.position import (
+    InOrder,
+    public_degrees,
+    public_positions,
+    rate_variance,
+)
+from visibility_aware_edge_ldp.aggregator.score_estimates import (
+    ESTIMATORS,
+)
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.exact_products import weighted
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.tiles.layout import Places
+from visibility_aware_edge_ldp.compute.tiles.mmap_plane import Step, mapped, reordered
+from visibility_aware_edge_ldp.compute.tiles.tile_file import TileFile, TileWriter, in_order, open_tiles, positions_of
+from visibility_aware_edge_ldp.counts.node_groups import MappedScores
+from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.kernels import node_ones
-from visibility_aware_edge_ldp.privacy.composition import Release
-from visibility_aware_edge_ldp.public.positions import row_of, row_start
-from visibility_aware_edge_ldp.public.report import PositionReport
-from visibility_aware_edge_ldp.public.survey import PositionSurvey
+from visibility_aware_edge_ldp.public.layout import unpack
+from visibility_aware_edge_ldp.public.positions import numbers, row_of, row_start
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.subgraphs.degree_histogram import histogram
-from visibility_aware_edge_ldp.subgraphs.max_degree import max_degree
-from visibility_aware_edge_ldp.subgraphs.scores import Floats, ScoreFunction, score, spread
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics
 
 Counts = npt.NDArray[np.int32]
 STATISTICS = ("edges", "degrees", "max_degree", "degree_histogram")
 
 
-class StreamedCollection:
-    """Per node and non-public class: positions asked, those that took part in all rounds, said 1, and said 1 again."""
+class StreamedCollection(InOrder):
+    """Per node and non-public class: positions asked, those that took part in all rounds, said 1, and said 1 again.
+
+    Edges, degrees, the largest degree and the degree histogram need no more. The variance of k-stars sums over
+    positions what both ends have in all, so it would take every answer a second time: k-stars, as triangles, come from
+    a whole collection.
+    """
+
+    estimators: ClassVar[Estimators] = {name: ESTIMATORS[name] for name in STATISTICS}
 
     def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
-        if (survey.roster, survey.policy) != (view.roster_digest, view.policy.digest):
-            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
+        super().__init__(survey, view)
         if survey.sample is not None:
             raise ProtocolViolation("A sample's answers are kept, not counted as they come.")
-        self.survey, self.view = survey, view
         present = [kind for kind in NON_PUBLIC if kind in view.present]
         self._asked: dict[Visibility, Counts] = {kind: np.zeros(view.n, np.int32) for kind in present}
         self._nested = {kind: np.zeros((survey.rounds + 1, view.n), np.int32) for kind in present}
-        self._next, self._run = 0, list[PositionReport]()
-        self._seen: set[str] = set()
-        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
+        self._run: list[PositionReport] = []
 
-    def absorb(self, report: PositionReport) -> None:
-        """Take the next report in. The same report again changes nothing."""
-        if report.digest in self._seen:
-            return
-        self._check(report)
-        self._seen.add(report.digest)
-        self._digest.update(report.digest.encode())
-        self._run.append(report)
-        if report.round == self.survey.rounds:
-            self._count()
-            self._next, self._run = report.start + report.count, []
-
-    def _check(self, report: PositionReport) -> None:
-        if report.survey != self.survey.identity or not 1 <= report.round <= self.survey.rounds:
-            raise ProtocolViolation("A report for another survey or another round was sent here.")
-        if report.start + report.count > self.view.positions:
-            raise ProtocolViolation(f"A report names positions beyond the last, {self.view.positions - 1}.")
+    def add(self, report: PositionReport) -> None:
+        """Count the answers of the next positions, once all rounds of them are here."""
+        super().add(report)
         same = not self._run or report.count == self._run[0].count
         if report.start != self._next or report.round != len(self._run) + 1 or not same:
             raise ProtocolViolation(
@@ -76,6 +74,11 @@ class StreamedCollection:
             )
         if self._run and (_octets(report.ones) & ~_octets(self._run[0].ones)).any():
             raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        self._digest.update(report.digest.encode())
+        self._run.append(report)
+        if report.round == self.survey.rounds:
+            self._count()
+            self._next, self._run = report.start + report.count, []
 
     def _count(self) -> None:
         """Of a run for which all rounds are here."""
@@ -94,17 +97,12 @@ class StreamedCollection:
 
     def _add(self, begin: int, bits: Octets, counts: Counts) -> None:
         row = row_of(self.view.n, begin)
-        node_ones.fastest().add_node_ones(bits, row, begin - row_start(self.view.n, row), counts)
+        backend.kernels("bitset").add_node_ones(bits, row, begin - row_start(self.view.n, row), counts)
 
     def _places(self, start: int, count: int) -> dict[Visibility, Octets]:
         """Where in a run the positions of each non-public class are; the table of all positions is never made."""
         classes = self.view.classes.range(start, count)
         return {kind: np.packbits(classes == kind, bitorder="little") for kind in self._asked}
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """What was paid for: the survey's rounds, named by what arrived."""
-        return tuple(replace(release, transcript=self._digest.hexdigest()) for release in self.survey.releases)
 
     @property
     def class_sizes(self) -> dict[Visibility, int]:
@@ -119,19 +117,15 @@ class StreamedCollection:
 
     def rate_variance(self) -> float:
         """As for a whole collection.  [AGGREGATE.5]"""
-        rates, sizes = self.response_rates(), self.class_sizes
-        found = {kind: float(self._sums(kind, score, rates[kind]).sum() / 2) for kind in self._asked if rates[kind]}
-        total = len(self.view.edges) + sum(found.values())
-        if total <= 0:
-            return 0.0
-        partly = {kind: rates[kind] for kind in found if rates[kind] < 1}
-        return sum((1 - rate) / (rate * sizes[kind]) * (found[kind] / total) ** 2 for kind, rate in partly.items())
+        rates = self.response_rates()
+        edges = {kind: float(self._sums(kind, score, rates[kind]).sum() / 2) for kind in self._asked if rates[kind]}
+        return rate_variance(rates, self.class_sizes, edges, len(self.view.edges))
 
     def node_sums(self, function: ScoreFunction) -> Floats:
         """For each node, the sum over its positions of a function of the score that is 0 at 0.  [AGGREGATE.1]"""
         self._refuse_missing()
         rates = self.response_rates()
-        total: Floats = self.public_degrees * float(function(np.ones(1))[0])
+        total: Floats = public_degrees(self.view) * float(function(np.ones(1))[0])
         for kind in self._asked:
             if not rates[kind]:
                 raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
@@ -142,8 +136,7 @@ class StreamedCollection:
         """What one class adds to each node's sum."""
         values = function(np.array([float(value) / rate for value in self.survey.channel(kind).scores]))
         outcomes = -np.diff(self._nested[kind], axis=0, append=0)
-        sums: Floats = values @ outcomes
-        return sums
+        return weighted(values, outcomes)
 
     def _refuse_missing(self) -> None:
         if self._next < self.view.positions:
@@ -152,58 +145,18 @@ class StreamedCollection:
             )
 
     @property
-    def public_degrees(self) -> Floats:
-        """How many public edges each node has."""
-        return np.bincount(self.view.edges.ravel(), minlength=self.view.n).astype(np.float64)
-
-    @property
     def degree_bounds(self) -> tuple[Floats, Floats]:
         """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
-        low = self.public_degrees
+        low = public_degrees(self.view)
         return low, low + sum(self._asked.values(), np.zeros(self.view.n))
 
+    def best_scores(self) -> StreamedCollection:
+        """Itself: sums over each node's scores are all that degrees need."""
+        return self
 
-def estimate(collection: StreamedCollection, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """What ``position.estimate`` would find for these statistics, from counts alone."""
-    wanted = check_statistics(statistics, collection.view.n)
-    missing = [name for name in wanted if name not in STATISTICS]
-    if missing:
-        raise BadStatistic(f"{missing[0]} needs every answer at once; streamed are {', '.join(STATISTICS)}.")
-    noisy, variance = collection.node_sums(score), collection.node_sums(spread)
-    makers: dict[str, Callable[[StreamedCollection, Floats, Floats], Estimate]] = {
-        "edges": _edges,
-        "degrees": _degrees,
-        "max_degree": _max_degree,
-        "degree_histogram": _histogram,
-    }
-    return {name: makers[name](collection, noisy, variance) for name in wanted}
-
-
-def _edges(collection: StreamedCollection, noisy: Floats, variance: Floats) -> Estimate:
-    value, error = float(noisy.sum() / 2), float(variance.sum() / 2)
-    saved = value**2 * collection.rate_variance()
-    # The saving is itself an estimate; it is never believed to be more than half.
-    return Estimate("edges", value, max(error - saved, error / 2, 0.0), collection.releases)
-
-
-def _degrees(collection: StreamedCollection, noisy: Floats, variance: Floats) -> Estimate:
-    names = collection.view.names
-    return Estimate("degrees", noisy, np.maximum(variance, 0.0), collection.releases, labels=names)
-
-
-def _max_degree(collection: StreamedCollection, noisy: Floats, variance: Floats) -> Estimate:
-    found = max_degree(noisy, np.maximum(variance, 0.0), *collection.degree_bounds)
-    error, releases = found.standard_error**2, collection.releases
-    return Estimate("max_degree", found.value, error, releases, unbiased=False, limits=found.interval)
-
-
-def _histogram(collection: StreamedCollection, noisy: Floats, variance: Floats) -> Estimate:
-    found = histogram(noisy, np.maximum(variance, 0.0), *collection.degree_bounds)
-    bins = [(int(low), int(high) - 1) for low, high in zip(found.edges[:-1], found.edges[1:], strict=True)]
-    error, releases = found.standard_errors**2, collection.releases
-    return Estimate(
-        "degree_histogram", found.counts, error, releases, labels=bins, unbiased=False, limits=found.interval
-    )
+    def cannot_estimate(self, name: str) -> str:
+        """The sentence that refuses a statistic for which counts do not suffice."""
+        return f"{name} needs every answer at once; streamed are {', '.join(STATISTICS)}."
 
 
 def _octets(packed: bytes) -> Octets:
@@ -218,3 +171,156 @@ def _union(places: dict[Visibility, Octets]) -> Octets | np.uint8:
 def _half(counts: Counts) -> int:
     """Every position was counted at both of its ends."""
     return int(counts.sum(dtype=np.int64)) // 2
+
+
+class TiledCollection(InOrder):
+    """All that arrives for one survey, in a file; ``with`` it, and after that ask for the ``tiles``.
+
+    It takes one round in which everybody answers, and a policy that goes by kinds of nodes; whatever breaks this is
+    refused. ``collection.estimate`` takes it as it takes a collection in memory, with the same integers.  [KINDS.1]
+    """
+
+    estimators: ClassVar[Estimators] = ESTIMATORS
+
+    def __init__(self, survey: PositionSurvey, view: PublicView, path: str | Path) -> None:
+        super().__init__(survey, view)
+        kinds = view.classes.by_kinds
+        if kinds is None or survey.rounds != 1:
+            raise BadInput(
+                "Answers go into a file of tiles in one round, and with a policy that goes by kinds of nodes "
+                "(everything private, or profiles). Change the survey, or ask fewer nodes."
+            )
+        self.path = Path(path)
+        self.places, self._table = Places(kinds.kinds), kinds.table
+        # Where kinds are mixed in the roster, nodes are written as they come and put into order afterwards.
+        self._in_order = not (np.diff(kinds.kinds) < 0).any()
+        self._writer = TileWriter(path, self.places if self._in_order else in_order([view.n]), survey.identity)
+        self._edges = np.sort(numbers(view.n, view.edges[:, 0], view.edges[:, 1]))
+        # Answers that no row of tiles has taken yet, and room for more: the first bit is position ``base``.
+        self._waiting, self._base = np.zeros(1 << 16, np.uint8), 0
+        self._stack = ExitStack()
+
+    def __enter__(self) -> TiledCollection:
+        self._stack.enter_context(self._writer)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._next < self.view.positions:
+            error = BadInput(f"{self._next:,} of {self.view.positions:,} positions have answered; all must.")
+            self._stack.__exit__(BadInput, error, None)
+            raise error
+        if kind is None:
+            self._put_whole_sides()  # the last node has a side, too, and no position of its own
+            self._drop((self._next - self._base + 7) // 8)
+        self._stack.__exit__(kind, error, trace)
+
+    def add(self, report: PositionReport) -> None:
+        """Put the answers of the next positions behind those that wait, and whole rows of tiles into the file."""
+        super().add(report)
+        if report.start != self._next:
+            raise ProtocolViolation(
+                f"Reports must come in the order of positions: position {self._next} is next, not {report.start}."
+            )
+        if not np.array_equal(np.frombuffer(report.answered, np.uint8), self._asked(report.start, report.count)):
+            raise ProtocolViolation("All positions must answer that are not public, and no public one may.")
+        ones = np.frombuffer(report.ones, np.uint8)
+        self._append(report.start, report.count, self._with_public_edges(report.start, report.count, ones))
+        self._put_whole_sides()
+
+    def _asked(self, start: int, count: int) -> Octets:
+        if Visibility.PUBLIC not in self.view.present:
+            asked = np.full((count + 7) // 8, 0xFF, np.uint8)
+            asked[-1:] >>= np.uint8(-count % 8)
+            return asked
+        return np.packbits(self.view.classes.range(start, count) != Visibility.PUBLIC, bitorder="little")
+
+    def _with_public_edges(self, start: int, count: int, ones: Octets) -> Octets:
+        """A public position's bit is known to everybody."""
+        first, last = np.searchsorted(self._edges, [start, start + count])
+        if first == last:
+            return ones
+        bits = unpack(ones.tobytes(), count).copy()
+        bits[self._edges[first:last] - start] = True
+        return np.packbits(bits, bitorder="little")
+
+    def _append(self, start: int, count: int, ones: Octets) -> None:
+        """Behind what waits, whose last byte the first bits may share."""
+        first, offset = divmod(start - self._base, 8)
+        end = first + ones.size + 1
+        if end > self._waiting.size:
+            self._waiting = np.concatenate([self._waiting, np.zeros(max(end, self._waiting.size), np.uint8)])
+        self._waiting[first : end - 1] |= ones << np.uint8(offset)
+        if offset:
+            self._waiting[first + 1 : end] |= ones >> np.uint8(8 - offset)
+        self._next = start + count
+
+    def _put_whole_sides(self) -> None:
+        while not self._writer.whole:
+            begin, end = (positions_of(self.view.n, 0, node) for node in self._writer.nodes())
+            if end > self._next:
+                return
+            self._writer.put(self._waiting, begin - self._base)
+            self._drop((end - self._base) // 8)
+
+    def _drop(self, gone: int) -> None:
+        """Forget the first bytes, which are in the file."""
+        filled = (self._next - self._base + 7) // 8
+        self._digest.update(self._waiting[:gone].tobytes())
+        self._waiting[: filled - gone] = self._waiting[gone:filled].copy()
+        self._waiting[filled - gone : filled] = 0
+        self._base += gone * 8
+
+    @property
+    def tiles(self) -> TileFile:
+        """The file, once it is whole."""
+        return open_tiles(self.path, self.survey.identity)
+
+    def group_scores(self, keep_tiles: bool = False, step: Step | None = None) -> MappedScores:
+        """The scores of all positions, from both halves of the plane in a second file.  [KINDS.1]
+
+        ``step`` is told of every strip that is written, as many as ``strips`` says. The file of tiles is removed,
+        unless workers elsewhere are to read it: then it is kept where it can be.
+        """
+        scores = {kind: self.survey.channel(kind).scores for kind in NON_PUBLIC} | {Visibility.PUBLIC: (0, 1)}
+        low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in self._table]) for i in (0, 1))
+        tiles, folder = self.tiles, self.path.parent
+        plane = mapped(tiles, folder, step)
+        kept = tiles if keep_tiles and self._in_order else None
+        if kept is None:
+            self.path.unlink()
+        if not self._in_order:
+            plane = reordered(plane, in_order([self.view.n]), self.places, folder, step)
+        return MappedScores(self.places, low, high, plane, folder, kept)
+
+    @property
+    def strips(self) -> int:
+        """How many strips are written for the scores."""
+        return self.places.sides if self._in_order else -(-self.view.n // SIDE) + self.places.sides
+
+    @cached_property
+    def class_sizes(self) -> dict[Visibility, int]:
+        """How many positions each class has, by how many nodes there are of each kind."""
+        sizes = self.places.sizes
+        pairs = (np.outer(sizes, sizes) - np.diag(sizes)) // (1 + np.eye(sizes.size, dtype=np.int64))
+        classes = np.asarray(self._table)
+        return {kind: int(np.triu(pairs * (classes == kind)).sum()) for kind in Visibility}
+
+    def response_rates(self) -> dict[Visibility, float]:
+        """Everybody has answered."""
+        return dict.fromkeys(NON_PUBLIC, 1.0)
+
+    def rate_variance(self) -> float:
+        """Nobody is divided by a rate that was observed.  [AGGREGATE.5]"""
+        return 0.0
+
+    def best_scores(self) -> MappedScores:
+        """The scores of all positions, in a file."""
+        return self.group_scores()
+
+    @property
+    def degree_bounds(self) -> tuple[Floats, Floats]:
+        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
+        low = public_degrees(self.view)
+        return low, low + (self.view.n - 1 - public_positions(self.view))

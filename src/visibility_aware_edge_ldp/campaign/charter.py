@@ -9,11 +9,22 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign import signing
-from visibility_aware_edge_ldp.campaign.canonical import Content, decode, digest, encode, exact_fraction, shortened
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
+from visibility_aware_edge_ldp.campaign.signed_documents import (
+    Content,
+    decode,
+    digest,
+    encode,
+    exact_fraction,
+    fingerprint,
+    is_fingerprint,
+    shortened,
+    sign,
+    verify,
+)
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.parameters import exact_epsilon
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, star_size, tail_start
+from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.public.statistic import check_statistics
 
 FORMAT = "va-edge-ldp charter 2"
 HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
@@ -21,37 +32,6 @@ LARGEST = 1 << 20
 MOST_NODES = (1 << 31) - 1
 # The end of the year 9999, and a hundred years, in seconds.
 _LAST_SECOND, _LONGEST = 253_402_300_799, 3_155_760_000
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a campaign can ask: under which trust model, in how many rounds, for which statistics."""
-
-    trust: str
-    rounds: tuple[int, ...]
-    statistics: tuple[str, ...]
-    several: bool = True
-    stars: bool = False
-    tails: bool = False
-
-    @property
-    def answered(self) -> tuple[str, ...]:
-        """All that its reports answer, as it is typed."""
-        return (*self.statistics, *(["stars:K"] if self.stars else []), *(["tail:D"] if self.tails else []))
-
-    def answers(self, statistic: str) -> bool:
-        """Whether its reports answer this statistic."""
-        stars, tails = star_size(statistic) is not None, tail_start(statistic) is not None
-        return statistic in self.statistics or (self.stars and stars) or (self.tails and tails)
-
-
-_DEGREES = ("edges", "degrees", "max_degree", "degree_histogram")
-QUESTIONS = {
-    "position": Question("POSITION", (1, 2), (*_DEGREES, "triangles", "transitivity", "four_cycles"), stars=True),
-    "degrees": Question("USER", (1,), _DEGREES, stars=True, tails=True),
-    "triangles": Question("USER", (2,), ("triangles", "four_cycles"), several=False),
-    "hubs": Question("NEIGHBOURHOOD", (1,), ("triangles",)),
-}
 
 
 @dataclass(frozen=True)
@@ -113,7 +93,7 @@ class Charter:
     @property
     def trust(self) -> str:
         """The trust model of the question."""
-        return QUESTIONS[self.question].trust
+        return QUESTIONS[self.question].trust.title
 
     @cached_property
     def data(self) -> bytes:
@@ -179,9 +159,9 @@ class SignedCharter:
     @classmethod
     def of(cls, charter: Charter, key: bytes) -> SignedCharter:
         """The charter, signed by its issuer."""
-        if signing.fingerprint(key) != charter.issuer:
+        if fingerprint(key) != charter.issuer:
             raise ProtocolViolation("A charter is signed by the issuer that it names; this is another key.")
-        return cls(charter.data, signing.sign(key, charter.data))
+        return cls(charter.data, sign(key, charter.data))
 
     @classmethod
     def from_hex(cls, data: bytes, signature: str) -> SignedCharter:
@@ -196,7 +176,7 @@ class SignedCharter:
 
     def opened(self, pinned_issuer: str) -> Charter:
         """The charter, if the pinned issuer signed these very bytes; nothing is read before.  [CHARTER.2]"""
-        if not signing.verify(pinned_issuer, self.data, self.signature):
+        if not verify(pinned_issuer, self.data, self.signature):
             raise ProtocolViolation(
                 "The charter is not signed by the issuer that was pinned; do not answer, and ask the issuer."
             )
@@ -207,8 +187,14 @@ class SignedCharter:
 
 
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
+
+
 _WHOLES = ("nodes", "retention")
+
+
 _LISTS = ("statistics", "shares", "mechanisms", "rounds")
+
+
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
 
 
@@ -218,7 +204,7 @@ def _check_words(charter: Charter) -> None:
         if not 1 <= len(text) <= most or not text.isprintable() or text != text.strip():
             raise ProtocolViolation(f"A charter's {name} is 1 to {most} printable characters; got {shortened(text)}.")
     for name in ("issuer", "roster", "policy", "edges", "survey"):
-        if not signing.is_fingerprint(getattr(charter, name)):
+        if not is_fingerprint(getattr(charter, name)):
             raise ProtocolViolation(f"A charter's {name} is 64 hexadecimal digits, in lower case.")
     if not 2 <= charter.nodes <= MOST_NODES:
         raise ProtocolViolation(f"A campaign has 2 to {MOST_NODES:,} participants; the charter says {charter.nodes}.")
@@ -236,7 +222,7 @@ def _check_question(charter: Charter) -> None:
         )
     try:
         asked = check_statistics(charter.statistics, charter.nodes)
-        exact_epsilon(charter.epsilon)
+        parse_epsilon(charter.epsilon)
     except (BadStatistic, BadPrivacyParameter) as error:
         raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
     other = [name for name in asked if not question.answers(name)]
@@ -288,3 +274,17 @@ def _round(value: Content) -> Round:
     content = _typed(value, dict, "rounds")
     _refuse_other_fields(content, ("closes", "fewest"), "A round")
     return Round(_typed(content["closes"], int, "closes"), _typed(content["fewest"], int, "fewest"))
+
+
+DAY = 86_400
+
+
+def kept_for(charter: Charter, number: int = 1) -> str:
+    """How long reports are kept: after the estimate, or after the deadline if there will be none; and what stays."""
+    seconds, fewest = charter.retention, charter.rounds[number - 1].fewest
+    few = f"if fewer than {fewest:,} answer in time, nothing is estimated and"
+    stays = "who answered, and a salted digest of each report, stay"
+    if not seconds:
+        return f"reports until the estimate; {few} they go at the deadline; {stays}"
+    days = f"{seconds / DAY:g} {'day' if seconds == DAY else 'days'}"
+    return f"reports for {days} after the estimate; {few} they go {days} after the deadline; {stays}"

@@ -1,26 +1,30 @@
 """CURATOR: a trusted centre that holds the whole graph answers with integer noise.  [CURATOR.1-4]"""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.client.purse import Purse
-from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensitivity, star_profile, triangle_profile
+from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse
+from visibility_aware_edge_ldp.client.sensitivity.profile import (
+    Profile,
+    constant_sensitivity,
+    star_profile,
+    triangle_profile,
+)
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
-from visibility_aware_edge_ldp.public.curator_report import LARGEST_ANSWER, CuratorReport
-from visibility_aware_edge_ldp.public.curator_survey import CuratorQuery, CuratorSurvey
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers
+from visibility_aware_edge_ldp.public.statistic import exact, star_size
+from visibility_aware_edge_ldp.public.surveys.curator import LARGEST_ANSWER, CuratorQuery, CuratorReport, CuratorSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.subgraphs.sparse import exact
-from visibility_aware_edge_ldp.subgraphs.statistic import star_size
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 
 @dataclass(frozen=True)
@@ -53,46 +57,47 @@ class WorkedOut:
         return same and self.public is public
 
 
-class Curator:
-    """A trusted centre: the whole graph, a purse, and what it has answered."""
+class Curator(Client[CuratorSurvey, WholeGraph, CuratorReport]):
+    """A trusted centre: the whole graph, a purse, and what it has answered; its rounds are questions, from 0 on."""
+
+    whose = "this centre's"
+    first_round = 0
 
     def __init__(self, view: WholeGraph, public: PublicView, purse: Purse, worked_out: WorkedOut | None = None) -> None:
         if not _agree(view, public):
             raise ProtocolViolation(
                 "The graph and the public view differ in users or in edges at PUBLIC positions; give both of one world."
             )
-        self._view, self._public, self._purse = view, public, purse
-        self._answers: dict[tuple[str, int], CuratorReport] = {}
+        super().__init__(view, public, purse)
         if worked_out is not None and not worked_out.is_of(view, public):
             raise ProtocolViolation("What was worked out is about another graph or another policy than this centre's.")
         self.worked_out = worked_out or WorkedOut(view, public)
 
-    def answer(self, survey: CuratorSurvey, index: int, coins: Coins) -> CuratorReport:
-        """The answer to one question; asked again, the same answer again.  [CURATOR.4]"""
-        key = (survey.identity, index)
-        if not 0 <= index < len(survey.queries):
-            raise ProtocolViolation(f"The survey has questions 0 to {len(survey.queries) - 1}; {index} was asked for.")
-        if key not in self._answers:
-            query = self._checked(survey, index)
-            prices = {kind: query.price(kind) for kind in NON_PUBLIC}
-            worst = max(price.delta for price in prices.values())
-            self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, worst)
-            value = self._value(query.statistic) + self._noise(query, coins)
-            sent = max(-LARGEST_ANSWER, min(value, LARGEST_ANSWER))
-            self._answers[key] = CuratorReport(survey.identity, index, sent, coins(16).hex())
-        return self._answers[key]
-
-    def _checked(self, survey: CuratorSurvey, index: int) -> CuratorQuery:
-        """Take nothing on trust: the roster, the policy and how well it guards must be the ones we know."""
-        policy, query = self._public.policy, survey.queries[index]
-        if (survey.roster, survey.policy) != (self._public.roster_digest, policy.digest):
-            raise ProtocolViolation("The survey is about another roster or another policy than this centre's.")
-        if query.multipliers != policy.multipliers:
+    def verify(self, survey: CuratorSurvey, round_number: int) -> CuratorSurvey:
+        """Refuse a question that the survey does not have too, and one that would cost more than the policy allows."""
+        if not 0 <= round_number < len(survey.queries):
+            asked = f"The survey has questions 0 to {len(survey.queries) - 1}; {round_number} was asked for."
+            raise ProtocolViolation(asked)
+        super().verify(survey, round_number)
+        allowed, multipliers = self._public.policy.multipliers, survey.queries[round_number].multipliers
+        if multipliers != allowed:
             raise ProtocolViolation(
-                f"The question would cost {query.multipliers} per edge; "
-                f"this centre's policy allows {policy.multipliers}."
+                f"The question would cost {multipliers} per edge; this centre's policy allows {allowed}."
             )
-        return query
+        return survey
+
+    def prices(self, survey: CuratorSurvey, round_number: int) -> Mapping[Visibility, Guarantee[Any]]:
+        """What the answer to one question costs."""
+        return survey.payment(round_number + 1)
+
+    def randomize(
+        self, survey: CuratorSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
+    ) -> CuratorReport:
+        """The true value with noise, and a random mark.  [CURATOR.1]"""
+        query = survey.queries[round_number]
+        value = self._value(query.statistic) + self._noise(query, random_bytes)
+        sent = max(-LARGEST_ANSWER, min(value, LARGEST_ANSWER))
+        return CuratorReport(survey.identity, round_number, sent, random_bytes(16).hex())
 
     def _value(self, statistic: str) -> int:
         values = self.worked_out.values
@@ -100,9 +105,9 @@ class Curator:
             values[statistic] = int(exact(self._view, statistic))
         return values[statistic]
 
-    def _noise(self, query: CuratorQuery, coins: Coins) -> int:
+    def _noise(self, query: CuratorQuery, random_bytes: RandomBytes) -> int:
         law = self.law(query)
-        return law.sample(coins) if law is not None else 0
+        return law.sample(random_bytes) if law is not None else 0
 
     def law(self, query: CuratorQuery) -> IntegerLaw | None:
         """The law of the noise on this question; none where no private bit can move the answer."""

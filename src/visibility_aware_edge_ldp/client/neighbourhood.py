@@ -1,25 +1,21 @@
 """NEIGHBOURHOOD (a): users who see two steps far count the triangles they own, and add noise.  [OWNER.1-6]"""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.purse import Purse
-from visibility_aware_edge_ldp.client.two_hop import Edges, TwoHop
+from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
+from visibility_aware_edge_ldp.client.views import Edges, TwoHop
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.owned_triangles import RisingEdges
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.many_laplaces import sample_each
-from visibility_aware_edge_ldp.public.degree_survey import DegreeSurvey
-from visibility_aware_edge_ldp.public.neighbourhood_report import NeighbourhoodReport
-from visibility_aware_edge_ldp.public.neighbourhood_survey import NeighbourhoodSurvey
-from visibility_aware_edge_ldp.public.owner_plan import BELIEVED, CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
+from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
-Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 # Weights are whole numbers of 2^-40; the square root of that splits them for exact sums.
@@ -29,7 +25,7 @@ WEIGHT_ONE = _HALF * _HALF
 _SENT_AT_MOST = 1 << 61
 
 
-class Neighbourhoods:
+class NeighbourhoodClient(Client[NeighbourhoodSurvey, TwoHop, NeighbourhoodReport]):
     """Users who each see their own neighbourhood: their views, their purse and what they have answered.
 
     ``first`` is the survey of degrees that these users answered, and what they reported, public friends included.
@@ -40,34 +36,20 @@ class Neighbourhoods:
         self, view: TwoHop, public: PublicView, purse: Purse, first: tuple[DegreeSurvey, Ints] | None = None
     ) -> None:
         _check_edges(view, public.n)
-        self._view, self._public, self._purse, self._first = view, public, purse, first
-        self._answers: dict[str, NeighbourhoodReport] = {}
+        super().__init__(view, public, purse)
+        self._first = first
 
-    def owned(self, survey: NeighbourhoodSurvey, coins: Coins, present: Bits | None = None) -> NeighbourhoodReport:
-        """The report; asked again, the same report again, whatever the coins.  [OWNER.6]
-
-        ``present`` says which users take part; by default all do.
-        """
-        if survey.identity not in self._answers:
-            self._check(survey)
-            self._purse.pay({kind: price.epsilon for kind, price in survey.price.items()}, survey.plan.delta)
-            self._answers[survey.identity] = self._randomize(survey, coins, present)
-        return self._answers[survey.identity]
-
-    def _check(self, survey: NeighbourhoodSurvey) -> None:
-        """Take nothing on trust: roster, policy, losses and, where they are believed, one's own bounds."""
+    def verify(self, survey: NeighbourhoodSurvey, round_number: int) -> NeighbourhoodSurvey:
+        """Refuse a plan for other users too and, where they are believed, bounds below the users' own reports."""
+        super().verify(survey, round_number)
         public = self._public
-        if (survey.roster, survey.policy) != (public.roster_digest, public.policy.digest):
-            raise ProtocolViolation("The survey is about another roster or another policy than this client's.")
-        classes = tuple(kind for kind in NON_PUBLIC if kind in public.present)
-        if survey.multipliers != public.policy.multipliers or survey.classes != classes:
-            raise ProtocolViolation("The survey prices or names other classes than this client's policy.")
         if survey.nodes != public.n or survey.plan.bounds.size != public.n:
             raise ProtocolViolation(
                 f"The survey is about {survey.nodes:,} users; this client's roster has {public.n:,}."
             )
         if survey.plan.guard == BELIEVED:
             self._check_bounds(survey.plan)
+        return survey
 
     def _check_bounds(self, plan: OwnerPlan) -> None:
         """An aggregator that lowers a bound would lower the noise on this user's edges.  [OWNER.2]"""
@@ -77,10 +59,13 @@ class Neighbourhoods:
         if (plan.bounds[self._view.users] < needed).any():
             raise ProtocolViolation("The plan's bound is below what this user's own report allows.")
 
-    def _randomize(self, survey: NeighbourhoodSurvey, coins: Coins, present: Bits | None) -> NeighbourhoodReport:
-        answered = np.ones(self._view.count, np.bool_) if present is None else present
+    def randomize(
+        self, survey: NeighbourhoodSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
+    ) -> NeighbourhoodReport:
+        """How many triangles each user owns, with noise.  [OWNER.6]"""
+        answered = who_takes_part(present, self._view.count)
         counts = owned_triangles(self._view.edges, self._public, survey.plan)[self._view.users]
-        noise = sample_each(survey.loss, survey.plan.sensitivities[self._view.users], coins)
+        noise = sample_each(survey.loss, survey.plan.sensitivities[self._view.users], random_bytes)
         values = np.where(answered, np.clip(counts + noise, -_SENT_AT_MOST, _SENT_AT_MOST), 0)
         return NeighbourhoodReport(survey.identity, self._view.start, answered, values)
 
@@ -94,7 +79,7 @@ def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
     rising = RisingEdges.of(kept, plan.ranks)
     hidden = (public.classes.of(kept[:, 0], kept[:, 1]) != Visibility.PUBLIC)[rising.source]
     weights = _weights(edges, plan)
-    sums = choice.owned_sums()(rising, hidden, weights, _HALF)
+    sums = backend.kernels("common_neighbours").owned_sums(rising, hidden, weights, _HALF)
     whole, broken = sums[:, plan.ranks].astype(np.object_)
     counts: Ints = ((whole * _HALF + broken) * plan.unit // WEIGHT_ONE).astype(np.int64)
     return counts

@@ -1,7 +1,5 @@
 """Answering at a public pace, so that when an answer leaves tells nothing of what it was made from.  [PACE.1]"""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -8,7 +8,42 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.two_hop import TwoHop as TwoHop
+Edges = npt.NDArray[np.int32]
+Bits = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoHop:
+    """NEIGHBOURHOOD: the edges that the users numbered ``start`` and on see, each within two steps of itself.
+
+    An (m, 2) array, u < v in each row, rows sorted. A real user holds one view, as :func:`two_hop` cuts it; a
+    simulation lets many users answer in one call, which holds all their views together, and each number is
+    computed from edges that its own user sees.
+    """
+
+    start: int
+    edges: Edges = field(repr=False)
+    count: int = 1
+
+    @property
+    def users(self) -> slice:
+        """The users who hold this view, as a slice of the roster."""
+        return slice(self.start, self.start + self.count)
+
+
+def two_hop(n: int, edges: Edges, user: int) -> TwoHop:
+    """The visibility oracle O(G, u): the subgraph on u, its friends and their friends."""
+    near = within_one(n, edges, np.arange(n) == user)
+    inside = within_one(n, edges, near)
+    return TwoHop(user, edges[inside[edges[:, 0]] & inside[edges[:, 1]]])
+
+
+def within_one(n: int, edges: Edges, chosen: Bits) -> Bits:
+    """The chosen nodes and all their neighbours."""
+    found = chosen.copy()
+    found[edges[chosen[edges[:, 0]], 1]] = True
+    found[edges[chosen[edges[:, 1]], 0]] = True
+    return found
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,6 +76,18 @@ class PositionBits:
     def bits(self) -> npt.NDArray[np.bool_]:
         """One boolean a position."""
         return np.unpackbits(self.packed, count=self.count, bitorder="little").view(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class PositionEdges:
+    """POSITION: what ``PositionBits`` says of a run of positions, as the numbers of those with an edge, sorted.
+
+    A simulation of many users cannot write a bit for every position down.
+    """
+
+    start: int
+    count: int
+    edges: npt.NDArray[np.int64] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,17 @@
 """``va-edge-ldp audit``."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from visibility_aware_edge_ldp.commands.common import (
     JsonOption,
     open_named,
+    print_findings,
     print_json,
     print_tour,
+    print_words,
     progress_bar,
     say_need,
     to_type,
@@ -55,23 +55,22 @@ def audit(
         _check_policy(graph, policy, attributes, as_json)
         return
 
+    from visibility_aware_edge_ldp.audit.catalogue import MANY_RUNS, Choice, chosen
+    from visibility_aware_edge_ldp.audit.runner import run, runtime_forecast, wanted_repeats
+    from visibility_aware_edge_ldp.audit.tables import LIMITS, failures, tables, verdict
     from visibility_aware_edge_ldp.errors import AuditFailed
-    from visibility_aware_edge_ldp.evaluation.audit.catalogue import MANY_RUNS, Choice, chosen
-    from visibility_aware_edge_ldp.evaluation.audit.foretold import foretold
-    from visibility_aware_edge_ldp.evaluation.audit.runner import run, wanted_repeats
-    from visibility_aware_edge_ldp.evaluation.audit.tables import LIMITS, failures, tables, verdict
-    from visibility_aware_edge_ldp.evaluation.report.audit_files import content, write_audit
-    from visibility_aware_edge_ldp.simulation.progress import Steps
+    from visibility_aware_edge_ldp.presentation.result_files import audit_content, write_audit
+    from visibility_aware_edge_ldp.simulation.execution import Steps
 
     choice = Choice(mechanism, way, MANY_RUNS if long else runs, twins)
     repeats = wanted_repeats(choice, false_alarms)
     if not as_json:
-        octets, seconds = foretold(choice, repeats)
+        octets, seconds = runtime_forecast(choice, repeats)
         say_need(octets, seconds, LONG_WALKS if long else "", processes=SOME_PROCESSES)
     with progress_bar("audits") as progress:
         audited = run(choice, repeats, Steps(progress, len(chosen(choice))))
     if as_json:
-        print_json(content(audited, typed()))
+        print_json(audit_content(audited, typed()))
     else:
         for table in tables(audited):
             print_findings(table)
@@ -86,10 +85,9 @@ def audit(
 
 def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
     """The leak check: what does the policy alone tell about this graph's edges?"""
+    from visibility_aware_edge_ldp.audit.leakage import declared_attributes, leak
+    from visibility_aware_edge_ldp.audit.tables import leak_table
     from visibility_aware_edge_ldp.errors import AuditFailed
-    from visibility_aware_edge_ldp.evaluation.audit.declared import declared_attributes
-    from visibility_aware_edge_ldp.evaluation.audit.leak import leak
-    from visibility_aware_edge_ldp.evaluation.audit.tables import leak_table
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     if graph is None or policy is None:
@@ -106,28 +104,3 @@ def _check_policy(graph: str | None, policy: str | None, attributes: str | None,
     if not as_json:
         print_words(found.advice)
         print_tour(TELLS, {to_type("estimate", graph, policy=policy): "one collection under this policy"})
-
-
-def print_findings(table: Any) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    printed = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    # Sentences come first; names beside them need less room, and room for their longest word.
-    longest = max((len(word) for row in table.rows for word in row[1].split()), default=0)
-    names: dict[int, dict[str, Any]] = {1: {"max_width": 20, "min_width": min(longest, 20)}}
-    for place, name in enumerate(table.head):
-        printed.add_column(name, justify="left" if place < table.words else "right", **names.get(place, {}))
-    for row in table.rows:
-        printed.add_row(*row)
-    typer.echo(table.title)
-    Console(markup=False, highlight=False).print(printed)
-    print_words(*filter(None, [table.note]))
-
-
-def print_words(*paragraphs: str) -> None:
-    from rich.console import Console
-
-    for text in paragraphs:
-        Console(markup=False, highlight=False).print(text + "\n")

@@ -1,19 +1,18 @@
 """``va-edge-ldp campaign``: what the issuer and the operator of a campaign do."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_words import (
+from visibility_aware_edge_ldp.commands.campaign_labels import (
     ADDRESS,
     answer_rows,
+    campaign_facts,
     certificate_lines,
-    date,
     dear_lines,
+    head_lines,
     moment,
     names_in,
     operator_at,
@@ -21,13 +20,11 @@ from visibility_aware_edge_ldp.commands.campaign_words import (
     promise_lines,
     public_pairs,
     read_text,
+    round_line,
     span,
 )
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-
-if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.charter import Charter
 
 DEFAULT_DAYS = 14
 DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
@@ -73,9 +70,9 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
-    from visibility_aware_edge_ldp.campaign.new import new_campaign, read_campaign
-    from visibility_aware_edge_ldp.campaign.questions import losses
-    from visibility_aware_edge_ldp.simulation.rehearsal import default_statistics
+    from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
+    from visibility_aware_edge_ldp.campaign.questions import question_named
+    from visibility_aware_edge_ldp.campaign.terms import Terms
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     deadlines, names = _deadlines(question, rounds, closes), names_in(roster)
@@ -89,7 +86,7 @@ def new(
         edges=public_pairs(public_edges, names) if public_edges else [],
         question=question,
         epsilon=epsilon,
-        statistics=statistics.split(",") if statistics else default_statistics(question),
+        statistics=statistics.split(",") if statistics else question_named(question).default_statistics,
         closes=deadlines,
         fewest=fewest,
         title=title,
@@ -98,17 +95,17 @@ def new(
         key=_key(issuer_key),
     )
     view = read_campaign(directory).documents.view
-    found = {kind: loss for kind, loss in losses(charter, view).items() if kind in view.present}
+    found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         print_json(
             {
-                **_about(charter),
+                **campaign_facts(charter),
                 "directory": str(directory),
                 "loss": {str(kind): str(loss) for kind, loss in found.items()},
             }
         )
         return
-    typer.echo("\n".join([*_head(charter), *promise_lines(found), "", *_hand_out(directory)]))
+    typer.echo("\n".join([*head_lines(charter), *promise_lines(found), "", *_hand_out(directory)]))
     for line in dear_lines(found):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
@@ -119,11 +116,9 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
     """When each round closes, in seconds of Unix time."""
     import time
 
-    from visibility_aware_edge_ldp.campaign.charter import QUESTIONS
+    from visibility_aware_edge_ldp.campaign.questions import question_named
 
-    if question not in QUESTIONS:
-        raise BadInput(f"{question!r} is not a question; ask one of {', '.join(QUESTIONS)}.")
-    possible = QUESTIONS[question].rounds
+    possible = question_named(question).rounds
     if rounds is not None and rounds not in possible:
         raise BadInput(f"The question {question!r} has {' or '.join(map(str, possible))} rounds; got {rounds}.")
     count = rounds or (len(closes) if closes else possible[0])
@@ -143,14 +138,11 @@ def serve(
     as_json: JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
-    from visibility_aware_edge_ldp.campaign.server.one_thread import one_thread
-
-    one_thread()  # before anything loads NumPy
-    from visibility_aware_edge_ldp.campaign.new import read_campaign
-    from visibility_aware_edge_ldp.campaign.server.estimating import estimate_bytes
-    from visibility_aware_edge_ldp.campaign.server.logs import log_to_stderr
-    from visibility_aware_edge_ldp.campaign.server.page import page
+    from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.page.page import page
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
+    from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 
     if not 0 <= port <= 65_535:
         raise BadInput(f"A port is a number from 0 to 65535; got {port}.")
@@ -188,12 +180,12 @@ def close(
     if as_json:
         print_json(closed)
     else:
-        typer.echo(_round_line(closed))
+        typer.echo(round_line(closed))
 
 
 def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
-    from visibility_aware_edge_ldp.campaign.participant.checking import answers_in
+    from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
 
     operator = operator_at(place, token_file)
     charter = operator.charter()
@@ -213,17 +205,6 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
     typer.echo("\n".join(map(printable, lines)))
 
 
-def server_status(place: str, as_json: bool) -> None:
-    """How a campaign stands, by its server."""
-    operator = operator_at(place, None)
-    charter = operator.charter()
-    rounds = operator.rounds(charter)
-    if as_json:
-        print_json({**_about(charter), "rounds": rounds})
-    else:
-        typer.echo("\n".join([*_head(charter), *map(_round_line, rounds)]))
-
-
 def _key(path: Path | None) -> bytes | None:
     if path is None:
         return None
@@ -232,37 +213,6 @@ def _key(path: Path | None) -> bytes | None:
         return bytes.fromhex(text)
     except ValueError as error:
         raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
-
-
-def _about(charter: Charter) -> dict[str, Any]:
-    return {
-        "campaign": charter.identity,
-        "issuer": charter.issuer,
-        "title": charter.title,
-        "epoch": charter.epoch,
-        "question": charter.question,
-        "trust": charter.trust,
-        "statistics": list(charter.statistics),
-        "participants": charter.nodes,
-        "epsilon": str(charter.epsilon),
-        "closes": [each.closes for each in charter.rounds],
-        "retention": charter.retention,
-    }
-
-
-def _head(charter: Charter) -> list[str]:
-    from visibility_aware_edge_ldp.campaign.participant.words import kept_for
-
-    closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
-    return [
-        f"Campaign   {charter.identity}",
-        f"Issuer     {charter.issuer}",
-        f"Title      {charter.title}",
-        f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
-        f"for {', '.join(charter.statistics)}",
-        f"Closes     {closing}",
-        f"Keeps      {kept_for(charter)}",
-    ]
 
 
 def _hand_out(directory: Path) -> list[str]:
@@ -276,12 +226,73 @@ def _hand_out(directory: Path) -> list[str]:
     return ["What to give to whom:", *(f"  {who.ljust(17)} {what}" for who, what in rows.items())]
 
 
-def _round_line(found: dict[str, Any]) -> str:
+def backup(
+    directory: DirectoryArgument,
+    folder: Annotated[Path, typer.Argument(help="Where copies go; only you may read them.", show_default=False)],
+    keep: Annotated[int, typer.Option(help="Remove all but the newest so many copies; 0 removes none.")] = 0,
+    store: Annotated[Path | None, typer.Option(help="The store's file. Default: store.db in the directory.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a campaign's SQLite store while its server runs; copies that hold reports go once these were erased.
+
+    A store in PostgreSQL is copied with pg_dump.
+    """
+    from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.app import STORE
+    from visibility_aware_edge_ldp.campaign.server.sqlite import back_up
+
+    if keep < 0:
+        raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")
+    made = back_up(store or directory / STORE, folder, read_campaign(directory).charter.identity, keep)
+    if as_json:
+        paths = {"removed": [str(path) for path in made.removed], "unread": [str(path) for path in made.unread]}
+        print_json({"copy": str(made.copy) if made.copy else None, **paths})
+    elif made.copy is not None:
+        typer.echo(f"{made.copy}" + (f"; {len(made.removed)} older removed" if made.removed else ""))
+    if made.copy is None:
+        raise BadInput("The server is erasing the reports, so none are copied any more. Copy again when it has.")
+    if made.unread:
+        raise BadInput(f"{made.unread[0]} cannot be read, so it was left; see whether it holds reports, and remove it.")
+
+
+def flagged(
+    directory: DirectoryArgument,
+    store: Annotated[
+        str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the reports that hardly any honest participant sends, by name: for the operator, while reports are kept.
+
+    Against peers also an honest one is listed, if enough of its peers lie about it. The answers say how many there are,
+    and no more. This looks into the store, so stop the server first.
+    """
+    from visibility_aware_edge_ldp.aggregator.answers import number
+    from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.app import STORE, default_store, open_store
+    from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
+    from visibility_aware_edge_ldp.campaign.terms import Terms
+
+    campaign = read_campaign(directory)
+    if not store and not (directory / STORE).is_file():
+        raise BadInput(f"{directory} has no store yet; serve it first, or name its store with --store.")
+    opened = open_store(store or default_store(directory), campaign.charter.identity, len(campaign.charter.rounds))
     try:
-        if found["state"] == "waiting":
-            return printable(f"Round {found['round']}    waits for the round before it")
-        root = f"; root {found['root'][:16]}" if found.get("root") else ""
-        heard = f"{found['received']:,} of {found['asked']:,} have answered{root}"
-        return printable(f"Round {found['round']}    {found['state']}: {heard}")
-    except (LookupError, TypeError, ValueError) as error:
-        raise ProtocolViolation("The server does not say how the round stands.") from error
+        found = flagged_in(opened, Terms(campaign.charter, campaign.documents.view))
+    finally:
+        opened.close()
+    names = campaign.documents.roster
+    if as_json:
+        print_json([{"name": names[each.participant], **each.as_dict()} for each in found])
+    elif not found:
+        typer.echo("No report is flagged.")
+    else:
+        rows = [
+            (str(names[each.participant]), str(each.round), each.what, *map(number, (each.value, each.low, each.high)))
+            for each in found
+        ]
+        print_table(
+            "An honest report is listed at most once in a thousand million times; against honest peers, about so.",
+            ("name", "round", "what", "number", "honest from", "to"),
+            rows,
+        )

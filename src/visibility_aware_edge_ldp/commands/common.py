@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from visibility_aware_edge_ldp.simulation.progress import Progress
+    from visibility_aware_edge_ldp.simulation.execution import Progress
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 GraphArgument = Annotated[
@@ -65,8 +65,8 @@ def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
 
 def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1, disk: float = 0) -> None:
     """Before a large run, one line: what it will need, what there is, and, where that is known, for how long."""
-    from visibility_aware_edge_ldp.simulation.foretold import LARGE, LONG
     from visibility_aware_edge_ldp.simulation.memory import available_bytes, disk_folder, free_disk, size
+    from visibility_aware_edge_ldp.simulation.runtime_forecast import LARGE, LONG
 
     if octets > processes * LARGE or seconds > LONG or disk:
         needed = [f"up to {size(octets)} of memory ({size(available_bytes())} are free)"]
@@ -88,7 +88,7 @@ def about(graph: Graph) -> dict[str, Any]:
 
 
 def print_json(content: Any) -> None:
-    from visibility_aware_edge_ldp.evaluation.report.files import finite
+    from visibility_aware_edge_ldp.presentation.files import finite
 
     typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -142,3 +142,28 @@ def print_tour(meaning: str, steps: Mapping[str, str]) -> None:
     width = max(map(len, steps))
     for command, purpose in steps.items():
         typer.echo(f"  {command.ljust(width)}  # {purpose}")  # not wrapped, so that it can be copied
+
+
+def print_findings(table: Any) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    printed = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    # Sentences come first; names beside them need less room, and room for their longest word.
+    longest = max((len(word) for row in table.rows for word in row[1].split()), default=0)
+    names: dict[int, dict[str, Any]] = {1: {"max_width": 20, "min_width": min(longest, 20)}}
+    for place, name in enumerate(table.head):
+        printed.add_column(name, justify="left" if place < table.words else "right", **names.get(place, {}))
+    for row in table.rows:
+        printed.add_row(*row)
+    typer.echo(table.title)
+    Console(markup=False, highlight=False).print(printed)
+    print_words(*filter(None, [table.note]))
+
+
+def print_words(*paragraphs: str) -> None:
+    from rich.console import Console
+
+    for text in paragraphs:
+        Console(markup=False, highlight=False).print(text + "\n")

@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.commands.common import (
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.evaluation.compare.design import Design
-    from visibility_aware_edge_ldp.evaluation.comparison import Comparison
+    from visibility_aware_edge_ldp.evaluation.results import Comparison
 
 CAUTION = "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
 READING = "a gain of 2× means that using what is public anyway halves the error. What is PUBLIC is not protected."
@@ -74,27 +74,27 @@ def compare(
 def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Comparison:
     """Run what an earlier, interrupted run has not finished."""
     from visibility_aware_edge_ldp.evaluation.compare import runner
-    from visibility_aware_edge_ldp.evaluation.compare.kept import Kept
-    from visibility_aware_edge_ldp.evaluation.comparison import compared
-    from visibility_aware_edge_ldp.simulation.progress import Steps
+    from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
+    from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
+    from visibility_aware_edge_ldp.simulation.execution import Steps
 
     runner.refuse_too_large(design)
-    kept = Kept(output, design)
-    if kept.trials:
+    checkpoint = Checkpoint(output, design)
+    if checkpoint.trials:
         typer.echo(
-            f"Going on from {len(kept.trials):,} of {len(design.cells):,} collections in {kept.path}; "
+            f"Going on from {len(checkpoint.trials):,} of {len(design.cells):,} collections in {checkpoint.path}; "
             "remove that file for fresh noise.",
             err=True,
         )
-    cells = len(runner.missing(design, kept))
+    cells = len(runner.missing(design, checkpoint))
     if cells and not quiet:
-        octets, seconds, processes = runner.foretold(design, cells, cores)
+        octets, seconds, processes = runner.forecast(design, cells, cores)
         say_need(octets, seconds, processes=processes)
     try:
         with progress_bar("collections") as progress:
-            return compared(design, runner.run(design, kept, Steps(progress, cells), cores))
+            return compared(design, runner.run(design, checkpoint, Steps(progress, cells), cores))
     except KeyboardInterrupt:
-        typer.echo(_stopped(len(kept.trials), kept.path), err=True)
+        typer.echo(_stopped(len(checkpoint.trials), checkpoint.path), err=True)
         raise typer.Exit(STOPPED) from None
 
 
@@ -109,8 +109,8 @@ def _print(comparison: Comparison) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from visibility_aware_edge_ldp.evaluation.comparison import HEAD, LOSS
-    from visibility_aware_edge_ldp.evaluation.report.page import summary
+    from visibility_aware_edge_ldp.evaluation.results import HEAD, LOSS
+    from visibility_aware_edge_ldp.presentation.comparison_page import summary
 
     table, before = Table(), ("", "")
     for name in HEAD:
@@ -160,6 +160,6 @@ def _tour(comparison: Comparison, graph: str | None, policy: str, top: int | Non
 def _write(comparison: Comparison, output: Path | None) -> list[Path]:
     if output is None:
         return []
-    from visibility_aware_edge_ldp.evaluation.report.files import write_results
+    from visibility_aware_edge_ldp.presentation.result_files import write_results
 
     return write_results(comparison, output, typed())

@@ -1,7 +1,5 @@
 """``va-edge-ldp datasets``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

@@ -1,7 +1,5 @@
 """``va-edge-ldp estimate``."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -27,6 +25,7 @@ from visibility_aware_edge_ldp.commands.common import (
     say_need,
     to_type,
 )
+from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
 LARGE = 5
 MINUTE = 60
@@ -77,14 +76,14 @@ def estimate(
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and the certificate."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-    from visibility_aware_edge_ldp.privacy.parameters import exact_share
+    from visibility_aware_edge_ldp.privacy.parameters import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     trust = trust.lower()
     world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
-    absent = float(exact_share(dropout, "dropout"))
-    told = _foretold(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
+    absent = float(parse_share(dropout, "dropout"))
+    told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
             world, trust, epsilon, statistics, rounds=rounds, delta=delta, dropout=absent, estimator=estimator,
@@ -107,32 +106,31 @@ def estimate(
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))
-    if trust == "curator" and local:
+    if not trust_model(trust).local and local:
         typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
     _tour(answers, trust, graph, policy, epsilon, top)
 
 
 @contextmanager
-def _foretold(
+def _forecast(
     world: Any, trust: str, statistics: str | None, rounds: int, dropout: float, estimator: str, hide: str,
     work: float | None, engine: str | None, quiet: bool,
 ) -> Iterator[Any]:  # fmt: skip
     """Before a large run, what it needs; while it runs, how far it is."""
     from visibility_aware_edge_ldp.simulation.estimate import statistics_for
-    from visibility_aware_edge_ldp.simulation.foretold import foretell, is_large
-    from visibility_aware_edge_ldp.simulation.progress import Phases
-    from visibility_aware_edge_ldp.simulation.run import FILED, Run
+    from visibility_aware_edge_ldp.simulation.execution import FILED, Phases, Run
+    from visibility_aware_edge_ldp.simulation.runtime_forecast import forecast, is_large
 
     asked = statistics_for(world, trust, statistics)
     run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine)
     run.refuse_too_large()
-    with _ending_in_order() if run.way == FILED else nullcontext():
+    with _ending_in_order() if run.strategy == FILED else nullcontext():
         if quiet or not is_large(run):
             yield None
             return
-        found = foretell(run)
+        found = forecast(run)
         hint = LESS_WORK if found.counting > MINUTE and work is None else ""
-        say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.way == FILED else 0)
+        say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.strategy == FILED else 0)
         with progress_bar("answers and counting", counted=False) as progress:
             yield Phases(progress, found.phases)
 
@@ -152,15 +150,15 @@ def _ending_in_order() -> Iterator[None]:
 
 
 def _tour(answers: Any, trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> None:
-    other, why = ("user", "users hold their lists") if trust == "position" else ("position", "a reporter holds one bit")
+    other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}
     again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
-    public = again(trust=None if trust == "position" else trust, policy="profiles:0.5")
+    public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
     print_tour(
         f"{_of_intervals(answers)} {_in_chances(answers)}",
         {
             **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
-            again(trust=other, **guarded): f"nobody is trusted, and {why}",
+            again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
             to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
         },
     )
@@ -192,14 +190,14 @@ def _of_what(trust: str, hide: str) -> str:
     """What the epsilon in the table's title is for."""
     if hide == "degree":
         return "each whole degree, twice that per edge"
-    return "each statistic" if trust == "curator" else "all statistics together"
+    return "each statistic" if not trust_model(trust).local else "all statistics together"
 
 
 def _least_errors(
     world: Any, answers: Any, trust: str, epsilon: str, rounds: int, dropout: str
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]], list[str]]:
     """Head, rows and conditions of the table of lower bounds."""
-    from visibility_aware_edge_ldp.evaluation.bounds import HEAD, bound_rows, conditions
+    from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import HEAD, bound_rows, conditions
 
     rows = bound_rows(world, answers, trust, epsilon, rounds=rounds, dropout=float(dropout))
     return HEAD, [row.texts() for row in rows], conditions(rows)
@@ -211,7 +209,7 @@ def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: 
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
 
     try:
-        answers = run(world, "position", epsilon, statistics)
+        answers = run(world, POSITION.name, epsilon, statistics)
     except TooLarge:
         return "Without a centre: too many positions to ask each of them on this machine."
     ratios = (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
-    from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity
-    from visibility_aware_edge_ldp.evaluation.plan.words import Table
+    from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity
+    from visibility_aware_edge_ldp.evaluation.plan.summary import Table
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 
@@ -52,9 +52,9 @@ def plan(
 ) -> None:
     """Predict the error of every trust model before anybody is asked, and which epsilon reaches a target."""
     from visibility_aware_edge_ldp.dataset import open_graph
+    from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES
     from visibility_aware_edge_ldp.evaluation.plan.planner import plan as predict
-    from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST
-    from visibility_aware_edge_ldp.evaluation.plan.shape import FAMILIES
+    from visibility_aware_edge_ldp.public.trust import TRUSTS
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     predicted = partial(
@@ -64,7 +64,7 @@ def plan(
         statistics=statistic,
         target_error=_share(target_error),
         delta=delta,
-        trust=TRUST if trust == "all" else tuple(name.strip() for name in trust.split(",")),
+        trust=tuple(TRUSTS) if trust == "all" else tuple(name.strip() for name in trust.split(",")),
         sample_positions=sample_positions,
         work=work,
     )
@@ -94,7 +94,7 @@ def _say_need(
     publicity: bool,
 ) -> None:
     """Before a large plan: the memory, and the time, by plans of smaller graphs with the same questions."""
-    from visibility_aware_edge_ldp.evaluation.plan.foretold import seconds_of_plan
+    from visibility_aware_edge_ldp.evaluation.plan.planner import seconds_of_plan
     from visibility_aware_edge_ldp.simulation.memory import planned, refuse
     from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -120,9 +120,9 @@ def _say_need(
 
 
 def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
-    from visibility_aware_edge_ldp.evaluation.plan.publicity import POLICIES
-    from visibility_aware_edge_ldp.evaluation.plan.words import focus
-    from visibility_aware_edge_ldp.simulation.progress import Steps
+    from visibility_aware_edge_ldp.evaluation.plan.scenarios import POLICIES
+    from visibility_aware_edge_ldp.evaluation.plan.summary import focus
+    from visibility_aware_edge_ldp.simulation.execution import Steps
 
     (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
     if quiet:
@@ -133,25 +133,26 @@ def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
 
 def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     """The answer, the tables, and what to try next."""
-    from visibility_aware_edge_ldp.evaluation.plan import words
+    from visibility_aware_edge_ldp.evaluation.plan import summary
     from visibility_aware_edge_ldp.evaluation.plan.planner import LOSS
+    from visibility_aware_edge_ldp.public.statistic import statistic as registered
 
-    statistic, epsilon = words.focus(found)
-    for line in (*words.answer(found), found.assumed, *words.too_much(found)):
+    statistic, epsilon = summary.focus(found)
+    for line in (*summary.answer(found), found.assumed, *summary.too_much(found)):
         typer.echo(line)
     _table(
         "Mean error (0.8 of the standard error), and the least standard error of any estimate from own bits:",
-        words.error_table(found),
+        summary.error_table(found),
     )
-    for line in (*words.legend(found), LOSS):
+    for line in (*summary.legend(found), LOSS):
         typer.echo(line)
-    _table(f"The smallest ε for {words.percent(found.target_error or 0)}:", words.target_table(found))
-    _table("What it costs, for each who reports:", words.cost_table(found))
+    _table(f"The smallest ε for {summary.percent(found.target_error or 0)}:", summary.target_table(found))
+    _table("What it costs, for each who reports:", summary.cost_table(found))
     if rows:
-        what = f"{words.spoken(statistic)} alone at ε = {epsilon:g}"
-        _table(f"Standard error of {what}, as more becomes public:", words.public_table(rows))
+        what = f"{registered(statistic).phrase} alone at ε = {epsilon:g}"
+        _table(f"Standard error of {what}, as more becomes public:", summary.public_table(rows))
     typer.echo("\nWhat to try next:")
-    for step in words.next_steps(found, bool(rows), drawn):
+    for step in summary.next_steps(found, bool(rows), drawn):
         typer.echo(f"- {step}")
 
 
@@ -173,7 +174,7 @@ def _table(title: str, table: Table) -> None:
 def _written(found: Plan, output: Path | None, rows: Sequence[Publicity]) -> list[Path]:
     if output is None:
         return []
-    from visibility_aware_edge_ldp.evaluation.plan.files import write_plan
+    from visibility_aware_edge_ldp.presentation.result_files import write_plan
 
     return write_plan(found, output, rows)
 

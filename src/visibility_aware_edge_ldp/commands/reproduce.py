@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.audit import print_findings, print_words
-from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_tour, progress_bar, say_need, typed
+from visibility_aware_edge_ldp.commands.common import (
+    JsonOption,
+    print_findings,
+    print_json,
+    print_tour,
+    print_words,
+    progress_bar,
+    say_need,
+    typed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,17 +43,18 @@ def reproduce(
 ) -> None:
     """The source documents' tables: their figure, their algorithm run honestly, and ours at the same loss."""
     from visibility_aware_edge_ldp.dataset import default_graph
-    from visibility_aware_edge_ldp.evaluation.reproduction import tables
-    from visibility_aware_edge_ldp.simulation.progress import Steps
+    from visibility_aware_edge_ldp.evaluation.reproduction import runner as sources
+    from visibility_aware_edge_ldp.presentation import reproduction_tables as tables
+    from visibility_aware_edge_ldp.simulation.execution import Steps
 
-    documents = tables.chosen(table)
+    documents = sources.chosen(table)
     graph, stand_in = default_graph()
     if stand_in:
         typer.echo(f"Note: {tables.STAND_IN}", err=True)
     if not as_json:
-        say_need(*_foretold(documents, graph, trials))
+        say_need(*_forecast(documents, graph, trials))
     with progress_bar("collections") as progress:
-        done = tables.reproduce(documents, graph, trials, seed, Steps(progress, tables.steps(documents, trials)))
+        done = sources.reproduce(documents, graph, trials, seed, Steps(progress, sources.steps(documents, trials)))
     told = tables.content(done, typed(), trials, seed, stand_in)
     if as_json:
         print_json(told)
@@ -64,17 +73,17 @@ def reproduce(
         print_tour(MEANING, STEPS)
 
 
-def _foretold(documents: Iterable[str], graph: Graph, trials: int) -> tuple[int, float]:
+def _forecast(documents: Iterable[str], graph: Graph, trials: int) -> tuple[int, float]:
     """The memory of the largest collection, and about the seconds of all that the trust models answer."""
-    from visibility_aware_edge_ldp.evaluation.reproduction.cells import Laboratory
-    from visibility_aware_edge_ldp.evaluation.reproduction.tables import SOURCES
-    from visibility_aware_edge_ldp.simulation.estimate import TRUST_WORDS
-    from visibility_aware_edge_ldp.simulation.foretold import seconds_of
-    from visibility_aware_edge_ldp.simulation.run import Run
+    from visibility_aware_edge_ldp.evaluation.reproduction.documents import DOCUMENTS
+    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import Laboratory
+    from visibility_aware_edge_ldp.public.trust import TRUSTS
+    from visibility_aware_edge_ldp.simulation.execution import Run
+    from visibility_aware_edge_ldp.simulation.runtime_forecast import seconds_of
 
     laboratory, known, largest, seconds = Laboratory(graph, 0), ("rounds", "dropout", "estimator"), 0, 0.0
-    for cell in (cell for document in documents for cell in SOURCES[document].cells(trials).values()):
-        if cell.trust in TRUST_WORDS:
+    for cell in (cell for document in documents for cell in DOCUMENTS[document].cells(trials).values()):
+        if cell.trust in TRUSTS:
             options = {name: value for name, value in cell.options.items() if name in known}
             run = Run(laboratory.world(cell.graph, cell.policy), cell.trust, cell.statistics, **options)
             largest = max(largest, run.need.octets)

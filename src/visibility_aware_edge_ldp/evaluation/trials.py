@@ -1,109 +1,23 @@
 """``va.evaluate``: repeat an estimate many times and compare it with the truth."""
 
-from __future__ import annotations
-
-import html
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
 from visibility_aware_edge_ldp.simulation.worlds import check_world
-from visibility_aware_edge_ldp.truth.statistics import exact
 
 Truth = float | npt.NDArray[np.float64]
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class TrialRow:
-    """One statistic at one epsilon, over all trials.
-
-    ``truth``, ``mean_estimate`` and ``standard_deviation`` are NaN for statistics that are arrays, whose
-    error is Σ|estimate − truth| / Σ truth. ``coverage`` is the share of 95 % intervals that held the truth.
-    """
-
-    epsilon: float
-    statistic: str
-    truth: float
-    mean_estimate: float
-    standard_deviation: float
-    mean_relative_error: float
-    error_uncertainty: float
-    coverage: float
-    trials: int
-    seconds: float
-    trust: str = "position"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON and CSV; the trust model first."""
-        return {"trust": self.trust, **asdict(self)}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One statistic in one trial: what was estimated, how far off it was, and whether its interval held the truth."""
-
-    value: float
-    error: float
-    covered: float
-
-
-class Evaluation(Sequence[TrialRow]):
-    """The rows of an evaluation; prints as a table."""
-
-    def __init__(self, rows: Iterable[TrialRow]) -> None:
-        self._rows = tuple(rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def row(self, epsilon: Number, statistic: str, trust: str | None = None) -> TrialRow:
-        """The row of a statistic at an epsilon; of the first trust model that has one, unless it is named."""
-        wanted = (float(exact_epsilon(epsilon)), statistic)
-        models = {row.trust for row in self._rows} if trust is None else {trust}
-        return next(row for row in self._rows if (row.epsilon, row.statistic) == wanted and row.trust in models)
-
-    def __str__(self) -> str:
-        lines = [f"{'epsilon':>7}  {'statistic':<17}{'truth':>15}{'mean error':>12}{'covered':>9}{'seconds':>9}"]
-        for row in self._rows:
-            _, epsilon, name, truth, error, _, covered, seconds = _texts(row)
-            lines.append(f"{epsilon:>7}  {name:<17}{truth:>15}{error:>12}{covered:>9}{seconds:>9}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head = ("trust", "ε", "statistic", "true value", "mean error", "± s.e.", "covered", "seconds")
-        return html_table(head, [_texts(row) for row in self._rows])
-
-
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for a notebook; every text is escaped."""
-    lines = [_html_line("th", head), *(_html_line("td", row) for row in rows)]
-    return f"<table>{''.join(lines)}</table>"
-
-
-def _html_line(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def _texts(row: TrialRow) -> tuple[str, ...]:
-    truth = "array" if np.isnan(row.truth) else number(row.truth)
-    doubt = "-" if np.isnan(row.error_uncertainty) else f"{row.error_uncertainty:.2%}"
-    covered = "-" if np.isnan(row.coverage) else f"{row.coverage:.0%}"
-    found = (truth, f"{row.mean_relative_error:.2%}", doubt, covered)
-    return row.trust, f"{row.epsilon:g}", row.statistic, *found, f"{row.seconds:.2f}"
 
 
 def evaluate(
@@ -125,7 +39,7 @@ def evaluate(
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
     wanted = statistics_for(world, trust, statistics)
-    checked = [exact_epsilon(epsilon) for epsilon in epsilons]
+    checked = [parse_epsilon(epsilon) for epsilon in epsilons]
     truths = {statistic: exact(world.graph, statistic) for statistic in wanted}
     rows: list[TrialRow] = []
     for epsilon in checked:

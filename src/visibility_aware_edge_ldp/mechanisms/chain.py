@@ -1,7 +1,5 @@
 """Answers of one bit at several flip probabilities: a chain that loses what its best answer loses.  [CHAIN.1-4]"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
@@ -12,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
 
 Bits = npt.NDArray[np.bool_]
@@ -87,7 +85,7 @@ def flip_given(threshold: int, better: int, worse: int = 0, agree: bool = True) 
     return differs / (differs + same)
 
 
-def chained(threshold: int, bits: Bits, levels: Sequence[Level], coins: Coins) -> Bits:
+def chained(threshold: int, bits: Bits, levels: Sequence[Level], random_bytes: RandomBytes) -> Bits:
     """One answer for each bit at this threshold, given all that was answered before.  [CHAIN.2]
 
     Where this threshold was answered before, the same answer again. As many coins are drawn, and as much is computed,
@@ -101,7 +99,9 @@ def chained(threshold: int, bits: Bits, levels: Sequence[Level], coins: Coins) -
     worse, below = _nearest([each for each in levels if each.threshold > threshold], above, nearest_last=False)
     # One number for each pair of neighbours and for whether they agree; there are few, whatever the positions.
     agree = above == below
-    flips = _bernoulli(_chances(threshold, better[0], worse[0]), (better[1], worse[1], agree.astype(np.intp)), coins)
+    flips = _bernoulli(
+        _chances(threshold, better[0], worse[0]), (better[1], worse[1], agree.astype(np.intp)), random_bytes
+    )
     fresh = above ^ flips
     for level in levels:
         if level.threshold == threshold:
@@ -127,7 +127,7 @@ def _chances(threshold: int, better: list[int], worse: list[int]) -> list[list[t
 
 
 def _bernoulli(
-    chances: list[list[tuple[Fraction, Fraction]]], which: tuple[Places, Places, Places], coins: Coins
+    chances: list[list[tuple[Fraction, Fraction]]], which: tuple[Places, Places, Places], random_bytes: RandomBytes
 ) -> Bits:
     """Independent events with exactly these rational chances.  [CHAIN.4]
 
@@ -135,21 +135,21 @@ def _bernoulli(
     """
     tops = np.array([[[int(chance * RESOLUTION) for chance in two] for two in row] for row in chances], np.uint64)
     count = which[0].size
-    drawn = coins(8 * count)
+    drawn = random_bytes(8 * count)
     if len(drawn) != 8 * count:
         raise ProtocolViolation(f"{8 * count} bytes of coins were asked for and {len(drawn)} came; nothing was drawn.")
     words, limits = np.frombuffer(drawn, ">u8").astype(np.uint64), tops[which]
     events: Bits = words < limits
     for tie in np.flatnonzero(words == limits):
         up, down, agree = (int(part[tie]) for part in which)
-        events[tie] = _settled(chances[up][down][agree], coins)
+        events[tie] = _settled(chances[up][down][agree], random_bytes)
     return events
 
 
-def _settled(chance: Fraction, coins: Coins) -> bool:
+def _settled(chance: Fraction, random_bytes: RandomBytes) -> bool:
     """Whether a uniform number is below the chance, given that their first 64 bits are the same."""
     while rest := chance * RESOLUTION % 1:
-        word = int.from_bytes(coins(8))
+        word = int.from_bytes(random_bytes(8))
         if word != int(rest * RESOLUTION):
             return word < int(rest * RESOLUTION)
         chance = rest

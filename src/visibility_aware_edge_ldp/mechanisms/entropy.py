@@ -1,4 +1,4 @@
-"""Coins.
+"""Random bytes.
 
 Randomness is an argument of the humblest type: a function from a number of bytes to that many
 bytes. Where real people's bits are answered it is AES-256 in counter mode under a fresh key from
@@ -6,21 +6,20 @@ the operating system; in a simulation the key comes from a seed; in the exact au
 enumerator. The mechanisms cannot tell which.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-Coins = Callable[[int], bytes]
+RandomBytes = Callable[[int], bytes]
+"""From a number of bytes to that many bytes, each drawn anew."""
 # What is encrypted; kept, because fresh zeros from the operating system cost more than the encryption.
 _ZEROS = memoryview(bytes(1 << 20))
 
 
-def keyed_coins(key: bytes) -> Coins:
-    """The AES-256-CTR keystream of a 32-byte key: the same key gives the same coins."""
+def keyed_random_bytes(key: bytes) -> RandomBytes:
+    """The AES-256-CTR keystream of a 32-byte key: the same key gives the same bytes."""
     stream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def draw(count: int) -> bytes:
@@ -31,18 +30,18 @@ def keyed_coins(key: bytes) -> Coins:
     return draw
 
 
-def secure_coins() -> Coins:
-    """Coins nobody can repeat: a fresh key from the operating system, and a new one after a fork.
+def secure_random_bytes() -> RandomBytes:
+    """Random bytes that nobody can repeat: a fresh key from the operating system, and a new one after a fork.
 
-    A forked child inherits its parent's keystream; two processes answering with the same coins
+    A forked child inherits its parent's keystream; two processes answering with the same bytes
     would undo each other's noise, so the key belongs to one process identity.
     """
-    owner, stream = os.getpid(), keyed_coins(os.urandom(32))
+    owner, stream = os.getpid(), keyed_random_bytes(os.urandom(32))
 
     def draw(count: int) -> bytes:
         nonlocal owner, stream
         if os.getpid() != owner:
-            owner, stream = os.getpid(), keyed_coins(os.urandom(32))
+            owner, stream = os.getpid(), keyed_random_bytes(os.urandom(32))
         return stream(count)
 
     return draw
@@ -52,3 +51,7 @@ def seeded_key(seed: int | str, *labels: int | str) -> bytes:
     """A key for a simulation, one per (seed, labels): experiments repeat, streams never overlap."""
     text = "\x1f".join(["va-edge-ldp simulation", str(seed), *map(str, labels)])
     return hashlib.sha256(text.encode()).digest()
+
+
+Coins = RandomBytes
+keyed_coins, secure_coins = keyed_random_bytes, secure_random_bytes

@@ -5,8 +5,6 @@ the distribution function that are computed, digit by digit, only as far as the 
 comparison is certain, so what is drawn has exactly the distribution that the proof is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -17,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 
 Integers = npt.NDArray[np.int64]
 CumulativeDistribution = Callable[[int, int], Decimal]
@@ -47,22 +45,22 @@ class IntegerLaw:
     cdf: CumulativeDistribution
     stride: int = 1
 
-    def sample(self, coins: Coins) -> int:
+    def sample(self, random_bytes: RandomBytes) -> int:
         """One integer with exactly this distribution.  [DL.3]"""
-        return self.place(int.from_bytes(all_coins(coins, 8)), coins)
+        return self.place(int.from_bytes(all_random_bytes(random_bytes, 8)), random_bytes)
 
-    def sample_many(self, count: int, coins: Coins) -> Integers:
+    def sample_many(self, count: int, random_bytes: RandomBytes) -> Integers:
         """``count`` independent integers, from a table of 64-bit thresholds wherever it decides.
 
         Values outside 64 bits are drawn as the nearest 64-bit integer; who adds one to a number cuts the sum off well
         before that, because a noise that was cut off would show what it is added to.
         """
-        words = np.frombuffer(all_coins(coins, 8 * count), dtype=">u8").astype(np.uint64)
+        words = np.frombuffer(all_random_bytes(random_bytes, 8 * count), dtype=">u8").astype(np.uint64)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
         if count >= _TABLE_PAYS or "_table" in self.__dict__:
             values, doubtful = self._look_up(words)
         for index in doubtful:
-            exact = self.place(int(words[index]), coins)
+            exact = self.place(int(words[index]), random_bytes)
             values[index] = max(-_FARTHEST, min(exact, _FARTHEST))
         return values
 
@@ -82,9 +80,9 @@ class IntegerLaw:
         half = smallest(partial(self._reaches, (1 + Fraction(level)) / 2), self.stride)
         return -max(half, 0), max(half, 0)
 
-    def place(self, word: int, coins: Coins) -> int:
+    def place(self, word: int, random_bytes: RandomBytes) -> int:
         """The integer for a uniform number whose first 64 bits are ``word``; more are drawn where needed."""
-        uniform = LazyUniform(word, coins)
+        uniform = LazyUniform(word, random_bytes)
         return smallest(lambda k: uniform.below(partial(self.cdf, k)), self.stride)
 
     def _reaches(self, chance: Fraction, k: int) -> bool:
@@ -101,9 +99,9 @@ class IntegerLaw:
         return first, np.maximum.accumulate(thresholds)
 
 
-def all_coins(coins: Coins, count: int) -> bytes:
+def all_random_bytes(random_bytes: RandomBytes, count: int) -> bytes:
     """So many bytes of coins and no fewer: where coins are missing, numbers would go out with less noise, or none."""
-    found = coins(count)
+    found = random_bytes(count)
     if len(found) != count:
         raise ProtocolViolation(f"{count} bytes of coins were asked for and {len(found)} came; nothing was drawn.")
     return found
@@ -112,8 +110,8 @@ def all_coins(coins: Coins, count: int) -> bytes:
 class LazyUniform:
     """A uniform number in [0, 1), of which only as many bits are drawn as a question needs."""
 
-    def __init__(self, word: int, coins: Coins) -> None:
-        self._numerator, self._bits, self._coins = word, 64, coins
+    def __init__(self, word: int, random_bytes: RandomBytes) -> None:
+        self._numerator, self._bits, self._random_bytes = word, 64, random_bytes
 
     def below(self, value: Callable[[int], Decimal]) -> bool:
         """Is the number below this value, given as ``digits -> Decimal``?  The answer is certain."""
@@ -124,7 +122,7 @@ class LazyUniform:
                 return True
             if self._numerator * unit >= (scaled + 2) << self._bits:
                 return False
-            self._numerator = self._numerator << 64 | int.from_bytes(all_coins(self._coins, 8))
+            self._numerator = self._numerator << 64 | int.from_bytes(all_random_bytes(self._random_bytes, 8))
             self._bits += 64
 
 

@@ -1,7 +1,5 @@
 """Hadamard response on one of several bins: forward, likelihood, unbiased inverse and variance.  [HADAMARD.1-3]"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import all_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import all_random_bytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
 Ints = npt.NDArray[np.int64]
@@ -53,13 +51,15 @@ class HadamardResponse:
         """Which keeps the sign of the answer's entry at +1; its threshold is rounded towards privacy.  [HADAMARD.1]"""
         return RandomizedResponse(self.epsilon)
 
-    def randomize(self, bins: Ints, coins: Coins) -> Ints:
+    def randomize(self, bins: Ints, random_bytes: RandomBytes) -> Ints:
         """One answer per bin; the coins drawn do not depend on the bins.  [HADAMARD.2]"""
         if bins.size and not 0 <= bins.min() <= bins.max() < self.size:
             raise BadPrivacyParameter(f"Bins are numbered 0 to {self.size - 1}; others have no row of their own.")
         rows = bins.astype(np.int64) + 1
-        answers = np.frombuffer(all_coins(coins, 4 * bins.size), dtype="<u4").astype(np.int64) & (self.columns - 1)
-        wanted = self.sign.flips(bins.size, coins)
+        answers = np.frombuffer(all_random_bytes(random_bytes, 4 * bins.size), dtype="<u4").astype(np.int64) & (
+            self.columns - 1
+        )
+        wanted = self.sign.flips(bins.size, random_bytes)
         wrong = _is_minus(rows, answers) != wanted
         # Turning over one bit of the row's in the column turns the sign over, one column for one column.
         return answers ^ np.where(wrong, rows & -rows, 0)

@@ -1,7 +1,5 @@
 """The tightest pure noise on a smooth bound, one draw or many.  [POWER.1-3]"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -11,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, all_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, all_random_bytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise, rounded_down
 
 Floats = npt.NDArray[np.float64]
@@ -77,14 +75,14 @@ class SmoothPower(SmoothNoise):
             tail = beyond / (2 * mass)
             return tail if z < 0 else 1 - tail
 
-    def sample_each(self, bounds: Floats, coins: Coins) -> Integers:
+    def sample_each(self, bounds: Floats, random_bytes: RandomBytes) -> Integers:
         """One draw for each bound, independent, each with exactly the law of its bound.  [POWER.3]
 
         The inverse distribution function proposes an integer for a 64-bit uniform, and two values of the
         distribution function confirm it; the few that are not confirmed are placed with as many digits as it takes.
         Draws beyond ±2^62 are given as the last integer before it: cut off what they are added to well before that.
         """
-        words = np.frombuffer(all_coins(coins, 8 * bounds.size), dtype=">u8").astype(np.uint64)
+        words = np.frombuffer(all_random_bytes(random_bytes, 8 * bounds.size), dtype=">u8").astype(np.uint64)
         right = words >> np.uint64(63) == 1
         # How far the uniform number lies from its own end of [0, 1), in units of 2^-64: it is in [units, units + 1).
         units, scale = np.where(right, ~words, words).astype(np.float64), bounds / float(self.shift)
@@ -95,7 +93,7 @@ class SmoothPower(SmoothNoise):
             certain = (above < tail * (1 - doubt)) & ((sizes == 0) | (below > tail * (1 + doubt))) & (sizes < _FARTHEST)
         drawn = np.where(certain, np.where(right, sizes, -sizes), 0).astype(np.int64)
         for index in np.flatnonzero(~certain):
-            exact = self.law(Decimal(float(bounds[index]))).place(int(words[index]), coins)
+            exact = self.law(Decimal(float(bounds[index]))).place(int(words[index]), random_bytes)
             drawn[index] = max(-_FARTHEST, min(exact, _FARTHEST))
         return drawn
 

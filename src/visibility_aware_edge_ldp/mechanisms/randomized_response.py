@@ -1,7 +1,8 @@
-"""Randomized response on one bit: forward, likelihood, unbiased inverse and variance.  [RR.1-3]"""
+"""Randomized response on one bit: forward, likelihood, unbiased inverse and variance.  [RR.1-3]  [CHANNEL.1-3]"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -10,18 +11,68 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.response import Octets
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.kernels.response import Octets
-from visibility_aware_edge_ldp.mechanisms.channel import Channel
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 
 RESOLUTION = 1 << 64
 _TAIL = 1 << 56
 # First bytes are drawn and compared so many at a time, while they are near; a multiple of 8.
 _AT_ONCE = 1 << 19
-
 Bits = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Outcome y has probability ``given_zero[y]`` when the bit is 0 and ``given_one[y]`` when it is 1."""
+
+    given_zero: tuple[Fraction, ...]
+    given_one: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.given_zero) != len(self.given_one) or not sum(self.given_zero) == sum(self.given_one) == 1:
+            raise BadPrivacyParameter("A channel needs two probability vectors of the same length.")
+        if min(self.given_zero) <= 0 or min(self.given_one) < 0:
+            raise BadPrivacyParameter("Every outcome of a channel must be possible without an edge.")
+        if self.given_zero == self.given_one:
+            raise BadPrivacyParameter(
+                "This channel tells nothing about the bit, so nothing can be estimated; use a larger epsilon."
+            )
+
+    @cached_property
+    def scores(self) -> tuple[Fraction, ...]:
+        """v(y) with mean 1 on an edge, mean 0 on a non-edge, least variance on non-edges.  [CHANNEL.1]"""
+        ratios = [one / zero for zero, one in zip(self.given_zero, self.given_one, strict=True)]
+        chi_square = sum(zero * ratio**2 for zero, ratio in zip(self.given_zero, ratios, strict=True)) - 1
+        return tuple((ratio - 1) / chi_square for ratio in ratios)
+
+    def variance(self, bit: int) -> Fraction:
+        """Variance of the score given the bit.  [CHANNEL.2]"""
+        chances = self.given_one if bit else self.given_zero
+        return sum((p * v**2 for p, v in zip(chances, self.scores, strict=True)), Fraction(0)) - bit
+
+    @property
+    def loss(self) -> float:
+        """The largest log-ratio of an outcome's two probabilities: the exact epsilon."""
+        pairs = zip(self.given_zero, self.given_one, strict=True)
+        return max(abs(_log(one) - _log(zero)) for zero, one in pairs)
+
+    def refined(self, outcome: int, second: Channel) -> Channel:
+        """Ask again where the first answer was ``outcome``; other outcomes stay as they are.  [CHANNEL.3]"""
+        return Channel(
+            _split(self.given_zero, outcome, second.given_zero),
+            _split(self.given_one, outcome, second.given_one),
+        )
+
+
+def _split(first: tuple[Fraction, ...], outcome: int, second: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    finer = tuple(first[outcome] * p for p in second)
+    return first[:outcome] + finer + first[outcome + 1 :]
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 @dataclass(frozen=True)
@@ -64,27 +115,27 @@ class RandomizedResponse:
         """The exact probability of a true answer."""
         return 1 - self.flip
 
-    def randomize(self, bits: Bits, coins: Coins) -> Bits:
+    def randomize(self, bits: Bits, random_bytes: RandomBytes) -> Bits:
         """One randomized answer per bit."""
-        return bits ^ self.flips(bits.size, coins)
+        return bits ^ self.flips(bits.size, random_bytes)
 
-    def flips(self, count: int, coins: Coins) -> Bits:
+    def flips(self, count: int, random_bytes: RandomBytes) -> Bits:
         """Which of ``count`` bits to flip; looks at no bit.  [RR.2]"""
-        return np.unpackbits(self.packed_flips(count, coins), count=count, bitorder="little").view(np.bool_)
+        return np.unpackbits(self.packed_flips(count, random_bytes), count=count, bitorder="little").view(np.bool_)
 
-    def packed_flips(self, count: int, coins: Coins) -> Octets:
+    def packed_flips(self, count: int, random_bytes: RandomBytes) -> Octets:
         """The same, eight bits a byte, the first in the lowest bit; zeros after the last.  [RR.2]
 
         One byte decides 255 cases of 256; a byte equal to T's leading byte draws seven more, after all first bytes.
         """
-        kernels, (head, tail) = choice.response_kernels(), divmod(self.threshold, _TAIL)
+        kernels, (head, tail) = backend.kernels("response"), divmod(self.threshold, _TAIL)
         flips, ties = np.empty((count + 7) // 8, np.uint8), [np.empty(0, np.int64)]
         for start in range(0, count, _AT_ONCE):
-            first = _drawn(min(_AT_ONCE, count - start), coins)
+            first = _drawn(min(_AT_ONCE, count - start), random_bytes)
             run = slice(start >> 3, (start + first.size + 7) >> 3)
             ties.append(start + kernels.compare(first, head, flips[run]))
         places = np.concatenate(ties)
-        kernels.settle(flips, places, _drawn(7 * places.size, coins), tail)
+        kernels.settle(flips, places, _drawn(7 * places.size, random_bytes), tail)
         return flips
 
     def likelihood(self, answer: int, bit: int) -> Fraction:
@@ -98,9 +149,9 @@ class RandomizedResponse:
         return Channel(zero, one)
 
 
-def _drawn(count: int, coins: Coins) -> Octets:
+def _drawn(count: int, random_bytes: RandomBytes) -> Octets:
     """So many coins and no fewer: where coins are missing, a bit would be sent as it is."""
-    drawn = np.frombuffer(coins(count), np.uint8)
+    drawn = np.frombuffer(random_bytes(count), np.uint8)
     if drawn.size != count:
         raise ProtocolViolation(f"{count} bytes of coins were asked for and {drawn.size} came; nothing was answered.")
     return drawn

@@ -5,8 +5,6 @@ Each mechanism here says how smooth it needs the bound, and adds S/s times a fix
 an integer; f must be an integer, so that the rounding is post-processing.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 
 Bound = int | Fraction | Decimal
@@ -76,9 +74,9 @@ class SmoothNoise(ABC):
             return IntegerLaw(lambda k, _digits: Decimal(int(k >= 0)))
         return IntegerLaw(partial(self._rounded, scale), max(1, int(scale)))
 
-    def sample(self, bound: Bound, coins: Coins) -> int:
+    def sample(self, bound: Bound, random_bytes: RandomBytes) -> int:
         """One draw of the noise for this bound, exactly.  [DL.3]"""
-        return self.law(bound).sample(coins)
+        return self.law(bound).sample(random_bytes)
 
     def standard_deviation(self, bound: Bound) -> float:
         """Of the ideal noise; rounding changes it by at most one half."""

@@ -1,15 +1,52 @@
-"""A promise as a value.  [COMPOSITION.1-3]"""
+"""Promises as values: notions of neighbour, guarantees, releases and their bill.  [COMPOSITION.1-4]"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter, RelationMismatch
-from visibility_aware_edge_ldp.privacy.relation import OneEdge, OneListEntry, Relation
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, MissingPart, RelationMismatch
 
-R = TypeVar("R", bound=Relation)
+R = TypeVar("R", bound="Relation")
+
+
+class Relation:
+    """Two worlds are neighbours under a relation; a guarantee is always about one relation."""
+
+    words: ClassVar[str]
+
+
+class OneEdge(Relation):
+    """The worlds differ in the bit of one non-public position, and all reports are seen."""
+
+    words = (
+        "per edge: two worlds that differ in one non-public bit, seen by everybody "
+        "who sees every report of every round of every user"
+    )
+
+
+class OneListEntry(Relation):
+    """The worlds differ in one entry of one user's list, and only that user's reports are seen.
+
+    Half as strict as :class:`OneEdge`, because an edge stands in two lists.
+    """
+
+    words = "per list: one entry of one user's neighbour list, seen by everybody who sees that user's reports"
+
+
+class OneDegree(Relation):
+    """The worlds differ in the whole degree of one user, however much, and only that user's reports are seen.
+
+    Stricter than :class:`OneListEntry`, which is the special case of one friend more or less. An edge is in the
+    degrees of both its ends, so :class:`OneEdge` loses at most twice as much.
+    """
+
+    words = (
+        "per degree: two worlds in which one user's degree differs in any way, seen by everybody who sees that "
+        "user's reports; an edge is in two degrees, so it loses at most twice this"
+    )
 
 
 @dataclass(frozen=True)
@@ -49,3 +86,64 @@ class Guarantee(Generic[R]):
 def edge_from_lists(guarantee: Guarantee[OneListEntry], lists: int = 2) -> Guarantee[OneEdge]:
     """An edge recorded in ``lists`` independently answered lists pays for each.  [COMPOSITION.3]"""
     return Guarantee(OneEdge, lists * guarantee.epsilon, lists * guarantee.delta)
+
+
+@dataclass(frozen=True)
+class Release:
+    """All reports of one round of one survey: the thing that costs.
+
+    ``prices`` holds (class, guarantee) pairs, so that a release can stand in a set. ``transcript`` tells two
+    collections of the same survey apart: each is paid for.
+    """
+
+    survey: str
+    round: int
+    prices: tuple[tuple[Hashable, Guarantee[OneEdge]], ...]
+    transcript: str = ""
+
+
+class Bill(Mapping[Hashable, Guarantee[OneEdge]]):
+    """Total guarantee per visibility class of a set of releases.
+
+    Keys are the classes or their names. Each distinct release is counted once, however many
+    estimates were made from it.  [COMPOSITION.4]
+    """
+
+    def __init__(self, releases: Iterable[Release]) -> None:
+        totals: dict[str, Guarantee[OneEdge]] = {}
+        for release in dict.fromkeys(releases):
+            for key, price in release.prices:
+                name = str(key)
+                totals[name] = totals[name] + price if name in totals else price
+        self._totals = totals
+
+    def __getitem__(self, key: Hashable) -> Guarantee[OneEdge]:
+        return self._totals[str(key)]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._totals)
+
+    def __len__(self) -> int:
+        return len(self._totals)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{key}: {price}" for key, price in self._totals.items()) or "nothing was asked"
+
+    def __repr__(self) -> str:
+        return f"Bill({self})"
+
+
+def optimal_epsilon(guarantees: Iterable[Guarantee[OneEdge]], delta: float) -> float:
+    """The epsilon of all these together at this delta, by privacy loss distributions.  [COMPOSITION.5]
+
+    An outside figure to compare with: the software's own promise is the sum.
+    """
+    try:
+        from dp_accounting.pld import common, privacy_loss_distribution
+    except ImportError as error:
+        raise MissingPart("dp-accounting", "accounting", "Tighter composition") from error
+    total = privacy_loss_distribution.identity()
+    for guarantee in guarantees:
+        parameters = common.DifferentialPrivacyParameters(float(guarantee.epsilon), float(guarantee.delta))
+        total = total.compose(privacy_loss_distribution.from_privacy_parameters(parameters))
+    return float(total.get_epsilon_for_delta(delta))

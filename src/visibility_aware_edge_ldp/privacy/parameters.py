@@ -1,7 +1,5 @@
 """Epsilon and delta as exact numbers: what a user types is what is promised.  [RR.1], [DL.1]"""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -13,7 +11,7 @@ Number = Fraction | float | int | str
 LARGEST_EPSILON = 1000
 
 
-def exact(value: Number, what: str) -> Fraction:
+def parse_number(value: Number, what: str) -> Fraction:
     """The decimal number that was written: 0.1 means one tenth, not the nearest binary fraction."""
     if isinstance(value, bool) or not isinstance(value, (Real, str)):
         raise BadPrivacyParameter(f"{what} must be a number such as 1 or 0.5; got {value!r}.")
@@ -30,9 +28,9 @@ def exact(value: Number, what: str) -> Fraction:
         raise BadPrivacyParameter(f"{what} must be a finite number such as 1 or 0.5; got {value!r}.") from error
 
 
-def exact_epsilon(value: Number, what: str = "epsilon") -> Fraction:
+def parse_epsilon(value: Number, what: str = "epsilon") -> Fraction:
     """A positive, finite epsilon."""
-    epsilon = exact(value, what)
+    epsilon = parse_number(value, what)
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise BadPrivacyParameter(
             f"{what} must be above 0 and at most {LARGEST_EPSILON}; got {value}. Values from 0.1 to 4 are usual."
@@ -40,17 +38,17 @@ def exact_epsilon(value: Number, what: str = "epsilon") -> Fraction:
     return epsilon
 
 
-def exact_delta(value: Number, what: str = "delta") -> Fraction:
+def parse_delta(value: Number, what: str = "delta") -> Fraction:
     """A delta in [0, 1)."""
-    delta = exact(value, what)
+    delta = parse_number(value, what)
     if not 0 <= delta < 1:
         raise BadPrivacyParameter(f"{what} must be at least 0 and below 1; got {value}. 1e-6 is usual, 0 is pure.")
     return delta
 
 
-def exact_share(value: Number, what: str) -> Fraction:
+def parse_share(value: Number, what: str) -> Fraction:
     """A fraction in [0, 1]."""
-    share = exact(value, what)
+    share = parse_number(value, what)
     if not 0 <= share <= 1:
         raise BadPrivacyParameter(f"{what} must be between 0 and 1; got {value}.")
     return share

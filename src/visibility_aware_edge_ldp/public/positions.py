@@ -4,8 +4,6 @@ Position (u, v) of n nodes has the number u(2n − u − 1)/2 + (v − u − 1).
 these numbers, so nobody needs to send node names.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

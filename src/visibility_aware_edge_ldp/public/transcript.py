@@ -1,7 +1,5 @@
 """The first round as everybody may read it: which positions answered, and what they said."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.kernels import choice
 from visibility_aware_edge_ldp.public.positions import row_of
-from visibility_aware_edge_ldp.public.report import PositionReport
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -122,7 +120,7 @@ def pair_rate(asked: int, heard: int) -> float:
 
 def ones_between(octets: Octets, places: Ints) -> Ints:
     """How many ones there are in packed bits from each place to the next; places rise."""
-    found: Ints = choice.response_kernels().ones_between(octets, places)
+    found: Ints = backend.kernels("response").ones_between(octets, places)
     return found
 
 

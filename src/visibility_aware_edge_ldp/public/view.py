@@ -1,28 +1,76 @@
-"""The public view: what everybody knows of every position."""
-
-from __future__ import annotations
+"""The public view: what everybody knows of every position.  [POSITION.1]"""
 
 import hashlib
 import json
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.kernels import choice
-from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.rules import Names
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
-from visibility_aware_edge_ldp.public.rules import Names
-from visibility_aware_edge_ldp.public.secrets import KNOWN_BY, Secret, Secrets
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, times_epsilon
 
 Octets = npt.NDArray[np.uint8]
 _DIGITS = re.compile("-?[0-9]+")
+HEAD = ("class", "positions", "share", "loss per edge", "who may know the bit")
+KNOWN_BY = {
+    Visibility.PUBLIC: "everybody: {edges:,} edges, and that the others are empty",
+    Visibility.FRIEND_VISIBLE: "friends of the two ends",
+    Visibility.PRIVATE: "the two ends",
+}
+ADVERSARY = (
+    "A secret is the bit of one non-public position: whether there is an edge. What follows from k of them together,",
+    "such as a degree, may lose k times as much. The promise holds against somebody who knows the roster, the policy,",
+    "every public bit and every other secret, and who sees all reports.",
+)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """One class of positions: how many, the loss allowed per edge in units of epsilon (0: no promise), who knows."""
+
+    visibility: Visibility
+    positions: int
+    multiplier: Fraction
+    known_by: str
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The classes of a policy on a roster, most open first; prints as a table."""
+
+    rows: tuple[Secret, ...]
+    assumptions: tuple[str, ...] = ()
+
+    def table(self) -> list[tuple[str, ...]]:
+        """(class, positions, share, loss per edge, who may know the bit) as texts."""
+        total = sum(row.positions for row in self.rows)
+        return [
+            (
+                str(row.visibility),
+                f"{row.positions:,}",
+                f"{row.positions / total:.1%}",
+                f"at most {times_epsilon(row.multiplier)}" if row.multiplier else "not protected",
+                row.known_by,
+            )
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        rows = [HEAD, *self.table()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines.insert(1, "-" * max(map(len, lines)))
+        return "\n".join([*lines, "", *ADVERSARY, *(f"Assumes that {text}." for text in self.assumptions)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +109,11 @@ class PublicView:
         """The classes that positions may have; known from the policy, without looking at every position."""
         return self.policy.rule.present(self.names)
 
+    @property
+    def non_public(self) -> tuple[Visibility, ...]:
+        """The non-public classes that positions may have: those that a survey asks about."""
+        return tuple(kind for kind in NON_PUBLIC if kind in self.present)
+
     @cached_property
     def class_bits(self) -> dict[Visibility, Octets]:
         """For each class, one packed bit a position: two or three bits a position in all."""
@@ -86,7 +139,7 @@ class PublicView:
         """How many positions each class has."""
         if self._only is not None:
             return {kind: self.positions if kind == self._only else 0 for kind in Visibility}
-        return {kind: int(choice.response_kernels().ones_in(bits)) for kind, bits in self.class_bits.items()}
+        return {kind: int(backend.kernels("response").ones_in(bits)) for kind, bits in self.class_bits.items()}
 
     @cached_property
     def secrets(self) -> Secrets:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from fractions import Fraction
 
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
 
 LARGEST_MULTIPLIER = 1000
 
@@ -89,10 +89,10 @@ class Multipliers:
 DEFAULT_MULTIPLIERS = Multipliers()
 
 
-def exact_multiplier(value: Number, what: str) -> Fraction:
+def parse_multiplier(value: Number, what: str) -> Fraction:
     """A multiplier as the number that was written."""
     try:
-        return exact(value, what)
+        return parse_number(value, what)
     except BadPrivacyParameter as error:
         raise BadPolicy(str(error)) from error
 

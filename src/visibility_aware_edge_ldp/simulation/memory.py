@@ -15,11 +15,11 @@ from pathlib import Path
 from shutil import disk_usage
 from tempfile import gettempdir
 
+from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, SIDE
+from visibility_aware_edge_ldp.compute.tiles.mmap_plane import HELD, plane_octets
+from visibility_aware_edge_ldp.compute.tiles.tile_file import file_octets
+from visibility_aware_edge_ldp.counts.group_pairs import BLOCK as PAIRS_AT_ONCE
 from visibility_aware_edge_ldp.errors import TooLarge
-from visibility_aware_edge_ldp.kernels.tiles import OCTETS, SIDE
-from visibility_aware_edge_ldp.subgraphs.kind_pairs import BLOCK as PAIRS_AT_ONCE
-from visibility_aware_edge_ldp.subgraphs.mapped import HELD, plane_octets
-from visibility_aware_edge_ldp.subgraphs.tile_file import file_octets
 
 # Python, NumPy and the kernels; where these have to be compiled first, the compiler too.
 BASE = 260_000_000

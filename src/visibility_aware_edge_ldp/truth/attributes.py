@@ -1,7 +1,5 @@
 """What is known of each node beside its edges: profile fields, read from CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import operator

@@ -5,8 +5,6 @@ square roots, which IEEE 754 rounds alike everywhere. A seed therefore names one
 whatever the version of NumPy; the tests pin the edges.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import comb, sqrt
 

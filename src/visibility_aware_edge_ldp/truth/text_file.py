@@ -1,7 +1,5 @@
 """The bytes of a text file, unpacked if they are gzipped, or one sentence on why not."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import zlib

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3]))  # benchmarks/ lies beside tests/ and is not installed
-
-from benchmarks.campaign_stub import Served, Stub
-
-from visibility_aware_edge_ldp.campaign.new import new_campaign
-from visibility_aware_edge_ldp.campaign.participant.program import Surroundings
-from visibility_aware_edge_ldp.campaign.participant.transport import Patience
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from support.campaign_stub import Served, Stub
+from visibility_aware_edge_ldp.campaign.directory import new_campaign
+from visibility_aware_edge_ldp.campaign.http_client import Patience
+from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 
 LATER = 4_000_000_000
 KEY = bytes(range(32))

@@ -23,8 +23,8 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     other_entries,
     units,
 )
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import roster_entry
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.rosters import roster_entry
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import Level
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse

@@ -10,18 +10,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_stub import Served, Stub, no_fault, said
 
 from campaign.participant.conftest import KEY, QUICK
-from campaign.participant.people import PRIVATE, Ask, join, reply, who
 from command import run_main
-from visibility_aware_edge_ldp.campaign.canonical import encode
+from support.campaign_people import PRIVATE, Ask, join, reply, who
+from support.campaign_stub import Served, Stub, no_fault, said
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
 from visibility_aware_edge_ldp.campaign.participant.enrolment import OtherVersion, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.program import enroll, status
-from visibility_aware_edge_ldp.campaign.participant.standing import of_other_versions
-from visibility_aware_edge_ldp.campaign.signing import sign
+from visibility_aware_edge_ldp.campaign.participant.program import enroll
+from visibility_aware_edge_ldp.campaign.participant.server_checks import of_other_versions, status
+from visibility_aware_edge_ldp.campaign.signed_documents import encode, sign
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 
 

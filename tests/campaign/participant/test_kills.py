@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.campaign_participant import ASKED, contradictions, kills
+import pytest
 
 from campaign.participant.conftest import Ask
-from visibility_aware_edge_ldp.campaign.upload import salted
-from visibility_aware_edge_ldp.public import codec
+from support.campaign_participant_drills import ASKED, contradictions, kills
+from visibility_aware_edge_ldp.campaign.wire_format import salted
+from visibility_aware_edge_ldp.public.surveys import position as codec
 
 
+@pytest.mark.long
 def test_no_position_has_two_answers() -> None:
     found = kills(15, seed=1, asked=ASKED[1:4])
     assert found.kills >= 15
@@ -26,7 +28,7 @@ def test_one_flipped_bit_is_seen(ask: Ask) -> None:
     """The check itself: two uploads that differ in one answer, and one that was torn off and never completed."""
     served, other = ask(), ask(title="Another name")
     report = salted(
-        codec.encode(codec.PositionReport(served.questions.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
+        codec.encode(codec.PositionReport(served.terms.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
     )
     flipped = report[:-2] + b"\x03\x00"
     served.heard.append((1, 0, report))
@@ -39,7 +41,7 @@ def test_one_flipped_bit_is_seen(ask: Ask) -> None:
 
 def test_another_salt_is_another_upload(ask: Ask) -> None:
     served = ask()
-    report = codec.encode(codec.PositionReport(served.questions.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
+    report = codec.encode(codec.PositionReport(served.terms.survey.identity, 1, 0, 11, b"\xff\x07", b"\x01\x00"))
     served.heard += [(1, 0, salted(report))] * 2
     assert contradictions([served]) == (0, 0, 0)
     served.heard.append((1, 0, salted(report)))

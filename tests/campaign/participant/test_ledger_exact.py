@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, caps_entry
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, quote, record
-from visibility_aware_edge_ldp.campaign.participant.friends import Friends
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat
-from visibility_aware_edge_ldp.campaign.upload import report_in
-from visibility_aware_edge_ldp.public import codec
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.wire_format import report_in
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 WORDS = 1 << 64
@@ -53,26 +53,26 @@ class Memory:
         self.lines.append(entry)
 
 
-def seat(epsilon: str, title: str) -> Seat:
+def context(epsilon: str, title: str) -> ParticipantContext:
     """Two people, one private position; the first of the roster holds it."""
     documents = drafted(["ann", "bob"], VisibilityPolicy.nothing(), (), "spring")
     charter = charter_of(
         documents, "ab" * 32, "position", epsilon, ["edges"], (Round(4_000_000_000, 1),), title, "spring"
     )
-    return Seat(charter, documents, 0)
+    return ParticipantContext(charter, documents, 0)
 
 
-LOW, HIGH, AGAIN = SEATS = (seat("1/2", "Low"), seat("3/2", "High"), seat("1/2", "Low again"))
+LOW, HIGH, AGAIN = SEATS = (context("1/2", "Low"), context("3/2", "High"), context("1/2", "Low again"))
 
 
-def answered(page: Memory, where: Seat, bit: int, word: int) -> int:
+def answered(page: Memory, where: ParticipantContext, bit: int, word: int) -> int:
     task, friends = Task(where, 1), Friends(np.array([False, bool(bit)]), ())
     coins = iter([word.to_bytes(8, "big"), bytes(8), bytes(8)])
     upload = record(page, task, friends, quote(page, task), lambda count: next(coins))  # type: ignore[arg-type]
     return codec.decode(report_in(upload)).ones[0]
 
 
-def outcomes(page: Memory, where: Seat, bit: int) -> list[tuple[int, Fraction, Memory]]:
+def outcomes(page: Memory, where: ParticipantContext, bit: int) -> list[tuple[int, Fraction, Memory]]:
     """What one campaign may hear, each with its chance and the ledger afterwards."""
 
     def hear(word: int) -> tuple[int, Memory]:
@@ -90,7 +90,7 @@ def outcomes(page: Memory, where: Seat, bit: int) -> list[tuple[int, Fraction, M
     return [(first, chance, low), (last, 1 - chance, high)]
 
 
-def law(order: tuple[Seat, ...], bit: int) -> dict[Said, Fraction]:
+def law(order: tuple[ParticipantContext, ...], bit: int) -> dict[Said, Fraction]:
     """The law of all that leaves, campaign after campaign; listed in the order of ``SEATS``."""
     walks: list[tuple[dict[str, int], Fraction, Memory]] = [({}, Fraction(1), Memory())]
     for where in order:
@@ -106,11 +106,11 @@ def law(order: tuple[Seat, ...], bit: int) -> dict[Said, Fraction]:
     return found
 
 
-def title(where: Seat) -> str:
+def title(where: ParticipantContext) -> str:
     return where.charter.title
 
 
-def loss(order: tuple[Seat, ...]) -> float:
+def loss(order: tuple[ParticipantContext, ...]) -> float:
     zero, one = law(order, 0), law(order, 1)
     assert sum(zero.values()) == sum(one.values()) == 1
     pairs = [(zero.get(said, Fraction(0)), one.get(said, Fraction(0))) for said in {*zero, *one}]
@@ -119,7 +119,7 @@ def loss(order: tuple[Seat, ...]) -> float:
 
 
 @pytest.mark.parametrize("order", list(permutations(SEATS)), ids=lambda order: " ".join(map(title, order)))
-def test_all_campaigns_together_lose_what_the_dearest_does(order: tuple[Seat, ...]) -> None:
+def test_all_campaigns_together_lose_what_the_dearest_does(order: tuple[ParticipantContext, ...]) -> None:
     assert loss(order) == pytest.approx(1.5, abs=1e-6)
     assert all(said[0] == said[2] for said in law(order, 1))
 

@@ -24,21 +24,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.new import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant import ledger as ledgers
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, note_others, quote, record
-from visibility_aware_edge_ldp.campaign.participant.answers import own_transcript
-from visibility_aware_edge_ldp.campaign.participant.friends import Friends, SeenEdges
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat
-from visibility_aware_edge_ldp.campaign.upload import report_in
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
+from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
-from visibility_aware_edge_ldp.public import codec
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.report import unpack
+from visibility_aware_edge_ldp.public.layout import unpack
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 PEOPLE = [f"p{number}" for number in range(20)]
@@ -63,7 +62,9 @@ class Crashed(Exception):  # noqa: N818
 
 
 @cache
-def seat(question: str, epsilon: str, roster: int, salt: str, title: str, epoch: str, more_edges: bool) -> Seat:
+def context(
+    question: str, epsilon: str, roster: int, salt: str, title: str, epoch: str, more_edges: bool
+) -> ParticipantContext:
     names, kind = ROSTERS[roster], KINDS.get(question, question)
     policy = VisibilityPolicy(0.1, 0.4, salt=salt)
     if kind == "hubs":
@@ -73,7 +74,7 @@ def seat(question: str, epsilon: str, roster: int, salt: str, title: str, epoch:
     split = (Fraction(1, 2),) * 2 if question == "two rounds" else ()
     statistics = ["triangles"] if kind in ("triangles", "hubs") else ["edges"]
     charter = charter_of(documents, "ab" * 32, kind, epsilon, statistics, rounds, title, epoch, 0, split)
-    return Seat.of(charter, documents, OWN)
+    return ParticipantContext.of(charter, documents, OWN)
 
 
 def public_edges(names: list[str], policy: VisibilityPolicy, more: bool) -> np.ndarray:
@@ -83,7 +84,7 @@ def public_edges(names: list[str], policy: VisibilityPolicy, more: bool) -> np.n
     return public[: 7 if more else 5]
 
 
-def transcript(where: Seat, first: bytes, variant: int) -> bytes:
+def transcript(where: ParticipantContext, first: bytes, variant: int) -> bytes:
     """Everybody has answered round 1: this participant as it did, the others by chance."""
     sent, pairs = codec.decode(report_in(first)), np.transpose(np.triu_indices(len(where.names), 1))
     answered = where.view.classes.of(pairs[:, 0], pairs[:, 1]) != Visibility.PUBLIC
@@ -145,10 +146,10 @@ class Participant(RuleBasedStateMachine):
         more_edges: bool,
         variant: int,
     ) -> None:
-        where = seat(question, epsilon, roster, salt, title, epoch, more_edges)
+        where = context(question, epsilon, roster, salt, title, epoch, more_edges)
         given = Friends(np.array([bool(friends >> PEOPLE.index(name) & 1) and name != OWN for name in where.names]), ())
         seen = SeenEdges(np.array([(1, 2), (2, 3), (3, 4)], np.int32), ())
-        if not where.questions.asks(where.number, 1):
+        if not where.terms.asks(where.number, 1):
             self.noted(where)
             self.others_answer(where)
             return
@@ -157,12 +158,12 @@ class Participant(RuleBasedStateMachine):
             if task is not None:
                 self.answer(task, seen if question == "hubs" else given, crash)
 
-    def noted(self, where: Seat) -> None:
+    def noted(self, where: ParticipantContext) -> None:
         """Nothing is asked of this participant."""
         with self.ledger.writing() as page:
             note_others(page, where)
 
-    def task(self, where: Seat, number: int, variant: int) -> Task | None:
+    def task(self, where: ParticipantContext, number: int, variant: int) -> Task | None:
         """The round to answer; a second one only after the first."""
         first = self.uploads.get((where.charter.identity, 1))
         if number == 1 or where.charter.question == "position":
@@ -194,7 +195,7 @@ class Participant(RuleBasedStateMachine):
 
     def left(self, task: Task, upload: bytes) -> None:
         """The bytes are with everybody now; and so is, or will be, what others say in this campaign."""
-        where, number, epoch = task.seat, task.round, task.epoch
+        where, number, epoch = task.context, task.round, task.epoch
         is_new = (where.charter.identity, number) not in self.uploads
         assert self.uploads.setdefault((where.charter.identity, number), upload) == upload
         if not is_new:
@@ -211,19 +212,19 @@ class Participant(RuleBasedStateMachine):
         assert between <= CAPS[Visibility.PRIVATE]
 
     def charged(self, task: Task, upload: bytes) -> None:
-        where, number, epoch = task.seat, task.round, task.epoch
+        where, number, epoch = task.context, task.round, task.epoch
         made_on = (task.transcript_digest, where.charter.edges) if STATED[where.charter.question] else ()
-        key = (where.questions.survey.identity, number, *made_on)
+        key = (where.terms.survey.identity, number, *made_on)
         report = report_in(upload)
         assert self.reports.setdefault((epoch, key), report) == report, "one question has two reports"
-        losses = where.questions.round_losses(number)
+        losses = where.terms.round_losses(number)
         if where.charter.question == "hubs":
             self.between.setdefault(epoch, {})[key] = losses[Visibility.PRIVATE]
             return
         for place in range(where.number + 1 if number == 2 else 0, len(where.names)):
             self.charge(where, place, number, key)
 
-    def others_answer(self, where: Seat) -> None:
+    def others_answer(self, where: ParticipantContext) -> None:
         """Holders of this participant's other positions answer all rounds, once a campaign, and hubs count them."""
         rows = where.charter.question in ("position", "triangles")
         if not rows and where.charter.question != "hubs":
@@ -234,25 +235,25 @@ class Participant(RuleBasedStateMachine):
             if not rows or len(where.charter.rounds) == 2:
                 number = 2 if rows else 1
                 made_on = (where.charter.identity,) if where.charter.question == "triangles" else (where.charter.edges,)
-                self.charge(where, place, number, ("others", where.questions.survey.identity, *made_on))
+                self.charge(where, place, number, ("others", where.terms.survey.identity, *made_on))
 
-    def charge(self, where: Seat, place: int, number: int, key: Question) -> None:
+    def charge(self, where: ParticipantContext, place: int, number: int, key: Question) -> None:
         kind, position = Visibility(int(where.classes[place])), (where.charter.epoch, where.names[place])
         if kind in NON_PUBLIC:
             self.asked_as.setdefault(position, set()).add(kind)
-            self.charges.setdefault(position, {})[key] = where.questions.round_losses(number)[kind]
+            self.charges.setdefault(position, {})[key] = where.terms.round_losses(number)[kind]
 
-    def heard(self, where: Seat, place: int, bit: bool | None) -> None:
+    def heard(self, where: ParticipantContext, place: int, bit: bool | None) -> None:
         kind, name, epoch = Visibility(int(where.classes[place])), where.names[place], where.charter.epoch
         if kind in NON_PUBLIC:
             threshold = where.request(1).thresholds[kind]
             if bit is not None:
                 assert self.bits.setdefault((epoch, name, threshold), bit) == bit, "one position has two answers"
-            cost = where.questions.round_losses(1)[kind]
+            cost = where.terms.round_losses(1)[kind]
             self.asked_as.setdefault((epoch, name), set()).add(kind)
             self.chain[epoch, name] = max(cost, self.chain.get((epoch, name), Fraction(0)))
 
-    def check(self, where: Seat) -> None:
+    def check(self, where: ParticipantContext) -> None:
         """No position that this campaign is about has lost more than the strictest class allows that it ever had."""
         for name in where.names:
             key = (where.charter.epoch, name)
@@ -356,7 +357,7 @@ class OneEnd(Participant):
             patch.setattr(answering, "_others_due", lambda page, where: {})
             return super().made(task, given, crash)
 
-    def noted(self, where: Seat) -> None:
+    def noted(self, where: ParticipantContext) -> None:
         pass
 
 

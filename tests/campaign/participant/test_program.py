@@ -7,15 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_stub import Stub
 
 from campaign.participant.conftest import QUICK, TOWN
-from campaign.participant.people import FRIEND_VISIBLE, PRIVATE, Ask, bits, by_name, join, reply, who
-from visibility_aware_edge_ldp.campaign.participant.program import status
-from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, bits, by_name, join, reply, who
+from support.campaign_stub import Stub
+from visibility_aware_edge_ldp.campaign.participant.server_checks import status
+from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 
 
 def test_one_round_of_positions(ask: Ask, tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_one_round_of_positions(ask: Ask, tmp_path: Path) -> None:
     assert "ε = 1 now (1 by all rounds of the campaign)" in shown[-1]
     assert "0 so far, 1 after, 1 allowed" in shown[-1]
     assert any("11 positions" in line for line in shown)
-    assert [len(each[2]) for each in served.heard] == [served.questions.upload_size(0, 1)]
+    assert [len(each[2]) for each in served.heard] == [served.terms.upload_size(0, 1)]
 
 
 def test_asked_again_the_same_bytes_leave(ask: Ask, tmp_path: Path) -> None:

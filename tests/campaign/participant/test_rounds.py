@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_stub import Served, Stub
 
 from campaign.participant.conftest import TOWN
-from campaign.participant.people import PRIVATE, Ask, bits, join, reply, who
-from visibility_aware_edge_ldp.campaign.participant.program import status
-from visibility_aware_edge_ldp.campaign.upload import report_in
+from support.campaign_people import PRIVATE, Ask, bits, join, reply, who
+from support.campaign_stub import Served, Stub
+from visibility_aware_edge_ldp.campaign.participant.server_checks import status
+from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public import row_report
+from visibility_aware_edge_ldp.public.surveys import rows
 
 
 def test_both_rounds_of_positions(ask: Ask, stub: Stub, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def triangle_town(ask: Ask, tmp_path: Path) -> tuple[Served, Path]:
 def test_both_rounds_of_triangles(ask: Ask, tmp_path: Path) -> None:
     served, home = triangle_town(ask, tmp_path)
     reply(served, home, [who(served, place) for place in range(1, 6)])
-    report = row_report.decode_rows(report_in(served.kept[2, 0]))
+    report = rows.decode_rows(report_in(served.kept[2, 0]))
     assert report.transcript == served.transcript_digest
     assert status(home)[0].lost[PRIVATE] == 1
     again = reply(served, home, lambda: 1 / 0)

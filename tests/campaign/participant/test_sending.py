@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_stub import Stub, no_fault, refused_with, said, stored_and_dropped
 
 from campaign.participant.conftest import QUICK
-from campaign.participant.people import Ask, join, reply, who
+from support.campaign_people import Ask, join, reply, who
+from support.campaign_stub import Stub, no_fault, refused_with, said, stored_and_dropped
+from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.program import status
-from visibility_aware_edge_ldp.campaign.participant.transport import Declined, NotReached
+from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 

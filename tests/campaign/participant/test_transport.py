@@ -12,15 +12,9 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 import pytest
-from benchmarks.campaign_stub import Served, Stub, dropped, refused_with, said
 
-from visibility_aware_edge_ldp.campaign.participant.transport import (
-    Declined,
-    NotReached,
-    Patience,
-    Transport,
-    checked_url,
-)
+from support.campaign_stub import Served, Stub, dropped, refused_with, said
+from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached, Patience, Transport, checked_url
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 Ask = Callable[..., Served]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from campaign.participant.conftest import TOWN
-from campaign.participant.people import FRIEND_VISIBLE, PRIVATE, Ask, join, reply, who
-from visibility_aware_edge_ldp.campaign.participant.program import status
+from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, join, reply, who
+from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 
 ALL_FRIEND_VISIBLE = VisibilityPolicy("0", "1", salt="x")
 
@@ -128,7 +128,7 @@ def test_triangles_charge_others_once_a_campaign(ask: Ask, tmp_path: Path) -> No
         join(served, home, who(first, 11), caps={PRIVATE: 2})
         for _ in range(2):
             reply(served, home)
-    charge = first.questions.round_losses(2)[PRIVATE]
+    charge = first.terms.round_losses(2)[PRIVATE]
     # The first rounds are one chain; each campaign has a transcript of its own, and a sum on it.
     assert lost(home)[PRIVATE] == pytest.approx(float(1 + charge), abs=1e-9)
 
@@ -141,7 +141,7 @@ def test_what_hubs_count_is_charged_to_those_they_count(ask: Ask, tmp_path: Path
         join(served, home, TOWN[5])
     for _ in range(2):
         assert reply(hubs, home, lambda: 1 / 0).receipt is None
-    loss = hubs.questions.losses[PRIVATE]
+    loss = hubs.terms.losses[PRIVATE]
     assert max(each.lost[PRIVATE] for each in status(home)) == loss
     with pytest.raises(Refused, match="and you allowed 1"):
         reply(rows, home)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[3]))  # benchmarks/ lies beside tests/ and is not installed
-
-from benchmarks.campaign_server_lab import FAR, Lab, new_lab
-
-from campaign.server.postgres_here import Postgres, postgres_here
-from visibility_aware_edge_ldp.campaign.server.opening import open_store
+from support.campaign_lab import FAR, Lab, new_lab
+from support.campaign_postgres_here import Postgres, postgres_here
+from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.store import Store
 
 Opener = Callable[..., Store]

@@ -12,17 +12,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from benchmarks.campaign_server_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
 
-from campaign.server.inside import Answer, Clock, Inside, inside, raw
-from visibility_aware_edge_ldp.campaign import merkle
+from support.campaign_inside import Answer, Clock, Inside, inside, raw
+from support.campaign_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
+from visibility_aware_edge_ldp.campaign import wire_format
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
-from visibility_aware_edge_ldp.campaign.receipt import Receipt
-from visibility_aware_edge_ldp.campaign.server import rounds as rounds_module
-from visibility_aware_edge_ldp.campaign.server.opening import open_store
-from visibility_aware_edge_ldp.campaign.server.retention import PATIENCE
+from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.stages import PATIENCE
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
-from visibility_aware_edge_ldp.campaign.upload import SALT
+from visibility_aware_edge_ldp.campaign.wire_format import SALT, Receipt
 from visibility_aware_edge_ldp.public.transcript import Transcript
 
 
@@ -43,7 +41,7 @@ def test_an_upload_is_stored_once_and_acknowledged_alike(server: Inside) -> None
     assert (first.status, again.status, other.status) == (201, 200, 409)
     assert other.problem == "conflict"
     body = server.lab.report(3)
-    expected = Receipt(server.lab.dossier.charter.identity, 1, 3, hashlib.sha256(body).hexdigest())
+    expected = Receipt(server.lab.served.charter.identity, 1, 3, hashlib.sha256(body).hexdigest())
     assert first.body == again.body == expected.to_bytes()
     assert server.ask("GET", server.lab.path(3), server.lab.tokens[3]).body == first.body
     assert server.rows() == 1
@@ -52,7 +50,7 @@ def test_an_upload_is_stored_once_and_acknowledged_alike(server: Inside) -> None
 def test_documents_are_served_as_they_were_signed(server: Inside) -> None:
     answer = server.ask("GET", "/v1/charter")
     signed = SignedCharter.from_hex(answer.body, answer.headers["charter-signature"])
-    assert signed.opened(server.lab.dossier.charter.issuer) == server.lab.dossier.charter
+    assert signed.opened(server.lab.served.charter.issuer) == server.lab.served.charter
     for name in ("charter", "roster", "policy", "edges"):
         answer = server.ask("GET", f"/v1/{name}")
         assert answer.body == (server.lab.directory / f"{name}.json").read_bytes()
@@ -229,7 +227,7 @@ def test_other_methods_are_not_allowed(server: Inside) -> None:
 
 
 def test_who_has_nothing_to_hide_is_not_asked(server: Inside) -> None:
-    last = server.lab.dossier.charter.nodes - 1
+    last = server.lab.served.charter.nodes - 1
     answer = server.ask("PUT", server.lab.path(last), server.lab.tokens[last], b"anything")
     assert answer.problem == "forbidden"
     assert server.rows() == 0
@@ -256,13 +254,13 @@ def test_a_closed_round_proves_what_is_in_it(server: Inside) -> None:
     assert server.ask("GET", "/v1/rounds/1/proof/4", server.lab.tokens[4]).problem == "not-ready"
     server.operator("/v1/rounds/1/close")
     root = bytes.fromhex(server.ask("GET", "/v1/rounds/1").content["root"])
-    leaves = [merkle.leaf(p, hashlib.sha256(server.lab.report(p)).hexdigest()) for p in people]
-    assert root == merkle.root(leaves)
+    leaves = [wire_format.leaf(p, hashlib.sha256(server.lab.report(p)).hexdigest()) for p in people]
+    assert root == wire_format.root(leaves)
     for place, participant in enumerate(people):
         proof = server.ask("GET", f"/v1/rounds/1/proof/{participant}", server.lab.tokens[participant]).content
         siblings = [bytes.fromhex(each) for each in proof["proof"]]
-        assert siblings == merkle.proof(leaves, place)
-        assert merkle.verify(root, leaves[place], proof["index"], proof["count"], siblings)
+        assert siblings == wire_format.proof(leaves, place)
+        assert wire_format.verify(root, leaves[place], proof["index"], proof["count"], siblings)
     assert server.ask("GET", "/v1/rounds/1/proof/2", server.lab.tokens[2]).problem == "not-found"
 
 
@@ -287,9 +285,9 @@ def test_two_rounds_with_a_transcript(triangles: Inside) -> None:
     closed = triangles.operator("/v1/rounds/1/close").content
     heard = triangles.ask("GET", "/v1/rounds/1/transcript")
     halves = np.frombuffer(heard.body, np.uint8).reshape(2, -1)
-    transcript = Transcript(triangles.lab.dossier.questions.survey.first.identity, *halves)
+    transcript = Transcript(triangles.lab.served.terms.survey.first.identity, *halves)
     assert transcript.digest == heard.headers["transcript-digest"] == closed["transcript"]
-    assert np.flatnonzero(transcript.rows_heard(triangles.lab.dossier.view)).tolist() == [0, 3, 9]
+    assert np.flatnonzero(transcript.rows_heard(triangles.lab.served.view)).tolist() == [0, 3, 9]
     assert triangles.put(4, 2).problem == "forbidden", "who was not heard is not asked again"
     assert triangles.put(3, 2).status == 201
     wrong = triangles.lab.report(9, 2, transcript="ab" * 32)
@@ -414,7 +412,7 @@ def test_a_kill_between_the_mark_and_the_erasing_is_no_damage(tmp_path: Path) ->
         server.operator("/v1/estimate")
         assert _holds(server)
     clock.now += 50
-    store = open_store(url, lab.dossier.charter.identity, 2)
+    store = open_store(url, lab.served.charter.identity, 2)
     store._mark_erased(int(clock.now))  # type: ignore[attr-defined]
     store.database.erase("bodies")  # type: ignore[attr-defined]
     store.close()
@@ -563,5 +561,5 @@ def test_two_estimates_at_once_are_made_once(labs: dict[str, Lab], tmp_path: Pat
 
 def test_roots_are_of_participants_and_digests() -> None:
     leaves = [(1, b"\1" * 32), (2, b"\2" * 32)]
-    assert rounds_module.merkle_root(leaves) != rounds_module.merkle_root([(1, b"\2" * 32), (2, b"\1" * 32)])
-    assert rounds_module.merkle_root([]) == merkle.root([]).hex()
+    assert wire_format.round_root(leaves) != wire_format.round_root([(1, b"\2" * 32), (2, b"\1" * 32)])
+    assert wire_format.round_root([]) == wire_format.root([]).hex()

@@ -7,11 +7,10 @@ import subprocess
 from hashlib import sha256
 from pathlib import Path
 
-from benchmarks.campaign_server_lab import Lab
-
-from campaign.server.inside import Inside, inside
-from campaign.server.postgres_here import Postgres
-from visibility_aware_edge_ldp.campaign.server.tree import merkle_root
+from support.campaign_inside import Inside, inside
+from support.campaign_lab import Lab
+from support.campaign_postgres_here import Postgres
+from visibility_aware_edge_ldp.campaign.wire_format import round_root
 
 
 def receipt(server: Inside, participant: int, number: int = 1) -> bytes:
@@ -54,7 +53,7 @@ def test_a_dump_of_a_live_store_goes_on_elsewhere(labs: dict[str, Lab], postgres
             assert server.put(participant).body == during[participant].body
         closed = json.loads(server.operator("/v1/rounds/1/close").body)
         leaves = [(participant, sha256(lab.report(participant)).digest()) for participant in range(17)]
-        assert (closed["received"], closed["root"]) == (17, merkle_root(leaves))
+        assert (closed["received"], closed["root"]) == (17, round_root(leaves))
         assert server.put(3, 2).status == 201
 
 

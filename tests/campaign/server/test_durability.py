@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks.campaign_server_kills import kills
-from benchmarks.campaign_server_lab import sqlite_url
-from benchmarks.campaign_server_power import power
-from benchmarks.campaign_server_rounds import rounds
+import pytest
+
+from support.campaign_lab import sqlite_url
+from support.campaign_server_kills import kills
+from support.campaign_server_power import power
+from support.campaign_server_rounds import rounds
 
 
 def test_kills_lose_nothing_that_was_acknowledged() -> None:
@@ -29,9 +31,11 @@ def test_syncing_less_is_caught() -> None:
     assert power(10, "NORMAL").lost > 0
 
 
+@pytest.mark.long
 def test_a_kill_anywhere_changes_neither_root_nor_answers() -> None:
     assert all(rounds(("between", "freeze", "settle", "estimating"), people=8).values())
 
 
+@pytest.mark.long
 def test_answers_that_depend_on_the_day_are_caught() -> None:
     assert rounds(("between",), people=5, twin="salted") == {"between": False}

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from campaign.server.town import Town, new_town
-from visibility_aware_edge_ldp.campaign.participant import checking, program
-from visibility_aware_edge_ldp.campaign.participant.transport import NotReached, Patience
+from support.campaign_town import Town, new_town
+from visibility_aware_edge_ldp.campaign.http_client import NotReached, Patience
+from visibility_aware_edge_ldp.campaign.participant import program, server_checks
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 # How long a request may take to arrive; the examples say 20 seconds.
@@ -134,6 +134,8 @@ def changed(text: str, changes: dict[str, str]) -> str:
 
 
 Words = Callable[[Path, int, int, str], list[str]]
+
+
 PROXIES: dict[str, Words] = {"nginx": nginx_words, "caddy": caddy_words}
 
 
@@ -171,7 +173,7 @@ def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp(request.param)
     certificate, _ = new_certificate(folder)
     town = new_town(folder / "town", "degrees", fewest=2)
-    serve = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server", str(town.directory)]
+    serve = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server.serving", str(town.directory)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(certificate))
         with running([*serve, "--port", "0", "--seconds", str(SECONDS)], folder / "server.log") as server:
@@ -186,19 +188,19 @@ def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_people_enrol_and_answer_through_tls(proxied: Proxied, tmp_path: Path) -> None:
     town = proxied.town
-    roster = town.dossier.campaign.documents.roster
+    roster = town.served.campaign.documents.roster
     for participant in (0, 1, 2):
         home, name = tmp_path / str(participant), str(roster[participant])
-        issuer = town.dossier.charter.issuer
-        caps = dict.fromkeys(town.dossier.questions.losses, "5")
+        issuer = town.served.charter.issuer
+        caps = dict.fromkeys(town.served.terms.losses, "5")
         program.enroll(proxied.url, name, town.tokens[participant], issuer, home, caps, surroundings=AROUND)
         done = program.answer([str(roster[9])], home, lambda lines: True, say=lambda line: None, surroundings=AROUND)
         assert done.receipt is not None
     assert proxied.ask("POST", "/v1/rounds/1/close", b"", town.operator).status == 200
-    (found,) = checking.check(tmp_path / "1", surroundings=AROUND)
+    (found,) = server_checks.check(tmp_path / "1", surroundings=AROUND)
     assert found.root
     assert proxied.ask("POST", "/v1/estimate", b"", town.operator).status == 200
-    assert checking.check(tmp_path / "1", surroundings=AROUND)[0].answers
+    assert server_checks.check(tmp_path / "1", surroundings=AROUND)[0].answers
     assert proxied.ask("GET", "/").headers["Strict-Transport-Security"] == "max-age=31536000"
 
 
@@ -222,6 +224,8 @@ def test_a_large_body_is_refused(proxied: Proxied) -> None:
 
 
 HEAD = "PUT {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+
+
 BODY = "Content-Type: application/octet-stream\r\nContent-Length: {size}\r\n\r\n"
 
 

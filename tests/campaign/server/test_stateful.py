@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from benchmarks.campaign_server_lab import FAR, Lab, new_lab, stub_estimate
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -19,8 +18,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from campaign.server.inside import Clock, Inside, inside
-from campaign.server.postgres_here import postgres_here
+from support.campaign_inside import Clock, Inside, inside
+from support.campaign_lab import FAR, Lab, new_lab, stub_estimate
+from support.campaign_postgres_here import postgres_here
 
 PEOPLE = 6
 # What is checked here is not whether a disk keeps its promises, so that none need turn.
@@ -197,10 +197,12 @@ def _examples(count: int, *phases: Phase) -> settings:
     )
 
 
+@pytest.mark.long
 def test_500_sequences_agree_with_the_model(lab: Lab) -> None:
     run_state_machine_as_test(_machine(lab), settings=_examples(500))
 
 
+@pytest.mark.long
 def test_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
     with postgres_here() as server:
         machine = _machine(lab, new_database=staticmethod(server.new_database))
@@ -209,26 +211,26 @@ def test_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
 
 def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a second upload replaces the first."""
-    from visibility_aware_edge_ldp.campaign.server import sql_store
+    from visibility_aware_edge_ldp.campaign.server import sql
     from visibility_aware_edge_ldp.campaign.server.store import Outcome
 
-    honest = sql_store._outcome
+    honest = sql._outcome
 
     def last_wins(*args: object) -> Outcome:
         found = honest(*args)  # type: ignore[arg-type]
         return Outcome.SAME if found is Outcome.OTHER else found
 
-    monkeypatch.setattr(sql_store, "_outcome", last_wins)
+    monkeypatch.setattr(sql, "_outcome", last_wins)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(_machine(lab), settings=_examples(200, Phase.generate))
 
 
 def test_a_server_that_reopens_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a late report is let in while nothing has been estimated."""
-    from visibility_aware_edge_ldp.campaign.server import rounds, sql_store
-    from visibility_aware_edge_ldp.campaign.server.store import State
+    from visibility_aware_edge_ldp.campaign.server import rounds, sql
+    from visibility_aware_edge_ldp.campaign.server.stages import State
 
-    monkeypatch.setattr(sql_store, "_TAKES_NONE", {})
+    monkeypatch.setattr(sql, "_TAKES_NONE", {})
     monkeypatch.setattr(rounds.Rounds, "takes", lambda self, number: self.stages[number].state is not State.WAITING)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(_machine(lab), settings=_examples(200, Phase.generate))

@@ -16,8 +16,6 @@ caps     how much a position of each class may lose in an epoch, from now on
 epoch    a data epoch that the participant has agreed to be asked about, and its own name there, the ``key``
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,18 +23,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.canonical import Content, decode, encode
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Aligned, Bits, Names, merged, roster_digest
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.rosters import Aligned, Bits, Names, merged, roster_digest
+from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import DECIMALS, Level, loss
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact
-from visibility_aware_edge_ldp.public.report import pack
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
+from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Units = npt.NDArray[np.int64]
 Caps = Mapping[Visibility, Fraction]
-
 # Losses are added as whole numbers of this many to one, each rounded up, so that sums of arrays are exact.
 ONE = 10**DECIMALS
 DEFAULT_CAPS: Caps = {Visibility.FRIEND_VISIBLE: Fraction(2), Visibility.PRIVATE: Fraction(1)}
@@ -267,7 +264,7 @@ def checked_caps(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS)
     """A cap for each class, exact, with at most twelve decimals; classes that are left out keep theirs."""
     found = dict(before)
     for kind, value in caps.items():
-        cap = exact(value, f"the cap for {kind} edges")
+        cap = parse_number(value, f"the cap for {kind} edges")
         if kind not in NON_PUBLIC or not 0 <= cap <= _LARGEST_CAP or (cap * ONE).denominator != 1:
             raise BadInput(
                 f"A cap is a number from 0 to {_LARGEST_CAP} with at most {DECIMALS} decimals, for FRIEND_VISIBLE or "
@@ -275,3 +272,33 @@ def checked_caps(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS)
             )
         found[kind] = cap
     return found
+
+
+def number(value: Fraction) -> str:
+    """A loss as people write it, rounded up in the sixth decimal: never less than it is."""
+    millionths = -int(-value * 10**6 // 1)
+    return written(millionths * 10 ** (DECIMALS - 6))
+
+
+def cap(value: Fraction) -> str:
+    """A cap, with all its decimals: never more than it is."""
+    return written(units(value))
+
+
+def changed_lines(count: int) -> list[str]:
+    """That the list is not the one that the epoch began with."""
+    if not count:
+        return []
+    return [
+        f"{count:,} friendships differ from your list when this epoch was first asked about. "
+        "The epoch's answers stay about that first list; a new list needs a new epoch."
+    ]
+
+
+def beyond_lines(lost: Mapping[Visibility, Fraction]) -> list[str]:
+    """That others' answers may cost more than is allowed."""
+    return [
+        f"By what others answer, a {kind} edge of yours may have lost ε = {number(each)} in this epoch, more than you "
+        "allowed. This cannot be stopped from here; your own answers about it end."
+        for kind, each in lost.items()
+    ]

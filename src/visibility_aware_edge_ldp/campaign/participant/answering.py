@@ -1,14 +1,13 @@
 """One answer: what it would cost, and making and recording it in one transaction.  [LEDGER.1-2]"""
 
-from __future__ import annotations
-
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from visibility_aware_edge_ldp.campaign.participant import answers
+from visibility_aware_edge_ldp.campaign.charter import kept_for
 from visibility_aware_edge_ldp.campaign.participant.accounts import (
     ONE,
     Account,
@@ -16,24 +15,32 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     Request,
     Units,
     account_of,
+    cap,
     caps_of,
     charge_entries,
     class_entries,
     level_entries,
     list_entry,
+    number,
     other_entries,
 )
-from visibility_aware_edge_ldp.campaign.participant.answers import Made
-from visibility_aware_edge_ldp.campaign.participant.friends import Friends, SeenEdges
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
+    Bits,
+    Friends,
+    SeenEdges,
+    counted,
+    roster_digest,
+    roster_entry,
+)
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.rosters import Bits, roster_digest, roster_entry
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat
-from visibility_aware_edge_ldp.campaign.upload import report_in, salted
+from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
+from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Losses = Mapping[Visibility, Fraction]
+_UNNAMED = "; of degrees, the noisy numbers of all who answer are published, the smallest first and without names"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +50,29 @@ class Task:
     Two tasks with the same :attr:`memo` are the same question, whatever the campaign is called.
     """
 
-    seat: Seat
+    context: ParticipantContext
     round: int
     transcript: bytes = field(default=b"", repr=False)
     transcript_digest: str = ""
 
     @property
     def epoch(self) -> str:
-        return self.seat.charter.epoch
+        return self.context.charter.epoch
 
     @property
     def upload(self) -> str:
         """Under which key the ledger keeps what was sent."""
-        return upload_key(self.seat, self.round)
+        return upload_key(self.context, self.round)
 
     @property
     def memo(self) -> str:
         """Under which key it keeps answers that are not chained."""
-        return memo_key(self.seat, self.round, self.transcript_digest)
+        return memo_key(self.context, self.round, self.transcript_digest)
 
     @property
     def is_chained(self) -> bool:
         """Whether every position answers by itself, by randomized response."""
-        return bool(self.seat.request(self.round).thresholds)
+        return bool(self.context.request(self.round).thresholds)
 
 
 @dataclass(frozen=True)
@@ -86,30 +93,30 @@ class Quote:
     caps: Losses
 
 
-def upload_key(seat: Seat, round_number: int) -> str:
+def upload_key(context: ParticipantContext, round_number: int) -> str:
     """The key of a campaign's round."""
-    return f"{seat.charter.identity} {round_number}"
+    return f"{context.charter.identity} {round_number}"
 
 
-def memo_key(seat: Seat, round_number: int, transcript: str = "") -> str:
+def memo_key(context: ParticipantContext, round_number: int, transcript: str = "") -> str:
     """The key of a question: its survey, the transcript and the public edges, where the answer follows from them too.
 
     Rows and degrees are about positions that are not public: other public edges do not change them.
     """
-    edges = f" {seat.charter.edges}" if seat.charter.question in ("triangles", "hubs") else ""
-    return f"{seat.questions.survey.identity} {round_number} {transcript or '-'}{edges}"
+    edges = f" {context.charter.edges}" if context.question.uses_public_edges else ""
+    return f"{context.terms.survey.identity} {round_number} {transcript or '-'}{edges}"
 
 
-def others_key(seat: Seat, round_number: int) -> str:
+def others_key(context: ParticipantContext, round_number: int) -> str:
     """The key of what others answer in a round; of sums they make new ones for every campaign's transcript."""
-    return memo_key(seat, round_number, seat.charter.identity if seat.charter.question == "triangles" else "")
+    return memo_key(context, round_number, context.charter.identity if context.question.broadcasts else "")
 
 
 def quote(page: Page, task: Task) -> Quote:
     """What an answer would cost; declines where it, or the rounds after it, would cost more than is allowed."""
     account, caps, requests = _ready(page, task)
     account.refuse_beyond(caps, requests)
-    return _quote(task.seat, account, caps, requests[0])
+    return _quote(task.context, account, caps, requests[0])
 
 
 def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, coins: Coins) -> bytes:
@@ -119,32 +126,32 @@ def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, co
         return stored
     account, caps, requests = _ready(page, task)
     account.refuse_beyond(caps, requests)
-    if _quote(task.seat, account, caps, requests[0]) != agreed:
+    if _quote(task.context, account, caps, requests[0]) != agreed:
         raise Refused("The ledger has changed since you agreed; nothing was answered. Ask for the cost again.")
-    note_others(page, task.seat)
+    note_others(page, task.context)
     report = page.one("memo", task.epoch, task.memo)
     if report is None:
         made = _made(page, task, account, given, coins)
         report = made.report
         _write(page, task, account, requests[0], given, made)
     upload = salted(report)
-    task.seat.questions.check_upload(
-        task.seat.number, task.round, upload, _first(page, task.seat), task.transcript_digest
+    task.context.terms.check_upload(
+        task.context.number, task.round, upload, _first(page, task.context), task.transcript_digest
     )
     page.append(Entry("upload", task.epoch, task.upload, content=upload))
     return upload
 
 
-def note_others(page: Page, seat: Seat) -> None:
+def note_others(page: Page, context: ParticipantContext) -> None:
     """Charge, once, what others answer about this participant's positions in all rounds of a campaign.  [LEDGER.2]
 
     They answer whether this participant does or not, so all of it is charged as soon as this one takes part.
     """
-    account, epoch, due = _account(page, seat), seat.charter.epoch, _others_due(page, seat)
+    account, epoch, due = _account(page, context), context.charter.epoch, _others_due(page, context)
     asked = [request for request in due.values() if any(places.any() for places in request.places.values())]
     if not asked:
         return
-    _write_roster(page, seat)
+    _write_roster(page, context)
     for entry in class_entries(account, epoch, asked):
         page.append(entry)
     for key, request in due.items():
@@ -153,43 +160,43 @@ def note_others(page: Page, seat: Seat) -> None:
         page.append(Entry("noted", epoch, key))
 
 
-def beyond(page: Page, seat: Seat) -> dict[Visibility, Fraction]:
+def beyond(page: Page, context: ParticipantContext) -> dict[Visibility, Fraction]:
     """Of which class an edge may lose more than is allowed by what others answer in a campaign, and how much."""
-    account, requests = _account(page, seat), list(_others_due(page, seat).values())
+    account, requests = _account(page, context), list(_others_due(page, context).values())
     most = {kind: Fraction(account.most_lost(kind, requests), ONE) for kind in NON_PUBLIC}
     return {kind: lost for kind, lost in most.items() if lost > _caps(page)[kind]}
 
 
 def changed(page: Page, task: Task, given: Friends) -> int:
     """How many friendships differ from what the epoch's answers were made from; the ledger's stand."""
-    account = _account(page, task.seat)
+    account = _account(page, task.context)
     return int((account.known & (account.friends ^ given.bits)).sum())
 
 
-def standing(page: Page, seat: Seat) -> dict[Visibility, Fraction]:
+def standing(page: Page, context: ParticipantContext) -> dict[Visibility, Fraction]:
     """What the dearest position of each class of a campaign has lost in its epoch, by everything.
 
     A position that was ever asked about as being of another class counts there too, and where its cap is smaller, only
     there.
     """
-    account, caps = _account(page, seat), _caps(page)
-    of_pairs = account.pairs if seat.charter.question == "hubs" else 0
-    kept = {kind: (seat.classes == kind) & ~_stricter(account, caps, kind) for kind in NON_PUBLIC}
+    account, caps = _account(page, context), _caps(page)
+    of_pairs = account.pairs if context.question.sees_edges else 0
+    kept = {kind: (context.classes == kind) & ~_stricter(account, caps, kind) for kind in NON_PUBLIC}
     most = {kind: int(account.lost[kept[kind] | account.held_as(kind)].max(initial=of_pairs)) for kind in NON_PUBLIC}
     return {kind: Fraction(value, ONE) for kind, value in most.items()}
 
 
-def _account(page: Page, seat: Seat) -> Account:
-    return account_of([*page.entries("roster"), *page.entries(epoch=seat.charter.epoch)], seat.names)
+def _account(page: Page, context: ParticipantContext) -> Account:
+    return account_of([*page.entries("roster"), *page.entries(epoch=context.charter.epoch)], context.names)
 
 
 def _ready(page: Page, task: Task) -> tuple[Account, Caps, list[Request]]:
     """The account, the caps, and what this round and those after it ask, of this participant first."""
-    seat, free = task.seat, {entry.key for entry in page.entries("memo", task.epoch)}
-    rounds = range(task.round, len(seat.charter.rounds) + 1)
-    keys = {number: task.memo if number == task.round else memo_key(seat, number) for number in rounds}
-    requests = [_unpaid(seat.request(number), keys[number] in free) for number in rounds]
-    return _account(page, seat), _caps(page), [*requests, *_others_due(page, seat).values()]
+    context, free = task.context, {entry.key for entry in page.entries("memo", task.epoch)}
+    rounds = range(task.round, len(context.charter.rounds) + 1)
+    keys = {number: task.memo if number == task.round else memo_key(context, number) for number in rounds}
+    requests = [_unpaid(context.request(number), keys[number] in free) for number in rounds]
+    return _account(page, context), _caps(page), [*requests, *_others_due(page, context).values()]
 
 
 def _caps(page: Page) -> Caps:
@@ -199,11 +206,11 @@ def _caps(page: Page) -> Caps:
     return caps_of(caps)
 
 
-def _others_due(page: Page, seat: Seat) -> dict[str, Request]:
+def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
     """What others are asked in a campaign, round by round, where that is not charged yet."""
-    noted = {entry.key for entry in page.entries("noted", seat.charter.epoch)}
-    keys = {others_key(seat, number): number for number in range(1, len(seat.charter.rounds) + 1)}
-    return {key: seat.others(number) for key, number in keys.items() if key not in noted}
+    noted = {entry.key for entry in page.entries("noted", context.charter.epoch)}
+    keys = {others_key(context, number): number for number in range(1, len(context.charter.rounds) + 1)}
+    return {key: context.others(number) for key, number in keys.items() if key not in noted}
 
 
 def _stricter(account: Account, caps: Caps, kind: Visibility) -> Bits:
@@ -218,10 +225,10 @@ def _unpaid(request: Request, answered: bool) -> Request:
     return Request(request.places, request.thresholds) if answered else request
 
 
-def _quote(seat: Seat, account: Account, caps: Caps, request: Request) -> Quote:
+def _quote(context: ParticipantContext, account: Account, caps: Caps, request: Request) -> Quote:
     before, after = account.lost, account.lost_after([request])
     pairs = account.pairs, account.pairs_after([request])
-    is_hub = seat.charter.question == "hubs"
+    is_hub = context.question.sees_edges
     kinds = [kind for kind in NON_PUBLIC if is_hub or request.places[kind].any()]
 
     def most(values: Units, pair: int, kind: Visibility) -> Fraction:
@@ -238,27 +245,17 @@ def _quote(seat: Seat, account: Account, caps: Caps, request: Request) -> Quote:
 
 
 def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, coins: Coins) -> Made:
-    seat = task.seat
-    if isinstance(given, SeenEdges):
-        return answers.hub_counts(seat, given.pairs, coins)
-    # Whoever was asked about before stays what the ledger knows: one epoch is about one list.  [LEDGER.2]
-    friends = answers.as_public_knows(seat, np.where(account.known, account.friends, given.bits))
-    if task.is_chained:
-        return answers.chained_row(seat, seat.request(task.round), account, friends, coins)
-    if task.round == 1:
-        return answers.degrees(seat, friends, coins)
-    first = _first(page, seat)
-    if first is None:
+    first = _first(page, task.context)
+    if task.round > 1 and first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
-    if seat.charter.question == "triangles":
-        return answers.row_sum(seat, first, task.transcript, friends, coins)
-    return answers.second_row(seat, first, friends, coins)
+    make = REPORTS[task.context.question.name][task.round - 1]
+    return make(Making(task.context, account, given, coins, first or b"", task.transcript))
 
 
 def _write(page: Page, task: Task, account: Account, request: Request, given: Friends | SeenEdges, made: Made) -> None:
     epoch = task.epoch
-    _write_roster(page, task.seat)
-    kept = list_entry(account, epoch, given.bits, task.seat.number) if isinstance(given, Friends) else None
+    _write_roster(page, task.context)
+    kept = list_entry(account, epoch, given.bits, task.context.number) if isinstance(given, Friends) else None
     if kept is not None:
         page.append(kept)
     for entry in (
@@ -271,12 +268,68 @@ def _write(page: Page, task: Task, account: Account, request: Request, given: Fr
         page.append(Entry("memo", epoch, task.memo, content=made.report))
 
 
-def _write_roster(page: Page, seat: Seat) -> None:
-    if not any(entry.names == roster_digest(seat.names) for entry in page.entries("roster")):
-        page.append(roster_entry(seat.names))
+def _write_roster(page: Page, context: ParticipantContext) -> None:
+    if not any(entry.names == roster_digest(context.names) for entry in page.entries("roster")):
+        page.append(roster_entry(context.names))
 
 
-def _first(page: Page, seat: Seat) -> bytes | None:
+def _first(page: Page, context: ParticipantContext) -> bytes | None:
     """The report that was sent for round 1, where rounds follow each other."""
-    upload = page.one("upload", seat.charter.epoch, upload_key(seat, 1)) if len(seat.charter.rounds) > 1 else None
+    upload = (
+        page.one("upload", context.charter.epoch, upload_key(context, 1)) if len(context.charter.rounds) > 1 else None
+    )
     return None if upload is None else report_in(upload)
+
+
+def question_lines(task: Task, quote: Quote) -> list[str]:
+    """What is asked, of whom and by whom, and what it costs."""
+    context = task.context
+    charter, public = context.charter, int((context.classes == Visibility.PUBLIC).sum()) - 1
+    rounds = len(charter.rounds)
+    lines = [
+        f"Campaign   {charter.title} ({charter.identity[:12]}), round {task.round} of {rounds}",
+        f"Issuer     {charter.issuer}",
+        f"About      your friendships in the data epoch {charter.epoch!r}; you are {context.names[context.number]!r}, "
+        f"one of {charter.nodes:,}",
+        f"Asks       {context.question.formats[task.round - 1].asks}",
+        f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
+        f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
+        "by the campaign's policy; nothing is asked about them",
+        f"Closes     {_date(charter.rounds[task.round - 1].closes)}",
+        f"Keeps      {kept_for(charter, task.round)}",
+    ]
+    return [*lines, *_other_lines(context), *_cost_lines(task, quote)]
+
+
+def _other_lines(context: ParticipantContext) -> list[str]:
+    """That an edge has two ends, where the other one answers for it."""
+    held = sum(int(places.sum()) for places in context.others(1).places.values())
+    if not held:
+        return []
+    return [f"Others     {held:,} people answer for their edge with you; your ledger counts all rounds of that"]
+
+
+def _cost_lines(task: Task, quote: Quote) -> list[str]:
+    whole, hub = task.context.terms.losses, task.context.question.sees_edges
+    lines = []
+    for kind, asked in quote.asked.items():
+        where = "every position between two others" if hub else counted(asked, "position")
+        in_all = (
+            f"{number(whole[kind])} by all rounds of the campaign"
+            if kind in whole
+            else "no edge is such here; it is counted in case another campaign calls one so"
+        )
+        lines.append(
+            f"Costs      {kind} edge, {where}: ε = {number(quote.now[kind])} now ({in_all}); "
+            f"in this epoch {number(quote.before[kind])} so far, {number(quote.after[kind])} after, "
+            f"{cap(quote.caps[kind])} allowed"
+        )
+        if quote.stricter[kind]:
+            lines.append(
+                f"           {quote.stricter[kind]:,} of these were of a stricter class before, and keep its cap"
+            )
+    return lines
+
+
+def _date(moment: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))

@@ -1,27 +1,26 @@
 """Enrolling: a campaign's charter and documents, fetched, checked and kept on the participant's own disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign import charter as charters
-from visibility_aware_edge_ldp.campaign import signing
-from visibility_aware_edge_ldp.campaign.canonical import decode, encode
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
-from visibility_aware_edge_ldp.campaign.documents import Documents
-from visibility_aware_edge_ldp.campaign.durable import sync, write_over
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat
-from visibility_aware_edge_ldp.campaign.participant.transport import Transport
+from visibility_aware_edge_ldp.campaign.http_client import Patience, Transport
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode, sync, verify, write_over
+from visibility_aware_edge_ldp.campaign.terms import Documents
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
 
 FORMAT = "va-edge-ldp enrolment 1"
 _DOCUMENTS = ("roster", "policy", "edges")
 _FILES = ("charter.json", "charter.sig", *(f"{name}.json" for name in _DOCUMENTS), "enrolment.json", "token")
 _OWN = ("url", "name", "issuer")
+LEDGER = "ledger.db"
 
 
 class OtherVersion(BadInput):
@@ -45,14 +44,27 @@ class Enrolment:
         return self.signed.opened(self.issuer)
 
     @cached_property
-    def seat(self) -> Seat:
-        """The participant's seat; refuses a charter that misstates what it asks.  [CHARTER.3, CHARTER.4]"""
-        return Seat.of(self.charter, _documents(self.charter, *self.papers), self.name)
+    def context(self) -> ParticipantContext:
+        """The participant's context; refuses a charter that misstates what it asks.  [CHARTER.3, CHARTER.4]"""
+        return ParticipantContext.of(self.charter, _documents(self.charter, *self.papers), self.name)
 
     @property
     def identity(self) -> str:
         """The campaign."""
         return self.charter.identity
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What tests and rehearsals replace: coins, patience with the server, the pace, and the transport itself."""
+
+    coins: Callable[[], Coins] = secure_coins
+    patience: Patience = field(default_factory=Patience)
+    pace: float | None = None
+    transport: Callable[[str, str, Patience], Transport] = Transport
+
+    def server(self, enrolment: Enrolment) -> Transport:
+        return self.transport(enrolment.url, enrolment.token, self.patience)
 
 
 def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) -> Enrolment:
@@ -64,7 +76,7 @@ def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) ->
     signed.opened(issuer)
     papers = tuple(transport.get(f"/v1/{each}").body for each in _DOCUMENTS)
     enrolment = Enrolment(url, name, issuer, token, signed, (papers[0], papers[1], papers[2]))
-    enrolment.seat  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
+    enrolment.context  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
     return enrolment
 
 
@@ -127,7 +139,7 @@ def load(home: Path, campaign: str | None = None) -> Enrolment:
 def _refuse_other_version(enrolment: Enrolment, campaign: str) -> None:
     """A charter that the pinned issuer signed, in a format that is not read here, is no fault of anybody's."""
     signed = enrolment.signed
-    if not signing.verify(enrolment.issuer, signed.data, signed.signature):
+    if not verify(enrolment.issuer, signed.data, signed.signature):
         return
     content = decode(signed.data, charters.LARGEST)
     if isinstance(content, dict) and content.get("format") != charters.FORMAT:

@@ -5,8 +5,6 @@ beside the ledger, the *mark*, repeats the last hash that something was sent aft
 entries missing and an older copy put back are recognised, and nothing is ever answered from them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sqlite3
@@ -16,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from visibility_aware_edge_ldp.campaign.durable import sync, write_over
+from visibility_aware_edge_ldp.campaign.signed_documents import sync, write_over
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 
 SCHEMA = 1

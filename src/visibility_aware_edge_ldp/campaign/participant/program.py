@@ -4,73 +4,62 @@ The command line and Python callers use these functions. What is asked for and w
 shown here, on the participant's side, and never sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
-from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_of, checked_caps
+from visibility_aware_edge_ldp.campaign.participant.accounts import (
+    beyond_lines,
+    caps_entry,
+    caps_of,
+    changed_lines,
+    checked_caps,
+)
 from visibility_aware_edge_ldp.campaign.participant.answering import (
     Quote,
     Task,
     beyond,
     changed,
     note_others,
+    question_lines,
     quote,
     record,
     upload_key,
 )
-from visibility_aware_edge_ldp.campaign.participant.enrolment import Enrolment
-from visibility_aware_edge_ldp.campaign.participant.friends import Source, read_edges, read_friends
+from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
+    Source,
+    known_lines,
+    nobody_lines,
+    read_edges,
+    read_friends,
+    seen_lines,
+    unknown_lines,
+)
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.rounds import (
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
+from visibility_aware_edge_ldp.campaign.participant.server_checks import (
     checked_receipt,
     round_state,
     second_task,
     stored_receipt,
 )
-from visibility_aware_edge_ldp.campaign.participant.seat import Seat, pace_of
-from visibility_aware_edge_ldp.campaign.participant.standing import LEDGER as LEDGER
-from visibility_aware_edge_ldp.campaign.participant.standing import Status as Status
-from visibility_aware_edge_ldp.campaign.participant.standing import status as status
-from visibility_aware_edge_ldp.campaign.participant.transport import Patience, Transport, checked_url
-from visibility_aware_edge_ldp.campaign.participant.words import (
-    beyond_lines,
-    changed_lines,
-    known_lines,
-    late_lines,
-    nobody_lines,
-    question_lines,
-    seen_lines,
-    unknown_lines,
-)
-from visibility_aware_edge_ldp.campaign.receipt import Receipt
+from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.errors import BadInput, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Say = Callable[[str], None]
 Consent = Callable[[list[str]], bool]
+
+
 """Is shown what is asked and what it costs, line by line, and says whether to answer."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What tests and rehearsals replace: coins, patience with the server, the pace, and the transport itself."""
-
-    coins: Callable[[], Coins] = secure_coins
-    patience: Patience = field(default_factory=Patience)
-    pace: float | None = None
-    transport: Callable[[str, str, Patience], Transport] = Transport
-
-    def server(self, enrolment: Enrolment) -> Transport:
-        return self.transport(enrolment.url, enrolment.token, self.patience)
 
 
 @dataclass(frozen=True)
@@ -147,20 +136,20 @@ def answer(
         The beginning of the campaign's identity, where several are enrolled.
     """
     enrolment = enrolments.load(home, campaign)
-    seat, server, ledger = enrolment.seat, surroundings.server(enrolment), Ledger(home / LEDGER)
-    number = _unsent(ledger, seat) or _open_round(server, seat)
-    if not seat.questions.asks(seat.number, number):
-        for line in _nothing_asked(ledger, seat):
+    context, server, ledger = enrolment.context, surroundings.server(enrolment), Ledger(home / LEDGER)
+    number = _unsent(ledger, context) or _open_round(server, context)
+    if not context.terms.asks(context.number, number):
+        for line in _nothing_asked(ledger, context):
             say(line)
         return Outcome(enrolment.identity, number, None)
-    upload, remarks = _stored(ledger, seat, number), list[str]()
+    upload, remarks = _stored(ledger, context, number), list[str]()
     again = upload is not None
     if upload is None:
-        task = _task(server, ledger, seat, number)
+        task = _task(server, ledger, context, number)
         agreed = _agreed(ledger, task, consent)
         upload, remarks = _answered(ledger, task, agreed, friends, surroundings)
     try:
-        return Outcome(enrolment.identity, number, _send(server, ledger, seat, number, upload), again)
+        return Outcome(enrolment.identity, number, _send(server, ledger, context, number, upload), again)
     finally:
         # Only now: what there is to remark depends on the list, and must not delay the first byte.
         for remark in remarks:
@@ -173,11 +162,11 @@ def looked_at(friends: Source, home: Path, campaign: str | None = None) -> list[
     A list that is given for an answer is not judged before the answer leaves: if only those were stopped whose list
     looks wrong, or is empty, then who answers and when would tell of the list.
     """
-    seat = enrolments.load(home, campaign).seat
-    if seat.charter.question == "hubs":
-        seen = read_edges(friends, seat.names)
+    context = enrolments.load(home, campaign).context
+    if context.question.sees_edges:
+        seen = read_edges(friends, context.names)
         return [*seen_lines(len(seen.pairs)), *unknown_lines(seen.unknown)]
-    given = read_friends(friends, seat.names, seat.number)
+    given = read_friends(friends, context.names, context.number)
     return [*known_lines(int(given.bits.sum())), *unknown_lines(given.unknown)]
 
 
@@ -211,19 +200,19 @@ def _accept_epoch(page: Page, epoch: str, name: str, new_epoch: bool) -> None:
     page.append(Entry("epoch", epoch, name))
 
 
-def _unsent(ledger: Ledger, seat: Seat) -> int | None:
+def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
     """The first round that was answered and has no receipt yet."""
     with ledger.reading() as page:
-        for number in range(1, len(seat.charter.rounds) + 1):
-            key = upload_key(seat, number)
+        for number in range(1, len(context.charter.rounds) + 1):
+            key = upload_key(context, number)
             if page.one("upload", key=key) is not None and page.one("receipt", key=key) is None:
                 return number
     return None
 
 
-def _open_round(server: Transport, seat: Seat) -> int:
+def _open_round(server: Transport, context: ParticipantContext) -> int:
     states = {}
-    for number in range(1, len(seat.charter.rounds) + 1):
+    for number in range(1, len(context.charter.rounds) + 1):
         states[number] = round_state(server, number).state
         if states[number] == "open":
             return number
@@ -231,16 +220,16 @@ def _open_round(server: Transport, seat: Seat) -> int:
     raise BadInput(f"No round is open now: {said}. Try again when one is.")
 
 
-def _nothing_asked(ledger: Ledger, seat: Seat) -> list[str]:
+def _nothing_asked(ledger: Ledger, context: ParticipantContext) -> list[str]:
     """What to say to somebody of whom nothing is asked; what others answer about its positions is charged.
 
     It cannot be stopped from here, so it is charged beyond the caps too: later questions are then declined.
     """
     lines = ["Nothing is asked of you: all your positions are public, or others hold them."]
     with ledger.writing() as page:
-        _refuse_unknown_epoch(page, seat.charter.epoch)
-        lines += beyond_lines(beyond(page, seat))
-        note_others(page, seat)
+        _refuse_unknown_epoch(page, context.charter.epoch)
+        lines += beyond_lines(beyond(page, context))
+        note_others(page, context)
     return lines
 
 
@@ -249,24 +238,24 @@ def _refuse_unknown_epoch(page: Page, epoch: str) -> None:
         raise Refused(f"You have not agreed to be asked about the data epoch {epoch!r}; enrol first.")
 
 
-def _stored(ledger: Ledger, seat: Seat, number: int) -> bytes | None:
+def _stored(ledger: Ledger, context: ParticipantContext, number: int) -> bytes | None:
     with ledger.reading() as page:
-        return page.one("upload", key=upload_key(seat, number))
+        return page.one("upload", key=upload_key(context, number))
 
 
-def _task(server: Transport, ledger: Ledger, seat: Seat, number: int) -> Task:
+def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number: int) -> Task:
     """The round to answer, if the server does not hold an answer that this ledger has never seen.  [LEDGER.3]"""
-    if stored_receipt(server, seat, number) is not None:
+    if stored_receipt(server, context, number) is not None:
         raise UnusableLedger(
             "The server holds an answer of yours that this ledger does not know: the ledger is an older copy, or "
             "somebody else has your token. Nothing was answered."
         )
     if number == 1:
-        return Task(seat, 1)
-    first = _stored(ledger, seat, 1)
+        return Task(context, 1)
+    first = _stored(ledger, context, 1)
     if first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
-    return second_task(server, seat, first)
+    return second_task(server, context, first)
 
 
 def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
@@ -283,7 +272,7 @@ def _answered(
     ledger: Ledger, task: Task, agreed: Quote, source: Source, surroundings: Surroundings
 ) -> tuple[bytes, list[str]]:
     """The upload, in the ledger and on disk; how long this took tells nothing of the list, or is remarked.  [PACE.1]"""
-    pace = surroundings.pace or pace_of(task.seat, task.round)
+    pace = surroundings.pace or pace_of(task.context, task.round)
     done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.coins()))
     upload, remarks = done.answer
     return upload, [*remarks, *late_lines(pace, done.beats)]
@@ -291,13 +280,13 @@ def _answered(
 
 def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coins) -> tuple[bytes, list[str]]:
     """The upload, and what to remark about the list."""
-    seat = task.seat
-    if seat.charter.question == "hubs":
-        seen = read_edges(source, seat.names)
+    context = task.context
+    if context.question.sees_edges:
+        seen = read_edges(source, context.names)
         with ledger.writing() as page:
             upload = record(page, task, seen, agreed, coins)
         return upload, unknown_lines(seen.unknown)
-    given = read_friends(source, seat.names, seat.number)
+    given = read_friends(source, context.names, context.number)
     with ledger.writing() as page:
         differing = changed(page, task, given)
         upload = record(page, task, given, agreed, coins)
@@ -305,10 +294,20 @@ def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coin
     return upload, remarks
 
 
-def _send(server: Transport, ledger: Ledger, seat: Seat, number: int, upload: bytes) -> Receipt:
-    reply = server.put(f"/v1/rounds/{number}/reports/{seat.number}", upload)
-    receipt = checked_receipt(reply.body, seat, number, upload)
+def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number: int, upload: bytes) -> Receipt:
+    reply = server.put(f"/v1/rounds/{number}/reports/{context.number}", upload)
+    receipt = checked_receipt(reply.body, context, number, upload)
     with ledger.writing() as page:
-        if page.one("receipt", key=upload_key(seat, number)) is None:
-            page.append(Entry("receipt", seat.charter.epoch, upload_key(seat, number), content=reply.body))
+        if page.one("receipt", key=upload_key(context, number)) is None:
+            page.append(Entry("receipt", context.charter.epoch, upload_key(context, number), content=reply.body))
     return receipt
+
+
+def late_lines(pace: float, beats: int) -> list[str]:
+    """That an answer was not made within its pace."""
+    if beats <= 1:
+        return []
+    return [
+        f"This answer took longer to make than its pace of {pace:g} s, and left after {beats:,} times as long: whoever "
+        "saw when you were asked and when it left may guess how long your list is. A less busy device is in time."
+    ]

@@ -1,36 +1,45 @@
-"""The application: which request is answered how. Pure ASGI; everything that decides is in ``rounds.py``."""
-
-from __future__ import annotations
+"""The application: which request is answered how, in pure ASGI, and its store; ``rounds.py`` decides everything."""
 
 import asyncio
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.server import openapi
-from visibility_aware_edge_ldp.campaign.server.answering import Handler, cached, handler_of, refused, sent
-from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
-from visibility_aware_edge_ldp.campaign.server.logs import event, failed
-from visibility_aware_edge_ldp.campaign.server.metrics import Metrics
-from visibility_aware_edge_ldp.campaign.server.replies import (
+from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server import messages
+from visibility_aware_edge_ldp.campaign.server.messages import (
+    HTML,
     JSON,
     OCTETS,
+    Gone,
+    Handler,
+    Header,
+    Message,
+    Receive,
     Refusal,
     Reply,
+    Request,
+    Send,
+    cached,
+    handler_of,
     json_reply,
+    refused,
+    sent,
 )
-from visibility_aware_edge_ldp.campaign.server.requests import Gone, Message, Receive, Request, Send
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, State, Store, Upload
-from visibility_aware_edge_ldp.campaign.server.writer import Grouping, Writer
-from visibility_aware_edge_ldp.errors import VaEdgeLdpError
+from visibility_aware_edge_ldp.campaign.server.stages import State
+from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, Store, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
+STORE = "store.db"
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not-open"}
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
 # How long caches may hold what never changes, in seconds; of what is going to be erased, not for long.
 _DAY, _HOUR = 86_400, 3_600
-Page = Callable[[Rounds], Reply]
+Page = Callable[[Rounds], tuple[bytes, tuple[Header, ...]]]
 Gauges = Callable[[], dict[str, float]]
 
 
@@ -39,7 +48,7 @@ class App:
 
     def __init__(
         self,
-        dossier: Dossier,
+        served: ServedCampaign,
         open_store: Callable[[], Store],
         estimate_bytes: EstimateBytes,
         clock: Callable[[], float] = time.time,
@@ -47,7 +56,7 @@ class App:
         grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
         gauges: Gauges = dict,
     ) -> None:
-        self.dossier, self._open_store, self._estimate_bytes = dossier, open_store, estimate_bytes
+        self.served, self._open_store, self._estimate_bytes = served, open_store, estimate_bytes
         self._clock, self._page, self._grouping, self._gauges = clock, page, grouping, gauges
         self.metrics = Metrics()
         self.failure: VaEdgeLdpError | None = None
@@ -59,13 +68,13 @@ class App:
     async def start(self) -> None:
         store = await asyncio.to_thread(self._open_store)
         self.writer = Writer(store, self._grouping)
-        self.rounds = Rounds(self.dossier, self.writer, self._estimate_bytes, self._clock)
+        self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock)
         try:
             await self.rounds.start()
         except BaseException:
             await self.writer.end()
             raise
-        event("started", campaign=self.dossier.charter.identity)
+        event("started", campaign=self.served.charter.identity)
 
     async def stop(self) -> None:
         """What was accepted is finished and on disk before the store is let go."""
@@ -145,13 +154,13 @@ class App:
         return int(text)
 
     def _place(self, number: str, participant: str) -> tuple[int, int]:
-        if not _NUMBER.fullmatch(participant) or int(participant) >= self.dossier.charter.nodes:
+        if not _NUMBER.fullmatch(participant) or int(participant) >= self.served.charter.nodes:
             raise Refusal("not-found", "There is no such participant.")
         return self._number(number), int(participant)
 
     def _admit(self, request: Request, participant: int | None) -> None:
         """The participant itself, or the operator where none is named."""
-        credentials = self.dossier.credentials
+        credentials = self.served.credentials
         shown = credentials.shown(request.headers.get(b"authorization"))
         if shown is None:
             raise Refusal("unauthorized", headers=request.closing)
@@ -181,7 +190,7 @@ class App:
 
     def _receipt_reply(self, number: int, participant: int, digest: bytes, outcome: Outcome) -> Reply:
         # Receipt(…).to_bytes(), written out: it is made for every upload, and checking what we know takes its time.
-        body = _RECEIPT % (self.dossier.charter.identity, digest.hex(), participant, number)
+        body = _RECEIPT % (self.served.charter.identity, digest.hex(), participant, number)
         return Reply(201 if outcome is Outcome.STORED else 200, body.encode())
 
     async def _receipt(self, request: Request, number: int, participant: int) -> Reply:
@@ -196,7 +205,7 @@ class App:
         proof = (await self.rounds.tree(number)).proof(participant)
         if proof is None:
             raise Refusal("not-found", "Nothing of this participant is included in this round.")
-        named = {"campaign": self.dossier.charter.identity, "round": number, "participant": participant}
+        named = {"campaign": self.served.charter.identity, "round": number, "participant": participant}
         place = {"digest": proof.digest, "index": proof.index, "count": proof.count, "proof": proof.siblings}
         return json_reply({**named, **place, "root": self.rounds.stages[number].root})
 
@@ -208,12 +217,12 @@ class App:
     def _round_reply(self, number: int) -> Reply:
         stage, rounds = self.rounds.stages[number], self.rounds
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
-        heard = stage.transcript if self.dossier.charter.question == "triangles" and not rounds.erased else ""
+        heard = stage.transcript if self.served.terms.question.broadcasts and not rounds.erased else ""
         said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": heard}
         return json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 
     async def _transcript(self, request: Request, number: int) -> Reply:
-        if self.dossier.charter.question != "triangles" or number != 1:
+        if not self.served.terms.question.broadcasts or number != 1:
             raise Refusal("not-found", "This round has no transcript that others need.")
         heard = self.rounds.transcript(number)
         said = ((b"transcript-digest", heard.digest.encode()),)
@@ -237,14 +246,14 @@ class App:
 
     async def _document(self, request: Request) -> Reply:
         name = request.parts[1]
-        data, digest = self.dossier.documents[name]
-        signature = self.dossier.campaign.signed.signature.hex().encode()
+        data, digest = self.served.documents[name]
+        signature = self.served.campaign.signed.signature.hex().encode()
         extra = ((b"charter-signature", signature),) if name == "charter" else ()
         return cached(request, data, digest, JSON, extra, _DAY)
 
     async def _openapi(self, request: Request) -> Reply:
         return Reply(
-            200, openapi.described(len(self.rounds.stages), self.dossier.charter.nodes, self._page is not None)
+            200, messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
         )
 
     async def _healthz(self, request: Request) -> Reply:
@@ -261,4 +270,23 @@ class App:
     async def _front(self, request: Request) -> Reply:
         if self._page is None:
             raise Refusal("not-found")
-        return await asyncio.to_thread(self._page, self.rounds)
+        body, headers = await asyncio.to_thread(self._page, self.rounds)
+        return Reply(200, body, HTML, headers)
+
+
+def default_store(directory: Path) -> str:
+    """The address of the store that a campaign has unless another is named: a SQLite file in its directory."""
+    return f"sqlite:///{directory / STORE}"
+
+
+def open_store(url: str, campaign: str, rounds: int) -> Store:
+    """``sqlite:///path`` or ``postgresql://…``; each library is needed only where its store is used."""
+    if url.startswith("sqlite:///"):
+        from visibility_aware_edge_ldp.campaign.server.sqlite import sqlite_store
+
+        return sqlite_store(url.removeprefix("sqlite:///"), campaign, rounds)
+    if url.startswith(("postgresql://", "postgres://")):
+        from visibility_aware_edge_ldp.campaign.server.postgres import postgres_store
+
+        return postgres_store(url, campaign, rounds)
+    raise BadInput("A store is named sqlite:///path or postgresql://…; neither was given.")

@@ -6,17 +6,14 @@ connection is closed; a connection on which an answer waits and nothing of it is
 connections the one that has kept us waiting longest makes room.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.campaign.problems import PROBLEMS
-from visibility_aware_edge_ldp.campaign.server.replies import BAD_REQUEST, Reply, problem_reply, raw
-from visibility_aware_edge_ldp.campaign.server.requests import HEAD
+from visibility_aware_edge_ldp.campaign.server.messages import BAD_REQUEST, HEAD, Reply, problem_reply, raw
+from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 from visibility_aware_edge_ldp.errors import MissingPart
 
 try:

@@ -4,8 +4,6 @@ Everything that decides is in the store; what is kept here is read from it, so t
 point goes on where it was.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time
@@ -13,14 +11,26 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
-from visibility_aware_edge_ldp.campaign.server.arrivals import Arrivals
-from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
-from visibility_aware_edge_ldp.campaign.server.hearing import Heard, heard_again, heard_from
-from visibility_aware_edge_ldp.campaign.server.logs import event, failed
-from visibility_aware_edge_ldp.campaign.server.retention import Erased, NotReady, kept_until, lacks, refuse_too_soon
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Stage, State, StoreDamaged, Upload
-from visibility_aware_edge_ldp.campaign.server.tree import Tree, merkle_root, refuse_damage
-from visibility_aware_edge_ldp.campaign.server.writer import Writer
+from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.question_estimates import (
+    FirstRoundBroadcast,
+    heard_again,
+    heard_from,
+    refuse_damage,
+)
+from visibility_aware_edge_ldp.campaign.server.stages import (
+    Arrivals,
+    Erased,
+    NotReady,
+    Stage,
+    State,
+    kept_until,
+    lacks,
+    refuse_too_soon,
+)
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreDamaged, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
+from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -35,14 +45,14 @@ class Rounds:
     """What the event loop knows of the rounds."""
 
     def __init__(
-        self, dossier: Dossier, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock = time.time
+        self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock = time.time
     ) -> None:
-        self.dossier, self._writer, self._estimate_bytes, self.clock = dossier, writer, estimate_bytes, clock
+        self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
-        self.arrivals = Arrivals(dossier.charter, clock)
+        self.arrivals = Arrivals(served.charter, clock)
         self.answers: bytes | None = None
-        self.heard: Heard | None = None
+        self.heard: FirstRoundBroadcast | None = None
         self.erased = False
         self._tried = False
         self._heard_rows: frozenset[int] = frozenset()
@@ -52,7 +62,7 @@ class Rounds:
 
     @property
     def charter(self) -> Charter:
-        return self.dossier.charter
+        return self.served.charter
 
     # ── starting and stopping ──
 
@@ -91,24 +101,24 @@ class Rounds:
         if number > 1 and participant not in self._heard_rows:
             return None
         try:
-            return self.dossier.questions.upload_size(participant, number)
+            return self.served.terms.upload_size(participant, number)
         except ProtocolViolation:
             return None
 
     def asked(self, number: int) -> int:
         if number == 1:
-            return int(self.dossier.questions.asked(1).sum())
+            return int(self.served.terms.asked(1).sum())
         return len(self._heard_rows)
 
     def check(self, number: int, participant: int, body: bytes) -> None:
         """Refuse what no client would send; a round is never spoiled by one report."""
-        heard, questions = self.heard, self.dossier.questions
+        heard, terms = self.heard, self.served.terms
         if number == 1 or heard is None:
-            questions.check_upload(participant, number, body)
-        elif self.charter.question == "triangles":
-            questions.check_upload(participant, number, body, transcript=heard.digest)
+            terms.check_upload(participant, number, body)
+        elif terms.question.broadcasts:
+            terms.check_upload(participant, number, body, transcript=heard.digest)
         else:
-            questions.check_upload(participant, number, body, first=heard.report(participant))
+            terms.check_upload(participant, number, body, first=heard.report(participant))
 
     async def put(self, upload: Upload) -> Outcome:
         """What became of an upload; it is on disk if this says so."""
@@ -146,7 +156,7 @@ class Rounds:
                     "wait for more, or for its deadline."
                 )
             if self.stages[number].state is State.OPEN:
-                self.stages[number] = await self._writer.do(lambda store: store.freeze(number, merkle_root))
+                self.stages[number] = await self._writer.do(lambda store: store.freeze(number, round_root))
                 event("closing", round=number, included=self.stages[number].included, root=self.stages[number].root)
             if self.stages[number].state is State.CLOSING:
                 await self._settle(number)
@@ -158,7 +168,7 @@ class Rounds:
         enough = not self.lacks(number)
         if number == 1 and len(self.stages) > 1 and enough:  # what few people said is not broadcast
             bodies = await self._frozen(number)
-            heard = await asyncio.to_thread(heard_from, self.dossier.questions, bodies.values())
+            heard = await asyncio.to_thread(heard_from, self.served.terms, bodies.values())
         octets, digest = (heard.octets, heard.digest) if heard else (b"", "")
         await self._writer.do(lambda store: store.settle(number, octets, digest, opens_next=enough))
         if heard is not None:
@@ -166,11 +176,11 @@ class Rounds:
         await self._refresh()
         event("closed", round=number, enough=enough)
 
-    async def _hear(self, heard: Heard | None) -> None:
+    async def _hear(self, heard: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
         self._heard_rows, self.heard = frozenset(participant for participant, _ in leaves), heard
 
-    def transcript(self, number: int) -> Heard:
+    def transcript(self, number: int) -> FirstRoundBroadcast:
         """What the second round is about, for everybody to hear."""
         if self.heard is not None:
             return self.heard
@@ -186,9 +196,7 @@ class Rounds:
             await self._hear(None)
             return
         octets = await self._writer.do(lambda store: store.transcript(1))
-        await self._hear(
-            await asyncio.to_thread(heard_again, self.dossier.questions, octets, self.stages[1].transcript)
-        )
+        await self._hear(await asyncio.to_thread(heard_again, self.served.terms, octets, self.stages[1].transcript))
 
     async def _frozen(self, number: int) -> Bodies:
         """The reports of a closed round, compared with the root that was frozen."""
@@ -206,7 +214,7 @@ class Rounds:
                 if self.erased:
                     raise Erased("The reports were erased before anybody asked for an estimate.")
                 reports = {number: await self._frozen(number) for number in self.stages}
-                work = partial(self._estimate_bytes, self.charter, self.dossier.view, reports)
+                work = partial(self._estimate_bytes, self.charter, self.served.view, reports)
                 try:
                     answers = await asyncio.to_thread(work)
                 except BadStatistic as reason:

@@ -1,24 +1,25 @@
-"""Run a campaign's server until it is told to stop."""
+"""Run a campaign's server until it is told to stop.
 
-from __future__ import annotations
+``python -m visibility_aware_edge_ldp.campaign.server.serving DIRECTORY`` does so without the command line program.
+"""
 
+import argparse
 import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.server.app import App, Page
-from visibility_aware_edge_ldp.campaign.server.dossier import Dossier
+from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
-from visibility_aware_edge_ldp.campaign.server.logs import event, log_to_stderr
-from visibility_aware_edge_ldp.campaign.server.opening import default_store, open_store
-from visibility_aware_edge_ldp.campaign.server.page import page as front_page
+from visibility_aware_edge_ldp.campaign.server.page.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
-from visibility_aware_edge_ldp.campaign.server.store import Store
-from visibility_aware_edge_ldp.campaign.server.writer import Grouping
-from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+from visibility_aware_edge_ldp.campaign.server.store import Grouping, Store
+from visibility_aware_edge_ldp.campaign.server.telemetry import event, log_to_stderr
+from visibility_aware_edge_ldp.errors import BadInput, MissingPart, VaEdgeLdpError
 
 try:
     import uvicorn
@@ -77,11 +78,11 @@ def serve(
     ready
         Called with the server's address as soon as it accepts connections.
     """
-    dossier = Dossier.read(directory)
-    charter, watch = dossier.charter, Watch(limits)
+    served = ServedCampaign.read(directory)
+    charter, watch = served.charter, Watch(limits)
     url = store_url or default_store(Path(directory))
     app = App(
-        dossier,
+        served,
         lambda: opened(url, charter.identity, len(charter.rounds)),
         estimate_bytes,
         page=page,
@@ -159,3 +160,36 @@ def _written(listener: socket.socket) -> str:
 
 
 __all__ = ["log_to_stderr", "serve"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve the directory that these arguments name, and return the exit code."""
+    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+
+    parser = argparse.ArgumentParser(prog="campaign.server")
+    parser.add_argument("directory")
+    parser.add_argument("--store", default="", help="sqlite:///path or postgresql://…")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--seconds", type=float, default=Limits.seconds, help="how long a request may take to arrive")
+    given = parser.parse_args(arguments)
+    log_to_stderr()
+    limits = Limits(seconds=given.seconds)
+    try:
+        serve(
+            given.directory,
+            given.store,
+            given.host,
+            given.port,
+            estimate_bytes=estimate_bytes,
+            limits=limits,
+            ready=lambda address: print(address, flush=True),
+        )
+    except VaEdgeLdpError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,15 +1,27 @@
-"""What an aggregator keeps: the state of each round, one upload of each participant, and what was made of them."""
+"""What a server keeps: the store's interface, address and tables, and the thread that writes uploads in groups."""
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import hashlib
+import queue
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from visibility_aware_edge_ldp.campaign.server.arrivals import Arrived, Slot
-from visibility_aware_edge_ldp.errors import VaEdgeLdpError
+from visibility_aware_edge_ldp.campaign.server.stages import Arrived, Slot, Stage
+from visibility_aware_edge_ldp.campaign.wire_format import Leaf
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
+
+R = TypeVar("R")
+META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
+_UPLOADS = (
+    "CREATE TABLE uploads (round INTEGER NOT NULL, participant INTEGER NOT NULL, digest {octets} NOT NULL,"
+    " PRIMARY KEY (round, participant)){compact}"
+)
 
 
 class StoreUnavailable(VaEdgeLdpError):  # noqa: N818
@@ -18,16 +30,6 @@ class StoreUnavailable(VaEdgeLdpError):  # noqa: N818
 
 class StoreDamaged(VaEdgeLdpError):  # noqa: N818
     """What the store holds is not what was frozen."""
-
-
-class State(enum.StrEnum):
-    """The states of a round, in the order in which it passes through them."""
-
-    WAITING = "waiting"
-    OPEN = "open"
-    CLOSING = "closing"
-    CLOSED = "closed"
-    ESTIMATED = "estimated"
 
 
 class Outcome(enum.Enum):
@@ -59,19 +61,10 @@ class Upload:
         return self.round, self.participant
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One round: its state and, once it takes no more reports, how many it has and their Merkle root."""
-
-    round: int
-    state: State
-    included: int = 0
-    root: str = ""
-    transcript: str = ""
-
-
-Leaf = tuple[int, bytes]  # a participant and the digest of its upload
 RootOf = Callable[[Sequence[Leaf]], str]
+
+
+Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
 
 
 class Store(Protocol):
@@ -127,3 +120,204 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How many uploads one commit takes at most, how long the first of them waits, and how many may wait in all."""
+
+    most: int = 256
+    linger: float = 0.002
+    waiting: int = 8_192
+
+
+class TooManyWaiting(StoreUnavailable):
+    """More uploads wait for the disk than should."""
+
+
+class _Work:
+    """Something that is not an upload, done between two groups."""
+
+    def __init__(self, function: Callable[[Store], Any], future: asyncio.Future[Any]) -> None:
+        self.function, self.future = function, future
+
+
+class Writer:
+    """Hands uploads from the event loop to the store's thread and their outcomes back, a group at a time."""
+
+    def __init__(self, store: Store, grouping: Grouping = Grouping()) -> None:
+        self._store, self._grouping = store, grouping
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Waiting | _Work | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="store")
+        self._ended = False
+        self.commits = 0
+        self.slowest = 0.0
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many uploads have not been begun with."""
+        return self._queue.qsize()
+
+    def put(self, upload: Upload) -> asyncio.Future[Outcome]:
+        """What becomes of the upload, known when its group is on disk."""
+        if self._ended or self.waiting >= self._grouping.waiting:
+            raise TooManyWaiting("Too many reports wait to be stored. Send it again in a few seconds.")
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        self._queue.put((upload, future))
+        return future
+
+    async def do(self, function: Callable[[Store], R]) -> R:
+        """Use the store, between two groups."""
+        if self._ended:
+            raise StoreUnavailable("The server is shutting down. Ask again later.")
+        future: asyncio.Future[R] = self._loop.create_future()
+        self._queue.put(_Work(function, future))
+        return await future
+
+    def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
+        """The same, for other threads than the event loop's; TimeoutError when the store takes longer."""
+        return asyncio.run_coroutine_threadsafe(self.do(function), self._loop).result(seconds)
+
+    async def end(self) -> None:
+        """Finish what waits, then let go of the store."""
+        if not self._ended:
+            self._ended = True
+            self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        while True:
+            item = self._queue.get()
+            while isinstance(item, tuple):
+                item = self._commit(item)
+            if item is None:
+                break
+            if item is not _NOTHING:
+                self._work(item)
+        self._store.close()
+
+    def _commit(self, first: Waiting) -> Waiting | _Work | None:
+        """Store one group; what was taken from the queue and is not part of it is handed back."""
+        group, rest = self._group(first)
+        begun = time.perf_counter()
+        try:
+            results: list[Any] = self._store.put([upload for upload, _ in group])
+        except Exception as failure:
+            results = [failure] * len(group)
+        self.commits, self.slowest = self.commits + 1, max(self.slowest, time.perf_counter() - begun)
+        self._tell([(future, result) for (_, future), result in zip(group, results, strict=True)])
+        return rest
+
+    def _group(self, first: Waiting) -> tuple[list[Waiting], Waiting | _Work | None]:
+        """What comes within a moment of the first, up to a number.
+
+        The moment is slept through: a thread that waited for each upload would be woken by each, and every time it
+        would take the interpreter from the event loop.
+        """
+        if self._queue.qsize() + 1 < self._grouping.most:
+            time.sleep(self._grouping.linger)
+        group = [first]
+        while len(group) < self._grouping.most:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return group, _NOTHING
+            if not isinstance(item, tuple):
+                return group, item
+            group.append(item)
+        return group, _NOTHING
+
+    def _work(self, work: _Work) -> None:
+        try:
+            result = work.function(self._store)
+        except Exception as failure:
+            result = failure
+        self._tell([(work.future, result)])
+
+    def _tell(self, results: list[tuple[asyncio.Future[Any], Any]]) -> None:
+        """Wake the event loop once for the whole group."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(_resolve, results)
+
+
+_NOTHING = _Work(lambda store: None, None)  # type: ignore[arg-type]
+
+
+def _resolve(results: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, result in results:
+        if future.done():  # whoever asked has gone
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+
+def _unsampled(table: str, *columns: str) -> str:
+    """PostgreSQL copies values of columns into its statistics, which outlive the rows; these are not copied."""
+    return f"{{if_sampled}}ALTER TABLE {table} {', '.join(f'ALTER {name} SET STATISTICS 0' for name in columns)}"
+
+
+# Bodies stand apart from their digests: they are appended, so that a commit writes few pages, and they go first.
+# A transcript is heard while the second round lasts, also by a server that was started again; it may be larger than one
+# value can be, so it stands in pieces. From it the first reports can be made again, and of few people from its digest
+# too, by trying: so the digest stands before the first piece, and all go when the reports go.
+# Of arrivals only counts are kept. An erasure says since when what is missing is not damage.
+# Of reports, and of when they came, no statistics; a database without such ones takes these lines for comments.
+TABLES = (
+    "CREATE TABLE rounds (round INTEGER PRIMARY KEY, state TEXT NOT NULL, included INTEGER NOT NULL,"
+    " root TEXT NOT NULL)",
+    _UPLOADS,
+    "CREATE TABLE bodies (place {counter}, round INTEGER NOT NULL, participant INTEGER NOT NULL,"
+    " body {octets} NOT NULL)",
+    "CREATE TABLE pieces (round INTEGER NOT NULL, piece INTEGER NOT NULL, octets {octets} NOT NULL,"
+    " PRIMARY KEY (round, piece))",
+    "CREATE TABLE arrivals (round INTEGER NOT NULL, since BIGINT NOT NULL, seconds BIGINT NOT NULL,"
+    " reports INTEGER NOT NULL, PRIMARY KEY (round, since))",
+    "CREATE TABLE answers (place INTEGER PRIMARY KEY, made BIGINT NOT NULL, estimate {octets} NOT NULL)",
+    "CREATE TABLE erasures (place INTEGER PRIMARY KEY, made BIGINT NOT NULL)",
+    _unsampled("bodies", "place", "round", "participant", "body"),
+    _unsampled("pieces", "round", "piece", "octets"),
+    _unsampled("arrivals", "round", "since", "seconds", "reports"),
+)
+
+
+# The version of these tables: those before belonged to charters that are not read any more. What is changed from now
+# on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
+TABLES_VERSION = 6
+
+
+STEPS: tuple[tuple[str, ...], ...] = ()
+
+
+# A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
+# participants, so that the order of coming does not outlive the reports.
+IN_ORDER = (
+    "ALTER TABLE uploads RENAME TO as_they_came",
+    _UPLOADS,
+    "INSERT INTO uploads SELECT round, participant, digest FROM as_they_came ORDER BY round, participant",
+    "DROP TABLE as_they_came",
+)
+
+
+def newest() -> int:
+    """The version that this program writes."""
+    return TABLES_VERSION + len(STEPS)
+
+
+def steps_from(version: int) -> tuple[str, ...]:
+    """The statements that bring a store of this version to the present one; 0 is one without tables."""
+    if version > newest():
+        raise BadInput(
+            f"The store has version {version}, and this program knows versions up to {newest()}. "
+            "Serve it with the newer program that wrote it."
+        )
+    if 0 < version < TABLES_VERSION:
+        raise BadInput(
+            f"The store has version {version}, and this program reads versions from {TABLES_VERSION} on. "
+            "Serve it with the program that wrote it, until its reports are erased."
+        )
+    lacking = STEPS[version - TABLES_VERSION :] if version else (TABLES, *STEPS)
+    return tuple(statement for step in lacking for statement in step)

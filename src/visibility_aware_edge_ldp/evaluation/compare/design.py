@@ -1,7 +1,5 @@
 """What a comparison runs: trust model × policy × epsilon × trial, everybody at the same loss per edge."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -13,27 +11,26 @@ from typing import Any
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.client.curator import WorkedOut
-from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, meant
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_epsilon
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.simulation.by_user import needs_degrees
-from visibility_aware_edge_ldp.simulation.centre import Centre
-from visibility_aware_edge_ldp.simulation.estimate import DEFAULTS, TRUST_WORDS
-from visibility_aware_edge_ldp.subgraphs.statistic import DEFAULT, check_statistics, possible, star_size, tail_start
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.protocol import answers
+from visibility_aware_edge_ldp.public.statistic import (
+    DEGREE_HISTOGRAM,
+    Statistic,
+    check_statistics,
+    exact,
+    possible,
+    statistic,
+)
+from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER
+from visibility_aware_edge_ldp.simulation.curator import Centre
+from visibility_aware_edge_ldp.simulation.options import needs_degrees
 from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.statistics import exact
 
-AWARE, UNIFORM = "visibility-aware", "uniform"
-MODELS = tuple(TRUST_WORDS)
-# Which of estimate's options a trust model takes; the others do not hear of them.
-OPTIONS = {
-    "position": ("rounds", "estimator", "dropout"),
-    "user": ("degree_share", "dropout"),
-    "neighbourhood": ("reporters", "delta", "dropout"),
-    "curator": ("delta",),
-}
-HISTOGRAM = "degree_histogram"
+HISTOGRAM = DEGREE_HISTOGRAM.name
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,12 @@ class Design:
         return {name: Centre(world).worked_out for name, world in self.worlds.items()}
 
     @property
+    def own_statistics(self) -> tuple[Statistic, ...]:
+        """Those of other programs, which a new process does not know."""
+        names = dict.fromkeys(name for wanted in self.questions.values() for name in wanted)
+        return tuple(known for known in map(statistic, names) if known.estimators)
+
+    @property
     def cells(self) -> list[Cell]:
         """Every collection. Trial by trial, so that the time left can be told, and a stop leaves no model behind."""
         return [
@@ -87,7 +90,7 @@ class Design:
     def asked(self, cell: Cell) -> tuple[str, ...]:
         """The statistics of a cell; the first trial also draws a degree histogram where that costs nothing."""
         wanted = self.questions[cell.trust]
-        free = cell.trust == "position" or (cell.trust == "user" and any(map(needs_degrees, wanted)))
+        free = cell.trust == POSITION.name or (cell.trust == USER.name and any(map(needs_degrees, wanted)))
         return (*wanted, HISTOGRAM) if free and not cell.trial and HISTOGRAM not in wanted else wanted
 
     def label(self, cell: Cell) -> str | None:
@@ -120,7 +123,7 @@ def designed(
     options: Mapping[str, Any] | None = None,
 ) -> Design:
     """Check everything that can be checked before the first trial."""
-    models, losses = trust_models(trust), tuple(dict.fromkeys(exact_epsilon(epsilon) for epsilon in epsilons))
+    models, losses = trust_models(trust), tuple(dict.fromkeys(parse_epsilon(epsilon) for epsilon in epsilons))
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
     if not losses:
@@ -131,7 +134,7 @@ def designed(
     policies = {AWARE: aware.policy, UNIFORM: nothing}
     questions = questions_for(models, statistics, aware.graph.n)
     names = dict.fromkeys(name for wanted in questions.values() for name in wanted)
-    if {"position", "user"} & questions.keys():
+    if {POSITION.name, USER.name} & questions.keys():
         names[HISTOGRAM] = None
     truths = {name: exact(aware.graph, name) for name in names}
     each = _options_of(questions, options or {})
@@ -143,49 +146,42 @@ def trust_models(trust: str | Sequence[str]) -> tuple[str, ...]:
     listed = trust.split(",") if isinstance(trust, str) else list(trust)
     wanted = tuple(dict.fromkeys(name.strip() for name in listed))
     if wanted == ("all",):
-        return MODELS
+        return tuple(TRUSTS)
+    choice = f"use all, or some of {', '.join(TRUSTS)}."
     for name in wanted:
-        if name not in MODELS:
-            raise BadInput(
-                f"{name!r} is not a trust model; use all, or some of {', '.join(MODELS)}.{meant(name, MODELS)}"
-            )
+        if name not in TRUSTS:
+            raise BadInput(f"{name!r} is not a trust model; {choice}{did_you_mean(name, tuple(TRUSTS))}")
     if not wanted:
-        raise BadInput(f"No trust model was asked for; use all, or some of {', '.join(MODELS)}.")
-    return tuple(name for name in MODELS if name in wanted)
+        raise BadInput(f"No trust model was asked for; {choice}")
+    return tuple(name for name in TRUSTS if name in wanted)
 
 
 def questions_for(models: Sequence[str], statistics: str | Sequence[str] | None, n: int) -> dict[str, tuple[str, ...]]:
     """What each model is asked: of the statistics, those that it answers; models that answer none are left out."""
     if statistics is None:
         # Nobody pays for a question that POSITION, which answers everything from one collection, is not asked.
-        return {trust: possible((name for name in DEFAULTS[trust] if name in DEFAULT), n) for trust in models}
+        return {
+            trust: possible((name for name in TRUSTS[trust].defaults if name in POSITION.defaults), n)
+            for trust in models
+        }
     wanted = check_statistics(statistics, n)
-    found = {trust: tuple(name for name in wanted if answers(trust, name)) for trust in models}
+    found = {trust: tuple(name for name in wanted if answers(TRUSTS[trust], name)) for trust in models}
     kept = {trust: names for trust, names in found.items() if names}
     missing = [name for name in wanted if not any(name in names for names in kept.values())]
     if missing:
-        able = [trust for trust in MODELS if answers(trust, missing[0])]
+        able = [trust.name for trust in TRUSTS.values() if answers(trust, missing[0])]
         raise BadStatistic(f"{missing[0]} is not answered in the model {', '.join(models)}; use {' or '.join(able)}.")
     return kept
-
-
-def answers(trust: str, statistic: str) -> bool:
-    """Whether reporters of this model can answer for this statistic."""
-    if trust == "user":
-        return True
-    if trust == "position":
-        return tail_start(statistic) is None
-    if trust == "neighbourhood":
-        return statistic == "triangles"
-    return statistic in ("edges", "max_degree", "triangles") or star_size(statistic) is not None
 
 
 def _options_of(models: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Each option to the models that take it."""
     for name in options:
-        if not any(name in OPTIONS[trust] for trust in models):
+        if not any(name in TRUSTS[trust].compared for trust in models):
             raise BadInput(f"No compared trust model ({', '.join(models)}) takes the option {name!r}; leave it out.")
-    return {trust: {name: value for name, value in options.items() if name in OPTIONS[trust]} for trust in models}
+    return {
+        trust: {name: value for name, value in options.items() if name in TRUSTS[trust].compared} for trust in models
+    }
 
 
 @cache

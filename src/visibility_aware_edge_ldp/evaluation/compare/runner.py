@@ -1,63 +1,183 @@
 """Runs a comparison's trials, on all cores at once; whatever is finished is kept."""
 
-from __future__ import annotations
-
+import json
 import os
+import pickle
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from fractions import Fraction
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import WorkedOut
-from visibility_aware_edge_ldp.errors import TooLarge
+from visibility_aware_edge_ldp.errors import BadInput, TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
-from visibility_aware_edge_ldp.evaluation.compare.kept import Histogram, Kept, Trial
+from visibility_aware_edge_ldp.evaluation.results import Histogram, Measured
 from visibility_aware_edge_ldp.evaluation.trials import Progress, measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import exact_delta
-from visibility_aware_edge_ldp.simulation.centre import Centre, ask_within
+from visibility_aware_edge_ldp.privacy.parameters import parse_delta
+from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic
+from visibility_aware_edge_ldp.public.trust import CURATOR
+from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.foretold import seconds_of
+from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.memory import BASE, available_bytes
-from visibility_aware_edge_ldp.simulation.run import Run
+from visibility_aware_edge_ldp.simulation.runtime_forecast import seconds_of
 
 # Other processes take about this long to start; shorter work is done before they would be there.
 ALONE_SECONDS = 1.0
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _design: Design | None = None
+FILE = "trials.jsonl"
 
 
-def missing(design: Design, kept: Kept) -> list[Cell]:
+@dataclass(frozen=True)
+class Trial:
+    """What came of one cell."""
+
+    seconds: float
+    found: Mapping[str, Measured]
+    histogram: Histogram | None = None
+
+
+class Checkpoint:
+    """A file of finished trials; nothing is kept where there is no folder.
+
+    A line belongs to a cell when what it depends on has the same digest; lines of other runs stay where they are.
+    """
+
+    def __init__(self, folder: str | Path | None, design: Design) -> None:
+        self.path = None if folder is None else Path(folder) / FILE
+        self._digests = (
+            {(t, p): design.digest(t, p) for t in design.questions for p in design.policies} if folder else {}
+        )
+        self.trials = self._read(design.cells) if self.path else {}
+
+    def add(self, cell: Cell, trial: Trial) -> None:
+        """Keep a finished trial: its line is on the disk when this returns."""
+        self.trials[cell] = trial
+        if self.path is not None:
+            line = json.dumps({**self._address(cell), **_plain(trial)}, ensure_ascii=False, allow_nan=False)
+            self._append(f"{line}\n".encode())
+
+    def _address(self, cell: Cell) -> dict[str, Any]:
+        named = {"trust": cell.trust, "policy": cell.policy, "epsilon": str(cell.epsilon), "trial": cell.trial}
+        return {"run": self._digests[cell.trust, cell.policy], **named}
+
+    def _append(self, line: bytes) -> None:
+        path = self.path
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab+") as file:
+                # A line that a power cut has torn must not take the next one with it.
+                file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+                whole = file.read(1) in (b"", b"\n")
+                file.write(line if whole else b"\n" + line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise BadInput(
+                f"Finished trials cannot be kept in {path}: {error.strerror or error}. Choose another folder."
+            ) from error
+
+    def _read(self, cells: list[Cell]) -> dict[Cell, Trial]:
+        lines = {_key(line): line for line in _lines(self.path)}
+        wanted = {cell: _key(self._address(cell)) for cell in cells}
+        return {cell: _trial(lines[key]) for cell, key in wanted.items() if key in lines}
+
+
+def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(line[name] for name in ("run", "trust", "policy", "epsilon", "trial"))
+
+
+def _lines(path: Path | None) -> list[dict[str, Any]]:
+    """What can be read of the file; a torn or foreign line is as good as none."""
+    try:
+        texts = path.read_text(encoding="utf-8", errors="replace").splitlines() if path else []
+    except OSError:
+        return []
+    found = []
+    for text in texts:
+        try:
+            line = json.loads(text)
+            _key(line), _trial(line)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        found.append(line)
+    return found
+
+
+def _plain(trial: Trial) -> dict[str, Any]:
+    found = {name: [_number(value) for value in astuple(one)] for name, one in trial.found.items()}
+    drawn = trial.histogram
+    return {
+        "seconds": round(trial.seconds, 4),
+        "found": found,
+        "histogram": None if drawn is None else {"bins": drawn.bins, "nodes": drawn.nodes},
+    }
+
+
+def _number(value: float) -> float | str:
+    """JSON has no NaN and no infinity; their names are read back by float."""
+    return value if value - value == 0 else str(value)
+
+
+def _trial(line: Mapping[str, Any]) -> Trial:
+    drawn = line["histogram"]
+    histogram = (
+        None
+        if drawn is None
+        else Histogram(tuple((int(a), int(b)) for a, b in drawn["bins"]), tuple(map(float, drawn["nodes"])))
+    )
+    found = {name: Measured(*map(float, values)) for name, values in line["found"].items()}
+    return Trial(float(line["seconds"]), found, histogram)
+
+
+def missing(design: Design, checkpoint: Checkpoint) -> list[Cell]:
     """The cells that are still to be run."""
-    return [cell for cell in design.cells if cell not in kept.trials]
+    return [cell for cell in design.cells if cell not in checkpoint.trials]
 
 
-def run(design: Design, kept: Kept, progress: Progress | None = None, cores: int = 1) -> Mapping[Cell, Trial]:
+def run(
+    design: Design, checkpoint: Checkpoint, progress: Progress | None = None, cores: int = 1
+) -> Mapping[Cell, Trial]:
     """Run what is missing. The first cells run here; what takes longer goes to as many processes as cores."""
-    cells, step, start = missing(design, kept), progress or (lambda _: None), time.perf_counter()
-    workers = min(cores, fitting(design))
+    cells, step, start = missing(design, checkpoint), progress or (lambda _: None), time.perf_counter()
+    workers = min(cores, fitting(design)) if _can_be_sent(design.own_statistics) else 1
     while cells and (workers < 2 or time.perf_counter() - start < ALONE_SECONDS):
         cell = cells.pop(0)
-        kept.add(cell, run_cell(design, cell))
+        checkpoint.add(cell, run_cell(design, cell))
         step(1)
     if cells:
         for cell, trial in _elsewhere(design, cells, min(workers, len(cells))):
-            kept.add(cell, trial)
+            checkpoint.add(cell, trial)
             step(1)
-    return kept.trials
+    return checkpoint.trials
+
+
+def _can_be_sent(statistics: Sequence[Statistic]) -> bool:
+    """Whether other processes can be told of these statistics: functions that have no name of their own cannot go."""
+    try:
+        pickle.dumps(statistics)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
 
 
 def run_cell(design: Design, cell: Cell) -> Trial:
     """One collection beside the truth."""
     start, asked, world = time.perf_counter(), design.asked(cell), design.worlds[cell.policy]
     options = design.options[cell.trust]
-    known = design.worked_out[cell.policy] if cell.trust == "curator" else None
+    known = design.worked_out[cell.policy] if cell.trust == CURATOR.name else None
     found = collected(world, cell.trust, cell.epsilon, asked, options, design.label(cell), known)
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust]}
@@ -75,10 +195,10 @@ def collected(
     worked_out: WorkedOut | None = None,
 ) -> Mapping[str, Estimate]:
     """Everybody's answers for one epsilon in total. A centre's questions share it; ``estimate`` gives it to each."""
-    if trust != "curator":
+    if trust != CURATOR.name:
         return estimate(world, trust, epsilon, statistics, seed=seed, **options)
     # A new centre each time: the same one would repeat itself. Both of its surveys share delta too.
-    delta = exact_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
+    delta = parse_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
     answers, _ = ask_within(Centre(world, worked_out=worked_out), epsilon, delta, statistics, seed=seed)
     return {name: answer.estimate for name, answer in answers.items()}
 
@@ -93,7 +213,7 @@ def largest_need(design: Design) -> int:
     return max(run.need.octets for run in _runs(design))
 
 
-def foretold(design: Design, cells: int, cores: int) -> tuple[int, float, int]:
+def forecast(design: Design, cells: int, cores: int) -> tuple[int, float, int]:
     """The memory in octets, about the seconds, and the processes that so many of the design's trials will take."""
     runs, workers = _runs(design), min(cores, fitting(design), cells)
     each = -(-cells // len(runs))
@@ -147,7 +267,7 @@ def _elsewhere(design: Design, cells: Sequence[Cell], workers: int) -> Iterator[
 def _pool(design: Design, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes: what this one has started, such as threads, is not copied into them."""
     with _one_thread_each():
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), _prepare, (design,))
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _prepare, (design, design.own_statistics))
         try:
             yield pool
         finally:
@@ -166,10 +286,11 @@ def _one_thread_each() -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _prepare(design: Design) -> None:
+def _prepare(design: Design, own: Sequence[Statistic] = ()) -> None:
     """In a new process: take the design, one core's worth of threads, and end without a word on Ctrl-C."""
     global _design  # what a process is for is sent to it once, not with every cell
     _design = design
+    STATISTICS.update({each.name: each for each in own})
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.cpu_count = lambda: 1  # the kernels ask it how many threads to start
 

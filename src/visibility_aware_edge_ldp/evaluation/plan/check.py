@@ -1,7 +1,5 @@
 """A prediction beside runs: is it within 15 %, as far as so few runs can tell?  [PLAN.11]"""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.evaluation.plan.predicted import Prediction
+from visibility_aware_edge_ldp.evaluation.plan.predictions import Prediction
 
 Floats = npt.NDArray[np.float64]
 

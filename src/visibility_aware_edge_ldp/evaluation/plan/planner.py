@@ -1,31 +1,92 @@
 """``plan``: what every trust model would err by, before anybody is asked.  [PLAN.1-9]"""
 
-from __future__ import annotations
-
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, nan
 from typing import Any
 
-from visibility_aware_edge_ldp.errors import BadInput, meant
-from visibility_aware_edge_ldp.evaluation.plan import words
-from visibility_aware_edge_ldp.evaluation.plan.cost import Cost, cost_of
-from visibility_aware_edge_ldp.evaluation.plan.foretold import seconds_of_run
-from visibility_aware_edge_ldp.evaluation.plan.left_out import ALL, LeftOut, left_out
-from visibility_aware_edge_ldp.evaluation.plan.moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.one_pass import MADE_UP_ROWS, ROWS, moments_of
-from visibility_aware_edge_ldp.evaluation.plan.predicted import TRUST, Prediction, predictions
-from visibility_aware_edge_ldp.evaluation.plan.publicity import Publicity, publicity
-from visibility_aware_edge_ldp.evaluation.plan.shape import FAMILIES, assumed_graph
-from visibility_aware_edge_ldp.evaluation.plan.target import Reached, reached
+import numpy as np
+
+from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.evaluation.plan import summary
+from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.models.base import Cost
+from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
+from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, offered, predictions
+from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample, subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import Number, exact_delta, exact_epsilon
-from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible
+from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.subgraphs.statistic import check_statistics, possible
+from visibility_aware_edge_ldp.simulation.execution import Run
+from visibility_aware_edge_ldp.simulation.runtime_forecast import LONG, fitted, forecast, is_large, work_of_run
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
 LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
+Make = Callable[[int, int], object]
+
+
+"""Makes the plan of a smaller graph of the same kind: so many nodes and edges."""
+
+
+# What an ordinary core does in a second: edges of all that is worked out for them, and numbers gathered for sums.
+USUAL_EDGES, USUAL_NUMBERS = 8e4, 4e8
+
+
+# Smaller plans: of so few nodes that all are looked at, which tells edges and numbers apart; and of parts of the nodes.
+FEW, PARTS = (256, 1024), (16, 8)
+
+
+def seconds_of_plan(nodes: int, edges: int, made_up: bool, make: Make) -> float:
+    """By plans of smaller graphs of the same mean degree; the usual time where that is short.
+
+    T = C + A·(edges) + B·(numbers gathered for the sums). 0, which is not said, where a policy knows no smaller graph.
+    """
+    rows = MADE_UP_ROWS if made_up else ROWS
+    wanted = _terms(nodes, edges, rows)
+    usual = wanted[1] / USUAL_EDGES + wanted[2] / USUAL_NUMBERS
+    if usual < LONG / 4:
+        return usual
+    sizes = sorted({min(few, nodes) for few in FEW} | {max(nodes // part, min(FEW[0], nodes)) for part in PARTS})
+    try:
+        _taken(make, nodes, edges, sizes[0])  # loads kernels
+        seconds = [_taken(make, nodes, edges, size) for size in sizes]
+    except BadInput:
+        return 0.0
+    terms = np.array([_terms(size, _edges(nodes, edges, size), rows) for size in sizes])
+    return float(fitted(terms, np.array(seconds)) @ np.array(wanted))
+
+
+def _terms(nodes: int, edges: int, rows: int) -> list[float]:
+    # 4-cycles gather more numbers for each node, everywhere alike.
+    return [1.0, float(edges), float(rows_of(nodes, edges, False, rows) * numbers_of(nodes, edges, False))]
+
+
+def _edges(nodes: int, edges: int, size: int) -> int:
+    return min(ceil(edges * size / nodes), size * (size - 1) // 4)
+
+
+def _taken(make: Make, nodes: int, edges: int, size: int) -> float:
+    begin = time.perf_counter()
+    make(size, _edges(nodes, edges, size))
+    return time.perf_counter() - begin
+
+
+def seconds_of_run(
+    world: VisibilityAwareGraph, trust: str, statistics: Sequence[str], without: Subsample = ALL
+) -> float:
+    """How long a run of all that a trust model answers would take here; NaN where nobody can tell beforehand."""
+    asked = tuple(offered(trust, statistics))
+    if not asked or (trust == POSITION.name and without.positions < 1):
+        return nan
+    run = Run(world, trust, asked, work=without.work if trust == POSITION.name else None)
+    return forecast(run, closely=False).seconds if is_large(run) else work_of_run(run).usual_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +106,11 @@ class Plan:
     made_up: bool
     clustering: float | None
     _moments: Moments = field(repr=False)
-    without: LeftOut = ALL
+    without: Subsample = ALL
 
     def row(self, trust: str, statistic: str, epsilon: Number) -> Prediction:
         """One prediction."""
-        wanted = (trust, statistic, float(exact_epsilon(epsilon)))
+        wanted = (trust, statistic, float(parse_epsilon(epsilon)))
         for each in self.predictions:
             if (each.trust, each.statistic, each.epsilon) == wanted:
                 return each
@@ -59,11 +120,11 @@ class Plan:
         self,
         statistic: str = "triangles",
         epsilon: Number = 1,
-        trust: Sequence[str] = TRUST,
+        trust: Sequence[str] = tuple(TRUSTS),
         progress: Callable[[int], None] | None = None,
     ) -> list[Publicity]:
         """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
-        return publicity(self.graph, statistic, exact_epsilon(epsilon), trust, self._moments.values, progress)
+        return publicity(self.graph, statistic, parse_epsilon(epsilon), trust, self._moments.values, progress)
 
     @property
     def public_share(self) -> float:
@@ -76,18 +137,18 @@ class Plan:
         numbers = (
             f"{self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree {self.graph.degrees.max(initial=0):,}"
         )
-        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{words.left_out(self.without)}"
+        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{summary.subsample_note(self.without)}"
 
-    def with_less(self, trust: str, statistic: str, epsilon: Number, without: LeftOut) -> Prediction:
+    def with_less(self, trust: str, statistic: str, epsilon: Number, without: Subsample) -> Prediction:
         """One prediction if the position model left this out."""
-        loss, shown = exact_epsilon(epsilon), [statistic]
+        loss, shown = parse_epsilon(epsilon), [statistic]
         (row,) = predictions(self._moments, trust, loss, self.statistics, shown=shown, bounds=False, without=without)
         return row
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "answer": words.answer(self),
+            "answer": summary.answer(self),
             "assumed": {"graph": self.graph.source, "nodes": self.graph.n, "edges": self.graph.m},
             "max_degree": int(self.graph.degrees.max(initial=0)),
             "policy": str(self.policy),
@@ -100,13 +161,17 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        tables = [words.error_table(self), words.target_table(self) if self.targets else None, words.cost_table(self)]
-        parts = ["\n".join([*words.answer(self), self.assumed, *words.too_much(self)])]
+        tables = [
+            summary.error_table(self),
+            summary.target_table(self) if self.targets else None,
+            summary.cost_table(self),
+        ]
+        parts = ["\n".join([*summary.answer(self), self.assumed, *summary.too_much(self)])]
         parts += [_aligned(table) for table in tables if table is not None]
-        return "\n\n".join([*parts, "\n".join([*words.legend(self), LOSS])])
+        return "\n\n".join([*parts, "\n".join([*summary.legend(self), LOSS])])
 
 
-def _aligned(table: words.Table) -> str:
+def _aligned(table: summary.Table) -> str:
     head, rows = table
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     return "\n".join(
@@ -127,7 +192,7 @@ def plan(
     clustering: float | None = None,
     degrees: Sequence[int] | None = None,
     delta: Number = 0,
-    trust: Sequence[str] = TRUST,
+    trust: Sequence[str] = tuple(TRUSTS),
     sample_positions: Number = 1,
     work: Number | None = None,
 ) -> Plan:
@@ -154,15 +219,17 @@ def plan(
         answers less.
     """
     for model in trust:
-        if model not in TRUST:
-            raise BadInput(f"{model!r} is not a trust model; use {', '.join(TRUST)}.{meant(model, TRUST)}")
-    without = left_out(sample_positions, work)
+        if model not in TRUSTS:
+            raise BadInput(
+                f"{model!r} is not a trust model; use {', '.join(TRUSTS)}.{did_you_mean(model, tuple(TRUSTS))}"
+            )
+    without = subsample(sample_positions, work)
     chosen = policy if policy is not None else VisibilityPolicy.nothing()
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
-    losses, small = [exact_epsilon(epsilon) for epsilon in epsilons], exact_delta(delta)
-    moments = moments_of(world, "four_cycles" in names, MADE_UP_ROWS if made_up else ROWS)
+    losses, small = [parse_epsilon(epsilon) for epsilon in epsilons], parse_delta(delta)
+    moments = moments_of(world, FOUR_CYCLES.name in names, MADE_UP_ROWS if made_up else ROWS)
     rows = [
         row
         for model in trust
@@ -171,7 +238,7 @@ def plan(
     ]
     targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
     costs = [
-        replace(cost_of(world, model, names, without), seconds=seconds_of_run(world, model, names, without))
+        replace(PREDICTIONS[model].cost(world, names, without), seconds=seconds_of_run(world, model, names, without))
         for model in trust
     ]
     return Plan(

@@ -1,0 +1,206 @@
+"""USER degrees: a collection of reports, and every statistic of degrees from it.  [DEGREESUM.1-6]"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
+from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
+from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
+from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
+from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees
+from visibility_aware_edge_ldp.counts.degree_histogram import fitted_histogram
+from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.policy.private_members import users_with
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+
+PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
+
+# A chance that rounding alone may have left.
+_CRUMB = 1e-9
+# What a class adds to a degree is cut off here, so that no sum of classes wraps around; honest numbers are far below.
+_FARTHEST = 1 << 60
+# The chance that a normal deviate lies within one standard deviation.
+_ONE_SIGMA = 2 * NormalDist().cdf(1) - 1
+
+
+class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
+    """Reports of degrees: for each user whether it answered, and a number for each class of positions."""
+
+    protocol = "degrees"
+    estimators: ClassVar[Estimators] = {
+        "edges": lambda given, asked: estimate_of(asked.name, *degree_functions.edges(given.degrees)),
+        "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
+        "max_degree": lambda given, asked: _max_degree(given.plausible),
+        "degree_histogram": lambda given, asked: _histogram(given.plausible),
+        "stars": lambda given, asked: estimate_of(asked.name, *degree_functions.stars(given.degrees, asked.sides)),
+        "tail": lambda given, asked: _tail(given.degrees, asked.parameter or 0),
+    }
+
+    def __init__(self, survey: DegreeSurvey, view: PublicView) -> None:
+        super().__init__(survey, view, len(survey.classes))
+        if survey != degree_survey(view, survey.epsilon):
+            raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
+
+    def is_for_this_survey(self, report: DegreeReport) -> bool:
+        """Whether the report answers the survey of this collection, with a number for each of its classes."""
+        return super().is_for_this_survey(report) and report.classes == len(self.survey.classes)
+
+    def cannot_estimate(self, name: str) -> str:
+        """The sentence that refuses a statistic which takes more than degrees."""
+        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K or tail:T."
+
+    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> _Known:
+        """What is known of everybody's degree, worked out once for all statistics."""
+        return _Known(self, self.noisy_degrees())
+
+    @property
+    def response_rate(self) -> float:
+        """The share of those who hide something that answered; 1 where nobody hides anything."""
+        hiding = self.hiding.any(axis=0)
+        return float(self.took_part[hiding].mean()) if hiding.any() else 1.0
+
+    @cached_property
+    def hiding(self) -> degree_functions.Bits:
+        """(classes, n): which users have positions of each class.  [DEGREESUM.4]"""
+        return users_with(self.view, self.survey.classes)
+
+    @cached_property
+    def public_degrees(self) -> Ints:
+        """Everybody's public degree."""
+        return np.bincount(self.view.edges.ravel(), minlength=self.view.n).astype(np.int64)
+
+    @property
+    def answered(self) -> degree_functions.Bits:
+        """Who hides something and has answered."""
+        return self.took_part & self.hiding.any(axis=0)
+
+    def noisy_degrees(self) -> NoisyDegrees:
+        """All that is known of everybody's degree.  [DEGREESUM.4]"""
+        hides, answered, public = self.hiding.any(axis=0), self.answered, self.public_degrees
+        constants = self._constants[:, answered]
+        return NoisyDegrees(
+            self.view.n,
+            certain=public[~hides],
+            noisy=self.reported[answered],
+            public=public[answered],
+            first=constants.sum(axis=0),
+            second=constants.prod(axis=0) if len(constants) == 2 else np.zeros(constants.shape[1]),
+            absent=public[hides & ~answered],
+        )
+
+    @property
+    def reported(self) -> Ints:
+        """Everybody's public degree plus what it reported of classes that it can have."""
+        said = np.clip(self.numbers, -_FARTHEST, _FARTHEST)
+        found: Ints = self.public_degrees + np.where(self.hiding, said, 0).sum(axis=0)
+        return found
+
+    def plausible(self, degrees: NoisyDegrees) -> NoisyDegrees:
+        """The same degrees, with each moved to the nearest that an honest user reports; for fits, not for sums.
+
+        An honest degree is moved with less than a chance of 10⁻⁹; a lie of 2⁶² would leave a fit no room for the rest.
+        """
+        bands = [degree_band(self.survey, kind) for kind in self.survey.classes]
+        low, high = (sum(ends) for ends in zip(*bands, strict=True)) if bands else (0, 0)
+        return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))
+
+    @property
+    def _constants(self) -> Floats:
+        """(classes, n): c of the noise in each reported number, 0 where it is not used."""
+        each = [self.survey.mechanism(kind).second_difference_constant for kind in self.survey.classes]
+        return np.array(each).reshape(-1, 1) * self.hiding
+
+
+class _Known(NamedTuple):
+    """What the estimators of degrees share."""
+
+    collection: DegreeCollection
+    degrees: NoisyDegrees
+
+    @property
+    def plausible(self) -> NoisyDegrees:
+        """The degrees with each moved to the nearest that an honest user reports."""
+        return self.collection.plausible(self.degrees)
+
+
+def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
+    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]"""
+    found, spread = degree_functions.tail(degrees, threshold)
+    if degrees.absent.size:
+        spread = spread._replace(variance=max(spread.variance, _least_variance(degrees, threshold)))
+    return estimate_of(f"tail:{threshold}", found, spread)
+
+
+def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
+    """What a count varies at least by who answered: as a share does that has two more on either side."""
+    answers, absent = degrees.noisy.size, degrees.absent.size
+    each, noise = degree_functions.per_answer(degrees, lambda degree: degree >= threshold, clamped=True)
+    known, away = (int((public >= threshold).sum()) for public in (degrees.public, degrees.absent))
+    hidden = 1 - (known + away) / degrees.asked  # the share of those of whom the public does not know it
+    counted = float(np.clip(each.sum() - known, 0.0, answers * hidden))
+    share = (counted + 2 * hidden) / (answers + 4)
+    noisy = max(degrees.expansion**2 * float(noise.sum()), 0.0)
+    return noisy + degrees.asked * absent / answers * share * (1 - share)
+
+
+def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
+    """Everybody's degree; of the absent what is public plus the mean of what others hide.  [DEGREESUM.2]"""
+    hidden = degrees.noisy - degrees.public
+    answered, hides = collection.answered, collection.hiding.any(axis=0)
+    value = collection.reported.astype(np.float64)
+    variance = np.zeros(value.size)
+    variance[answered] = degrees.noise
+    absent = hides & ~answered
+    if absent.any():
+        spread = float(hidden.var(ddof=1) - degrees.noise.mean()) if hidden.size > 1 else np.inf
+        value[absent] = degrees.absent + hidden.mean()
+        # Two answers that agree by chance do not make the mean certain: its noise is known.
+        variance[absent] = max(spread, 0.0) + max(float(hidden.var()), float(degrees.noise.mean())) / hidden.size
+    names = collection.view.names
+    return Estimate("degrees", value, variance, labels=names, unbiased=not absent.any())
+
+
+def _histogram(degrees: NoisyDegrees) -> Estimate:
+    found = fitted_histogram(degrees)
+    edges = found.edges.astype(np.int64)
+    bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
+    variance = found.standard_errors**2
+    return Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+
+
+def _max_degree(degrees: NoisyDegrees) -> Estimate:
+    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]
+
+    The standard error is half of the interval of one standard deviation, so that it grows with the absent, too.
+    """
+    known, ceiling = degrees.certain.astype(np.float64), float(degrees.nodes - 1)
+    noisy, low = (np.concatenate([each, known]) for each in (degrees.noisy, degrees.public))
+    high = np.concatenate([np.full(degrees.noisy.size, ceiling), known])
+    found = max_degree(noisy, np.concatenate([degrees.noise, np.zeros(known.size)]), low, high, skew=0.0, law=LAPLACE)
+    floor = float(degrees.absent.max(initial=0))
+    missing = degrees.absent.size / max(degrees.asked, 1)
+
+    def limits(level: float) -> Interval:
+        error = 1 - level - 2 * missing
+        below, above = found.interval(1 - error if error > _CRUMB else level)
+        # Noise and truth are whole numbers: their law is that of rounded ones, half a number wider on either side. The
+        # tolerance keeps what is exact exact.
+        below, above = np.ceil(below - 0.5 - 1e-9), np.floor(above + 0.5 + 1e-9)
+        return max(float(below), floor), max(float(above), floor) if error > _CRUMB else ceiling
+
+    value, error = max(found.value, floor), found.standard_error
+    if degrees.absent.size:
+        below, above = limits(_ONE_SIGMA)
+        error = max(error, float(above - below) / 2)
+    return Estimate("max_degree", value, error**2, unbiased=False, limits=limits)

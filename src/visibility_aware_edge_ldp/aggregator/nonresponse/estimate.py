@@ -1,0 +1,333 @@
+"""POSITION in a campaign: estimates from rows where some users did not report.  [HOLDERS.1-8]
+
+A triangle u < v < w has the sides uv and uw in u's row and vw in v's: it needs at most two holders, u unless both of
+its sides are public, and v unless vw is.  [HOLDERS.3]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, cube_root_interval, estimate_of, share_limits
+from visibility_aware_edge_ldp.aggregator.nonresponse.cycles import cycle_parts
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
+    Leaves,
+    Parts,
+    ReportedRows,
+    edge_parts,
+    reported_rows,
+    star_parts,
+)
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.score_estimates import AUTOMATIC, WorkBudget
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
+from visibility_aware_edge_ldp.counts.rows import on_all_cores
+from visibility_aware_edge_ldp.counts.scores import Floats, score, spread, square
+from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.public.statistic import (
+    EDGES,
+    FOUR_CYCLES,
+    STATISTICS,
+    TRANSITIVITY,
+    TRIANGLES,
+    check_statistics,
+    star_size,
+)
+
+# Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
+MOST_SKEW = 0.4
+# Why the others cannot be told.  [HOLDERS.7]
+_UNKNOWN = "their later friends are known to nobody"
+_WHY = {
+    "degrees": _UNKNOWN,
+    "max_degree": f"{_UNKNOWN}, and one of them may have the most",
+    "degree_histogram": f"{_UNKNOWN}, and how sure the others' histogram would be is not known well enough",
+}
+Counts = npt.NDArray[np.int32]
+BLOCK = 48
+
+
+def triangle_parts(rows: ReportedRows) -> Parts:
+    """The number of triangles and how it varies.  [HOLDERS.3-4]"""
+    return triangles_and_wedges(rows).triangles
+
+
+def triangles_and_wedges(rows: ReportedRows, by_position: ByPosition | None = None) -> Together:
+    """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]"""
+    sums = _Sums(rows, by_position)
+    backend.kernels("bitset")  # chosen once, before the threads start
+    parts = on_all_cores(sums.block, range(0, rows.scores.n, BLOCK))
+    value, noise, floor, pull_noise, *shared = np.sum([part.sums for part in parts], axis=0).tolist()
+    pulls = np.concatenate([part.pulls for part in parts])
+    return Together(Parts(value, noise, floor, pulls, pull_noise), *shared)
+
+
+class Together(NamedTuple):
+    """Triangles, and what they have in common with 2-stars: 0 where nothing is said of these.  [HOLDERS.6]
+
+    ``noise`` is the noise covariance of the estimates given who answered, ``pull_noise`` that of each user's pulls,
+    added up.
+    """
+
+    triangles: Parts
+    noise: float
+    pull_noise: float
+
+
+class ByPosition(NamedTuple):
+    """How 2-stars change with the score of vw, v < w: ``first`` of v and ``second`` of w, less the score times ``own``.
+
+    ``later`` is the score of each user's own row.  [HOLDERS.6]
+    """
+
+    first: Floats
+    second: Floats
+    own: float
+    later: Floats
+
+
+class _Block(NamedTuple):
+    sums: Floats
+    pulls: Floats
+
+
+class _Sums:
+    """Sums over pairs v < w of what third users add: earlier ones, those after v, and those after w."""
+
+    def __init__(self, rows: ReportedRows, wedges: ByPosition | None = None) -> None:
+        scores, self.wedges = rows.scores, wedges
+        self.n, self.planes, self.later = scores.n, scores.planes, rows.later
+        self.earlier = self.planes ^ self.later
+        _, self.one, self.two = rows.weights(2).tolist()
+        self.public = rows.is_public
+        self.score, self.spread, self.square = (scores.weights(each) for each in (score, spread, square))
+        self.hidden, self.hidden_square = self.score - self.public, self.square - self.public
+
+    def block(self, start: int) -> _Block:
+        """The pairs v < w with v in a block of rows."""
+        stop = min(start + BLOCK, self.n)
+        inside = upper(stop - start, self.n - start)
+        bits = [unpack_rows(plane[start:stop], self.n, start) & inside for plane in self.planes]
+        y, p, s, noise = (_weighed(each, bits, inside) for each in (self.score, self.public, self.hidden, self.spread))
+        before = self._counts(self.earlier[:, start:stop], self.planes[:, start:])
+        after = self._counts(self.later[:, start:stop], self.planes[:, start:])
+        last = self._counts(self.planes[:, start:stop], self.later[:, start:])
+
+        known, all_first = _form(before, self.public, self.public), _form(before, self.score, self.score)
+        by_first = self.one * known + self.two * (all_first - known)
+        side = self.one * self.public + self.two * self.hidden
+        by_own, by_public = _form(after, self.score, side), _form(after, self.public, side)
+        slope = by_first + by_own
+        change = slope**2
+
+        pairs = _form(before, self.spread, self.spread)
+        mixed = _form(before, self.spread, self.score) + _form(before, self.score, self.spread)
+        public_pairs, three = self.one**2 * p * pairs, self.two**2 * noise * pairs
+        corrected = 2 * three + self.two**2 * (noise * mixed + s * pairs) + public_pairs
+
+        elsewhere = _form(before, self.square, self.square) - known
+        elsewhere += _form(after - last, self.square, self.hidden_square)
+        by_last = _form(last, self.score, self.hidden)
+        elsewhere += by_last**2
+        sums = (
+            s * by_first + p * (known + self.one * (all_first - known)),
+            noise * change - corrected,
+            three,
+            noise * (change + self.two**2 * elsewhere) - 2 * corrected + public_pairs,
+        )
+        shared = [0.0, 0.0]
+        if self.wedges is not None:
+            by_wedges = self.wedges.first[start:stop, None] + self.wedges.second[start:] - self.wedges.own * s
+            both = noise * slope * by_wedges - self.one * pairs * (self.two * s + self.one * p)
+            adjacent = self.two**2 * noise * mixed
+            beside = _form(before, self.hidden_square, self.score) + _form(before, self.score, self.hidden_square)
+            beside += _form(after - last, self.score, self.hidden_square) + by_last * self.wedges.later[start:]
+            pulled = both + self.two**2 * noise * beside - 2 * adjacent
+            shared = [float((both - adjacent).sum()), float(pulled.sum())]
+        pulls: Floats = (s * by_first + (y * by_own - p * by_public) / 2).sum(axis=1)
+        return _Block(np.array([*(each.sum() for each in sums), *shared]), pulls)
+
+    @staticmethod
+    def _counts(left: Words, right: Words) -> Counts:
+        """(K, K, rows, columns): how many users each pair shares through every two planes."""
+        kernel = backend.shared_counts
+        return (
+            np.stack([[kernel(a, b) for b in right] for a in left]) if len(left) else np.zeros((0, 0, 1, 1), np.int32)
+        )
+
+
+def _weighed(weights: Floats, bits: list[Bits], inside: Bits) -> Floats:
+    found = np.zeros(inside.shape)
+    for weight, each in zip(weights.tolist(), bits, strict=True):
+        found += weight * each
+    return found
+
+
+def _form(counts: Counts, left: Floats, right: Floats) -> Floats:
+    """Σ over third users of a function of the one side times a function of the other."""
+    found = np.zeros(counts.shape[2:])
+    for (a, b), count in zip(np.ndindex(counts.shape[:2]), counts.reshape(-1, *counts.shape[2:]), strict=True):
+        if weight := float(left[a] * right[b]):
+            found += weight * count
+    return found
+
+
+class Transitivity(NamedTuple):
+    """Triangles T and 2-stars S of the rows that were reported."""
+
+    wedges: Parts
+    together: Together
+
+    @staticmethod
+    def of(rows: ReportedRows) -> Transitivity:
+        """Both, with what they have in common."""
+        return Transitivity(star_parts(rows, 2), triangles_and_wedges(rows, by_position(rows)))
+
+    @property
+    def scale(self) -> float:
+        """What makes a share of it."""
+        return 3 / self.wedges.value if self.wedges.value > 0 else 0.0
+
+    @property
+    def parts(self) -> Parts:
+        """3T/S and how it varies, to first order; without bound where there seem to be no 2-stars.  [HOLDERS.6]"""
+        if not self.scale:
+            return Parts(0.0, math.inf, math.inf, np.zeros_like(self.wedges.pulls), 0.0)
+        value = self.scale * self.together.triangles.value
+        return self.less(value)._replace(value=value)
+
+    def less(self, share: float) -> Parts:
+        """3T/S less a share: to first order a sum over subgraphs, whose mean is 0 for the true share.  [HOLDERS.6]"""
+        triangles, wedges, scale, ratio = self.together.triangles, self.wedges, self.scale, share / 3
+
+        def of(one: float, shared: float, other: float) -> float:
+            return scale**2 * (one - 2 * ratio * shared + ratio**2 * other)
+
+        return Parts(
+            scale * (triangles.value - ratio * wedges.value),
+            of(triangles.noise, self.together.noise, wedges.noise),
+            scale**2 * triangles.floor,
+            scale * (triangles.pulls - ratio * wedges.pulls),
+            of(triangles.pull_noise, self.together.pull_noise, wedges.pull_noise),
+        )
+
+
+def transitivity_parts(rows: ReportedRows) -> Parts:
+    """3T/S and how it varies, to first order.  [HOLDERS.6]"""
+    return Transitivity.of(rows).parts
+
+
+def by_position(rows: ReportedRows) -> ByPosition:
+    """How the number of 2-stars changes with each score.  [HOLDERS.6]"""
+    _, one, two = rows.weights(2).tolist()
+    public, later, earlier = (each[1] for each in Leaves.of(rows, 1))
+    first, second = one * (public + later) + two * earlier, one * public + two * (later + earlier)
+    return ByPosition(np.asarray(first), np.asarray(second), one + two, later)
+
+
+def estimate(
+    collection: PositionCollection, statistics: Sequence[str], effort: WorkBudget = AUTOMATIC
+) -> dict[str, Estimate]:
+    """Estimates of these statistics where each user answers for its whole row, or not at all.  [HOLDERS.1-8]
+
+    With everybody present they are those of POSITION. Where somebody is absent, edges, stars:K, triangles and
+    4-cycles are unbiased, transitivity is a ratio of two of them, and the other statistics are refused.
+    """
+    wanted = check_statistics(statistics, collection.view.n)
+    rows = reported_rows(collection)
+    if rows.users.size == rows.asked:
+        return everybody_answered(collection, wanted, effort)
+    releases = collection.releases
+    return {name: replace(_one(rows, name), releases=releases) for name in wanted}
+
+
+def needed_in_all(rows: ReportedRows, statistic: str) -> float:
+    """How much of the estimate rests on somebody's answers, counted once for each holder.  [HOLDERS.4]"""
+    return float(parts_of(rows, statistic)[0].pulls.sum())
+
+
+def _one(rows: ReportedRows, statistic: str) -> Estimate:
+    if statistic == TRANSITIVITY.name:
+        return _ratio(statistic, rows, Transitivity.of(rows))
+    return _estimate(statistic, rows, *parts_of(rows, statistic))
+
+
+def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
+    """A statistic's estimate with how it varies, and how many sides its subgraphs have, 0 for a ratio.  [HOLDERS.6]"""
+    k = star_size(statistic)
+    if k is not None:
+        return star_parts(rows, k), k
+    if statistic in _PARTS:
+        return _PARTS[statistic](rows), STATISTICS[statistic].sides
+    raise BadStatistic(
+        f"{statistic} cannot be estimated from rows while {rows.asked - rows.users.size} of {rows.asked} users are "
+        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles, "
+        f"{FOUR_CYCLES.name} or transitivity."
+    )
+
+
+_PARTS: dict[str, Callable[[ReportedRows], Parts]] = {
+    EDGES.name: edge_parts,
+    TRIANGLES.name: triangle_parts,
+    FOUR_CYCLES.name: cycle_parts,
+    TRANSITIVITY.name: transitivity_parts,
+}
+
+
+def _spreads(rows: ReportedRows, parts: Parts) -> tuple[Spread, float]:
+    """What nonresponse adds, and the variance of the noise.  [HOLDERS.4]"""
+    rate = rows.response_rate
+    needed = parts.pulls[rows.users] * rate
+    absence = missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
+    return absence, max(parts.noise, parts.floor, 0.0)
+
+
+def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
+    """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [HOLDERS.6]"""
+    value, (absence, noise) = found.parts.value, _spreads(rows, found.parts)
+    first = replace(estimate_of(statistic, value, absence.plus(Spread(noise))), unbiased=False)
+    # So much of the error, in standard errors, comes from nonresponse.
+    drawn = math.sqrt(absence.variance / first.variance) if 0 < first.variance < math.inf else 0.0
+
+    def error(share: float) -> Estimate:
+        absence, _ = _spreads(rows, found.less(share + drawn * (value - share)))
+        _, noise = _spreads(rows, found.less(share))
+        return estimate_of(statistic, value - share, absence.plus(Spread(noise)))
+
+    return replace(first, limits=partial(share_limits, first, error))
+
+
+def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:
+    """Noise, and what nonresponse adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4]"""
+    absence, noise = _spreads(rows, parts)
+    found = absence.plus(Spread(noise))
+    if math.isfinite(found.variance):
+        third = found.third + _leaning(parts, absence.variance, noise, sides)
+        if statistic == FOUR_CYCLES.name:  # a bend for large skews, too  [HOLDERS.8]
+            whole = estimate_of(statistic, parts.value, found._replace(third=third))
+            return replace(whole, limits=lambda level: cube_root_interval(whole, level))
+        found = found._replace(third=max(min(third, MOST_SKEW * found.variance**1.5), found.third))
+    return estimate_of(statistic, parts.value, found)
+
+
+def _leaning(parts: Parts, absence: float, noise: float, sides: int) -> float:
+    """The variance rises and falls with the estimate: a subgraph of many answers is missed with each.  [HOLDERS.5]"""
+    variance = absence + noise
+    # An estimate below two standard errors says nothing of how the variance moves with it.
+    level = max(parts.value, 2 * math.sqrt(variance))
+    if not level:
+        return 0.0
+    needed = max(float(parts.pulls.sum()) / level, 1.0)
+    moving = (1 - 1 / needed) * absence + (1 - 1 / sides) * (noise - parts.floor)
+    return 2 * moving * variance / level

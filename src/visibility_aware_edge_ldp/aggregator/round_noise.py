@@ -1,0 +1,333 @@
+"""How sums over rows vary: the noise of both rounds, and what users add who did not report.
+
+[TRIANGLE.4, TRIANGLE.7, TRIANGLE.8, CYCLE.2]
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute.functions import exp
+from visibility_aware_edge_ldp.counts import cycles, triangles
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, believed
+from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise
+from visibility_aware_edge_ldp.counts.rows import Step
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
+
+Integers = npt.NDArray[np.int64]
+# The squares of what users own are guessed as so many times what they would be if all owned the same.  [TRIANGLE.7]
+OWNERS = 6.0
+# Subgraphs beyond those that the degrees alone make add so many times what equal numbers at every edge would add.
+UNEVEN = 4.0
+# Of what a side of 4-cycles adds to the one-round variance, the part that it adds as a far side; and of what pairs of
+# adjacent sides add, relative to the triangles' part, for numbers given without regard to friendship.  [CYCLE.2]
+ONE_SIDE, TWO_SIDES = 107 / 360, 11 / 20
+# For one numbering, what is held may be off by this part of itself; and so may what is said of its noise.  [TRIANGLE.8]
+OTHER_NUMBERS, OTHER_NOISE = 1 / 3, 1 / 5
+# How often squared subgraphs of one first vertex and one holder were found what equal numbers at every edge would give.
+TRIANGLES_IN_COMMON, CYCLES_IN_COMMON = 2.0, 4.0
+
+
+class Counted(NamedTuple):
+    """An estimated number of subgraphs, and about the variance of it."""
+
+    value: float
+    variance: float
+
+    def beyond(self, expected: float) -> float:
+        """The square of what there is more than was expected, less what noise adds to it."""
+        return max(max(self.value - expected, 0.0) ** 2 - self.variance, 0.0)
+
+
+class Shape(NamedTuple):
+    """What the first answers say of all users' degrees, and what a graph with these and no other order has.
+
+    ``variance`` is that of one score, 0 where nothing was reported; ``kept`` the share of users who reported.
+    [TRIANGLE.6]
+    """
+
+    edges: float
+    stars: float
+    variance: float
+    kept: float
+
+    @property
+    def branching(self) -> float:
+        """How many further friends a friend has."""
+        return self.stars / self.edges
+
+    @property
+    def triangles(self) -> float:
+        return self.branching**3 / 6
+
+    @property
+    def cycles(self) -> float:
+        return self.branching**4 / 8
+
+    @property
+    def own_noise(self) -> float:
+        """The variance that first answers give to the reported rows' sums of triangles, one by one and together."""
+        return self.variance * self.kept * self.stars / 3
+
+
+def shape_of(scores: Scores, kept: float) -> Shape:
+    """Edges and 2-stars of all users from reported scores; what may be noise of the 2-stars is left out."""
+    n, (heard, variance) = scores.n, size_and_spread(scores)
+    edges = heard / kept
+    # A 2-star is reported by one user if its middle comes first, and else by two.
+    share = (kept + 2 * kept**2) / 3
+    stars = float((scores.node_sums(score) ** 2 - scores.node_sums(square)).sum()) / 2 / share
+    least = max(2 * edges**2 / n - edges, edges / 2)
+    more, noise = max(stars - least, 0.0), (variance / kept) ** 2 * n**3 / 2 / share
+    return Shape(edges, least + more * (more**2 / (more**2 + noise) if more else 0.0), variance, kept)
+
+
+def size_and_spread(scores: Scores) -> tuple[float, float]:
+    """About how many edges were reported, and the variance of one score."""
+    n = scores.n
+    edges = max(float(scores.node_sums(score).sum()) / 2, 1.0)
+    return edges, float(scores.node_sums(spread).sum()) / (n * (n - 1))
+
+
+def first_noise(measured: float, n: int, shape: Shape, found: Counted) -> Spread:
+    """What the first answers that were reported add to the sum of triangles over reported rows.  [TRIANGLE.6]"""
+    # σ²·Σc² with Σc² = S₂/3 + ⅔C₄, which degrees alone make, and four times (T̂ − κ³/6)²/m beyond that.
+    beyond = UNEVEN * found.beyond(shape.triangles) / shape.edges
+    guessed = shape.own_noise + shape.variance * shape.kept**2 * (2 / 3 * shape.cycles + beyond)
+    # The measured part is a sum over pairs of squares of sums of n noisy products: this is how far it may be off.
+    doubt = shape.variance**3 * n**2 / np.sqrt(6) / shape.kept**1.5
+    return believed(Spread(measured, doubt), Spread(guessed, guessed / 2), shape.own_noise)
+
+
+def first_cycle_noise(scores: Scores, shape: Shape, found: Counted, step: Step | None = None) -> Spread:
+    """What they add to the number of 4-cycles, whose two far sides are both first answers.  [CYCLE.2]"""
+    kept, variance = shape.kept, shape.variance
+    sums = triangles.sum_over_pairs(
+        scores, lambda block: {**cycles.cycle_sums(block), "triangles": triangles.triangle_sums(block)["count"] / 3}
+    )
+    # Of the other sides of a cycle with one side reported, all three are with this chance.
+    heard = (2 * kept**2 + kept) / 3
+    measured, doubt = cycles.one_side_alone(scores, sums)
+    paths, joined = shape.edges * shape.branching**2, shape.branching**6 / 2
+    joined += UNEVEN * 16 * found.beyond(shape.cycles) / shape.edges
+    least, guessed = (ONE_SIDE * variance * heard * (paths + more) for more in (0.0, heard * joined))
+    one_side = believed(Spread(ONE_SIDE * measured, ONE_SIDE * doubt / kept), Spread(guessed, guessed / 2), least)
+    counted = Counted(sums["triangles"] / kept**2, variance**3 * scores.n**3 / 6 / kept**5)
+    two_sides = first_noise(first_vertex_noise(scores, step), scores.n, shape, counted)
+    scale = (TWO_SIDES * scores.n * variance) ** 0.5 / kept**3
+    return one_side.times(1 / (kept * heard)).plus(two_sides.times(scale))
+
+
+class Counts(NamedTuple):
+    """How many users were asked, answered first, and answered twice."""
+
+    asked: int
+    first: int
+    second: int
+
+    @property
+    def expansion(self) -> float:
+        """How many users each second answer stands for."""
+        return self.asked / self.second
+
+    @property
+    def odds(self) -> tuple[float, float]:
+        """Of not answering twice, and of not answering first."""
+        return self.asked / self.second - 1, self.asked / self.first - 1
+
+
+class Noise(NamedTuple):
+    """The variance of all second-round noise together, and the least that it can be."""
+
+    spread: Spread
+    least: float
+
+
+def second_noise(survey: RowSurvey, reaches: Integers, largest: float) -> Noise:
+    """The second-round noise from the noisy reaches, without bias where they tell.  [TRIANGLE.4]"""
+    noise, users = survey.total_noise, reaches.size
+    pace, more = 1 / float(noise.beta), 2 / (largest * 2.0**survey.fineness)
+    factor = (largest * noise.standard_deviation(1)) ** 2
+
+    def squared_bound(reach: Integers | float) -> Floats:
+        middle = reach + 0.5
+        smooth = np.where(middle >= pace, middle, pace * exp(np.minimum(middle / pace, 1.0) - 1))
+        return np.square(smooth + more)
+
+    measured = float(survey.reach_noise.unbiased(squared_bound, reaches).sum())
+    middling, error = max(float(reaches.mean()), 0.0), math.sqrt(survey.reach_noise.variance / users)
+    least, guessed, higher = (
+        float(squared_bound(math.sqrt(1.5) * reach)) * users for reach in (0.0, middling, middling + error)
+    )
+    # A guess may be off by half of what is not certain, and by what the noise of the mean reach makes of it.
+    guess = Spread(guessed, math.hypot((guessed - least) / 2, higher - guessed))
+    found = believed(Spread(measured, math.sqrt(5 * users) * survey.reach_noise.variance), guess, least)
+    return Noise(found.times(factor**0.5), factor * least)
+
+
+class Owned(NamedTuple):
+    """Of the sums of those who answered twice: the squares of what they own, together, and the variance of the noise.
+
+    ``first`` is the variance by first answers, and ``scatter`` that of the sum of all squares by noise; the last three
+    are the variances of the errors of ``squares`` and of ``noise``, and their covariance.  [TRIANGLE.7]
+    """
+
+    squares: float
+    noise: float
+    first: float = 0.0
+    scatter: float = 0.0
+    squares_error: float = 0.0
+    noise_error: float = 0.0
+    common: float = 0.0
+
+    def doubt(self, per_square: float, per_noise: float) -> float:
+        """The standard error of so many times the squares and so many times the noise."""
+        found = per_square**2 * self.squares_error + per_noise**2 * self.noise_error
+        return math.sqrt(max(found + 2 * per_square * per_noise * self.common, 0.0))
+
+
+def owned(sums: Floats, noise: Noise, first: float, asked: int, tail: float) -> Owned:
+    """Which part of the sums' squares is noise, and which is owned: together they are known best.  [TRIANGLE.7]
+
+    ``first`` is what the first answers add to the squares, and ``tail`` the power with which noise falls.
+    """
+    (expected, doubt, _), answers = noise.spread, sums.size
+    # Q less σ²Σc/ρ²: the mean of what is left is N + A.
+    found = float((sums**2).sum()) - first
+    value, error = asked / answers * float(sums.sum()), (asked / answers) ** 2 * expected
+    # The guess of A: six times T̂²/n, of those who answered, with T̂² lowered by its variance.
+    even = answers / asked**2
+    guessed = OWNERS * even * max(value**2 - error, 0.0)
+    rest = found - expected - guessed
+    # The guess may be off by all of itself, and what is owned may always be more.
+    off = max(OWNERS * even * max(value**2, error), rest)
+    # The variance of Q by noise: (k − 1)N²/b + 4NA/b.
+    scatter = (kurtosis(tail) - 1) * expected**2 / answers + 4 * expected / answers * max(found - expected, guessed)
+    # What Q has beyond N + A is shared out in proportion to the squared errors of A, N and Q itself.
+    whole = off**2 + doubt**2 + scatter
+    to_squares, to_noise = off**2 / whole, doubt**2 / whole
+    return Owned(
+        squares=guessed + to_squares * rest,
+        noise=max(expected + to_noise * rest, noise.least),
+        first=first,
+        scatter=scatter,
+        squares_error=off**2 * (1 - to_squares),
+        noise_error=doubt**2 * (1 - to_noise),
+        common=-(off**2) * to_noise,
+    )
+
+
+def kurtosis(tail: float) -> float:
+    """About that of noise which falls with this power; Laplace's for an infinite one.  [TRIANGLE.7]"""
+    return 6 * (tail - 1) * (tail - 2) / ((tail - 3) * (tail - 4)) if tail > 4 else math.inf
+
+
+def noise_part(rows: Owned, counts: Counts, both: float) -> Spread:
+    """What second-round noise adds, and the doubt about which part of the sums is noise.  [TRIANGLE.7]
+
+    ``both`` is how much a user adds as a holder, relative to what it adds as an owner.
+    """
+    once, twice = counts.odds
+    per_noise = counts.expansion**2
+    return Spread(per_noise * rows.noise, rows.doubt(counts.expansion * (once + twice * both), per_noise))
+
+
+class Places(NamedTuple):
+    """What a user is needed for as a holder, b, beside what it owns, a, if numbers have nothing to do with friendship.
+
+    Σ2ab and Σb² over Σa², Σb over Σa, and Σba² over Σa³.  [TRIANGLE.4]
+    """
+
+    both: float
+    held: float
+    mean: float
+    lean: float
+
+    def hidden(self, share: float) -> Places:
+        """The same where only this share of what is held is not public, so that nobody need answer for the rest."""
+        return Places(self.both * share, self.held * share**2, self.mean * share, self.lean * share)
+
+
+TRIANGLE_PLACES = Places(1.0, 2 / 3, 1.0, 1 / 3)
+CYCLE_PLACES = Places(1.7516, 1.6405, 5 / 3, 0.635)
+
+
+class Held(NamedTuple):
+    """What those who answered twice are needed for as holders, by the first answers, and the variance of its noise.
+
+    ``shared`` is about the sum, over first vertices and holders, of the squares of what they have in common.
+    [TRIANGLE.8]
+    """
+
+    each: Floats | None = None
+    noise: float = 0.0
+    shared: float = 0.0
+
+
+UNTOLD = Held()
+
+
+def absence(sums: Floats, rows: Owned, counts: Counts, places: Places, held: Held = UNTOLD) -> Spread:
+    """What users who did not report add, whatever their lists: they are missed as first vertices and as holders.
+
+    [TRIANGLE.4]
+    """
+    asked, _, second = counts
+    if second == asked:
+        return Spread(0.0)
+    if second < 2:
+        return Spread(math.inf)
+    # (1/f₂ − 1) and (1/f₁ − 1): the odds of not answering twice, and of not answering first.
+    once, twice = counts.odds
+    # The sample's variance of a: Σa² less (Σa)²/b, where of the squared sum what noise and first answers add is taken
+    # off, over b − 1.
+    inner = max(rows.squares - (float(sums.sum()) ** 2 - rows.noise - rows.first) / second, 0.0) / (second - 1)
+    # Σa² over all users, and what their common mean adds to it: centring takes that off again.
+    squares = max(rows.squares, 0.0) * counts.expansion
+    level = max(squares - (asked - 1) * inner, 0.0)
+    both, centre = places.both + places.held, (1 + places.mean) ** 2 - 1
+    # Missed as a first vertex: (1/f₂ − 1)·Σa², centred.
+    alone = Spread(asked * once * inner)
+    # Missed as a holder: (1/f₁ − 1)·Σ(2ab + b²) by the average over numberings, without the pairs (1/f₁ − 1)Σc² that
+    # the squares of the sums already hold, and centred by (Σ(a + b))² − (Σa)².
+    guess = twice * max(both * max(squares - twice * held.shared, 0.0) - centre * level, 0.0)
+    # What is known of the owned sums' own spread, carried over to all that a user is needed for.
+    factor = 1 + both * twice / once
+    _, doubt, third = _by_who_came(sums, rows.scatter, counts)
+    on_average = Spread(guess, factor * doubt, factor * (1 + places.lean) * third)
+    return alone.plus(on_average if held.each is None else _for_these_numbers(sums, rows, counts, held, on_average))
+
+
+def _for_these_numbers(sums: Floats, rows: Owned, counts: Counts, held: Held, on_average: Spread) -> Spread:
+    """What is missed as holders: as the first answers tell for these numbers, as far as they do.  [TRIANGLE.8]"""
+    (asked, _, second), (_, twice) = counts, counts.odds
+    each = np.zeros(second) if held.each is None else held.each
+    # The sample's covariance of f̃ and b̂ is that of a and b; the variance of b̂ less that of its noise is that of b, with
+    # the pairs (1/f₁ − 1)Σc² on top, which are taken off.
+    together = np.cov(sums, each)
+    told = twice * (asked * float(2 * together[0, 1] + together[1, 1] - held.noise / second) - twice * held.shared)
+    # How far this may be off: noise of the sums times b̂, noise of b̂ times the sums, and a fifth of the noise of b̂.
+    by_sums, by_each = (rows.noise + rows.first) * float((each**2).sum()), held.noise * max(rows.squares, 0.0)
+    error = twice * counts.expansion * math.sqrt(4 * (by_sums + by_each) / second + (OTHER_NOISE * held.noise) ** 2)
+    off = max(on_average.doubt, OTHER_NUMBERS * (told - error))
+    if not off:
+        return on_average
+    # Both are weighed by the squared error of the other.
+    weight = off**2 / (off**2 + error**2)
+    here = _by_who_came(sums + each, rows.scatter, counts)._replace(variance=told)
+    variance, doubt, third = (weight * one + (1 - weight) * other for one, other in zip(here, on_average, strict=True))
+    return Spread(variance, math.hypot(doubt, math.sqrt(weight) * error), third)
+
+
+def _by_who_came(each: Floats, scatter: float, counts: Counts) -> Spread:
+    """How sure the spread of these numbers is, of which others might have come, and how it leans.  [ABSENT.2]"""
+    (asked, _, second), (once, _) = counts, counts.odds
+    centred = each - each.mean()
+    apart = max(float((centred**2).var()) - scatter / second, 0.0)
+    doubt = asked * once * math.sqrt(apart * (1 - second / asked) / second)
+    return Spread(0.0, doubt, asked * once**2 * float((centred**3).mean()))

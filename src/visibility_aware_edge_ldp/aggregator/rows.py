@@ -1,0 +1,314 @@
+"""USER triangles: what everybody can make of the rows' answers and sums.  [TRIANGLE.3-4]"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, share_limits
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.round_noise import (
+    CYCLE_PLACES,
+    CYCLES_IN_COMMON,
+    TRIANGLE_PLACES,
+    TRIANGLES_IN_COMMON,
+    TWO_SIDES,
+    Counted,
+    Counts,
+    Held,
+    Owned,
+    Places,
+    Shape,
+    absence,
+    first_cycle_noise,
+    first_noise,
+    noise_part,
+    owned,
+    second_noise,
+    shape_of,
+    size_and_spread,
+)
+from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
+from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.counts.row_noise import first_vertices
+from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, scores_of_rows, triangle_total
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, refuse_part_rows, response_rate
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+Integers = npt.NDArray[np.int64]
+
+
+class RowCollection(UserCollection[RowSurvey, RowReport]):
+    """Both rounds of one survey: first answers for every position, then two numbers of every user."""
+
+    protocol = "rows"
+    estimators: ClassVar[Estimators] = {
+        TRIANGLES.name: lambda given, asked: triangles(given),
+        FOUR_CYCLES.name: lambda given, asked: cycles(given),
+    }
+    OTHER = "A report for another survey or on another transcript was sent here."
+    SECOND = "A second, different answer of a user in the same round; the first one stands."
+
+    def __init__(self, survey: RowSurvey, view: PublicView) -> None:
+        self.first = PositionCollection(survey.first, view)
+        super().__init__(survey, view, numbers=2)
+
+    def absorb_answers(self, report: PositionReport) -> None:
+        """Take a first report in; refused once the first round is closed."""
+        if "_closed" in vars(self):
+            raise ProtocolViolation("The first round is closed: its transcript has been broadcast.")
+        refuse_part_rows(report, self.view)
+        self.first.absorb(report)
+
+    def close_first_round(self) -> Transcript:
+        """The transcript that is broadcast; no first answer is taken after this."""
+        return self._closed[0]
+
+    @cached_property
+    def _closed(self) -> tuple[Transcript, Bits]:
+        """The transcript, and who answered; from when this is first asked for, the first round is closed."""
+        transcript = self.first.transcript
+        return transcript, transcript.rows_heard(self.view)
+
+    def is_for_this_survey(self, report: RowReport) -> bool:
+        """Whether the report answers this survey, after the transcript of its first round."""
+        return (report.survey, report.transcript) == (self.survey.identity, self.close_first_round().digest)
+
+    def validate(self, users: slice, answered: Bits, numbers: Integers) -> None:
+        """Refuse numbers of users who cannot have any."""
+        if (answered & ~(self.answered_first & self.asked)[users]).any():
+            raise ProtocolViolation("A report is of users who were not asked, or did not answer in round 1.")
+
+    @property
+    def answered(self) -> Bits:
+        """Who answered in both rounds."""
+        return self.took_part
+
+    @property
+    def reaches(self) -> Integers:
+        """The first number of every user: how far its row reaches, with noise."""
+        reaches: Integers = self.numbers[0]
+        return reaches
+
+    @property
+    def totals(self) -> Integers:
+        """The second number of every user: the sum over its row, with noise."""
+        totals: Integers = self.numbers[1]
+        return totals
+
+    @cached_property
+    def asked(self) -> Bits:
+        """Who was asked."""
+        return holders(self.view)
+
+    @property
+    def answered_first(self) -> Bits:
+        """Who answered in round 1."""
+        return self._closed[1]
+
+    @property
+    def counts(self) -> Counts:
+        """How many users were asked, answered first, and answered twice."""
+        return Counts(int(self.asked.sum()), int((self.answered_first & self.asked).sum()), int(self.answered.sum()))
+
+    @property
+    def response_rate(self) -> float:
+        """The share of those asked who answered twice; 1 where nobody was asked."""
+        asked, _, twice = self.counts
+        return twice / asked if asked else 1.0
+
+    @property
+    def sums(self) -> Floats:
+        """What those who answered twice said that they own."""
+        found: Floats = self.totals[self.answered] / 2.0**self.survey.fineness
+        return found
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """What was paid for in both rounds, named by what arrived."""
+        return (*self.first.releases, super().releases[-1])
+
+    def read_transcript(self) -> None:
+        """Work out what follows from the first round alone, before the second reports come."""
+        _ = self.reported_scores
+
+    @cached_property
+    def reported_scores(self) -> Scores:
+        """The score of every position that was reported, and 0 elsewhere; the first round is closed by it."""
+        self.close_first_round()
+        groups = [([self.view.edge_bits], [1.0])] if len(self.view.edges) else []
+        for kind in NON_PUBLIC:
+            held, ones = self.first.nested(kind)
+            if held.any():
+                groups.append(([held, ones], [float(v) for v in self.survey.first.channel(kind).scores]))
+        return scores_of_rows(groups, self.view.n)
+
+    def scores(self, rate: float) -> Scores:
+        """The score of every position, for a chance ``rate`` that its row was reported; public edges always are."""
+        values = self.reported_scores.values.copy()
+        values[int(len(self.view.edges) > 0) :] /= rate
+        return replace(self.reported_scores, values=values)
+
+
+def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
+    """The triangle count, without bias, and its standard error; ``step`` is told how much is done.  [TRIANGLE.3-4]"""
+    asked, first, second = _responses(collection, 2)
+    kept = first / asked if asked else 1.0
+    value = _public_rows(collection, partial(triangle_total, collection.scores(kept)))
+    if not asked:
+        return Estimate(TRIANGLES.name, value, 0.0, collection.releases)
+    rate = response_rate(asked, first)
+    value += asked / second * float(collection.sums.sum())
+    largest, shape = float(np.abs(collection.scores(rate).values).max()), shape_of(collection.reported_scores, kept)
+    rows = _owned(collection, largest, shape.own_noise / rate**2)
+    counted = Counted(value, (asked / second) ** 2 * rows.noise)
+    # Each answer stands for those who did not report, too: as a first vertex, and as the holder of the far side.
+    told = first_vertices(collection.reported_scores, step)
+    answers = first_noise(told.noise, collection.view.n, shape, counted)
+    held = _held(collection, shape, answers, max(value, 0.0), told.middles)
+    spread = _spread(collection, rows, TRIANGLE_PLACES, held).plus(answers.times(1 / (kept * rate)))
+    return estimate_of(TRIANGLES.name, value, spread, collection.releases)
+
+
+def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
+    """The number of 4-cycles, without bias, and its standard error; ``step`` is told how much is done.  [CYCLE.1-2]"""
+    asked, first, second = _responses(collection, 3)
+    kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
+    seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
+    everything = collection.scores(kept)
+    value = _public_rows(collection, partial(_cycle_total, everything, seen_by_all))
+    if not asked:
+        return Estimate(FOUR_CYCLES.name, value, 0.0, collection.releases)
+    rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
+    value += asked / second * float(collection.sums.sum())
+    scores, shape = collection.scores(rates.one), shape_of(collection.reported_scores, kept)
+    largest = largest_path(path_scores(scores, rates), scores)
+    by_answers = TWO_SIDES * collection.view.n * shape.variance * shape.own_noise / kept**4
+    rows = _owned(collection, largest, by_answers)
+    counted = Counted(value, (asked / second) ** 2 * rows.noise)
+    answers = first_cycle_noise(collection.reported_scores, shape, counted, step)
+    held = Held(shared=CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges))
+    spread = _spread(collection, rows, CYCLE_PLACES, held).plus(answers)
+    return estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
+
+
+def _responses(collection: RowCollection, fewest: int) -> tuple[int, int, int]:
+    """Who was asked, answered first and answered twice; refuses fewer than one subgraph's holders."""
+    asked, first, second = collection.counts
+    if asked and not second:
+        raise BadStatistic("No user has answered in both rounds, so nothing can be estimated yet.")
+    if first < min(fewest, asked):
+        raise BadStatistic(f"Only {first} of {asked} users have answered; at least {min(fewest, asked)} are needed.")
+    return asked, first, second
+
+
+def _public_rows(collection: RowCollection, total: Callable[[Integers, Members], float]) -> float:
+    """The sums of the users whose whole row is public: everybody can work them out."""
+    edges = collection.view.edges.astype(np.int64)
+    first, second = edges.min(axis=1, initial=collection.view.n), edges.max(axis=1, initial=-1)
+    kept = ~collection.asked[first] if len(edges) else np.zeros(0, np.bool_)
+    if not kept.any():
+        return 0.0
+    order = np.lexsort((second[kept], first[kept]))
+    lengths = np.bincount(first[kept], minlength=collection.view.n)
+    return total(np.concatenate([[0], np.cumsum(lengths)]), second[kept][order].astype(np.int32))
+
+
+def _cycle_total(scores: Scores, rates: Rates, offsets: Integers, members: Members) -> float:
+    pulls = cycle_pulls(path_scores(scores, rates), rates)
+    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
+
+
+def _owned(collection: RowCollection, largest: float, by_answers: float) -> Owned:
+    """Which part of the sums is noise; ``by_answers`` is what first answers add to the squares of all reported rows."""
+    asked, first, second = collection.counts
+    noise = second_noise(collection.survey, collection.reaches[collection.answered], largest)
+    tail = float(collection.survey.total_noise.alpha)
+    return owned(collection.sums, noise, by_answers * second / first, asked, tail)
+
+
+def _held(collection: RowCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None) -> Held:
+    """What users are needed for as holders of far sides, with noise of one, two and three sides.  [TRIANGLE.8]"""
+    asked, first, second = collection.counts
+    shared = TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
+    if middles is None:
+        return Held(shared=shared)
+    n, rate = collection.view.n, response_rate(asked, first)
+    noise = 2 * answers.variance + shape.own_noise + shape.variance**2 * n * shape.edges
+    noise += shape.variance**3 * n**3 / 6 / shape.kept
+    return Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
+
+
+def _spread(collection: RowCollection, rows: Owned, places: Places, held: Held) -> Spread:
+    """How a sum over all rows varies by second-round noise and by nonresponse."""
+    share, counts = hidden_share(collection), collection.counts
+    here = places.hidden(share)
+    missed = absence(collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2))
+    return missed.plus(noise_part(rows, counts, here.both + here.held))
+
+
+def hidden_share(collection: RowCollection) -> float:
+    """About the share of edges that are not public."""
+    asked, first, _ = collection.counts
+    public = len(collection.view.edges)
+    hidden = max(size_and_spread(collection.reported_scores)[0] - public, 0.0) * asked / first
+    return hidden / (hidden + public) if hidden else 0.0
+
+
+def transitivity(
+    triangle: Estimate, wedge: Estimate, rows: RowCollection | None = None, degrees: DegreeCollection | None = None
+) -> Estimate:
+    """3T/S₂; with the collections behind the two, what they have in common by nonresponse is taken out.
+
+    [RATIO.1-2]
+    """
+    releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
+    stars = float(wedge.value)
+    known = math.isfinite(float(triangle.variance) + float(wedge.variance))
+    if stars <= 0 or not known:
+        return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
+    value = 3 * float(triangle.value) / stars
+    shared = covariance(rows, degrees) if rows is not None and degrees is not None else 0.0
+
+    def variance(share: float) -> float:
+        """Of the error, if this were the truth."""
+        apart = 9 * float(triangle.variance) + share**2 * float(wedge.variance)
+        # The covariance is an estimate too; it never takes away more than nine tenths.
+        return max(apart - 6 * share * shared, apart / 10) / stars**2
+
+    def error(share: float) -> Estimate:
+        """What lies between the estimate and this share; so much of it are the triangles, which lean."""
+        here = variance(share)
+        of_triangles = min(9 * float(triangle.variance) / (stars**2 * here), 1.0) if here else 0.0
+        return replace(found, value=value - share, variance=here, skew=triangle.skew * of_triangles**1.5)
+
+    found = Estimate("transitivity", value, variance(value), releases, unbiased=False, freedom=triangle.freedom)
+    return replace(found, limits=partial(share_limits, found, error))
+
+
+def covariance(rows: RowCollection, degrees: DegreeCollection) -> float:
+    """Of the triangles' and the 2-stars' estimates, because users who do not report are missed in both.  [RATIO.1]"""
+    asked, _, second = rows.counts
+    both = rows.answered & degrees.answered
+    answered, together = int(degrees.answered.sum()), int(both.sum())
+    if together < 2 or second == asked:
+        return 0.0
+    wedges, _ = degree_functions.per_answer(degrees.noisy_degrees(), lambda d: degree_functions.binomial(d, 2))
+    owned = rows.totals[both] / 2.0**rows.survey.fineness
+    spread = float(np.cov(owned, wedges[both[degrees.answered]])[0, 1])
+    overlap = asked**2 * (together / (second * answered) - 1 / asked)
+    return (1 + TRIANGLE_PLACES.hidden(hidden_share(rows)).mean) * overlap * spread

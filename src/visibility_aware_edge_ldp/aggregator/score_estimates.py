@@ -1,0 +1,238 @@
+"""POSITION: every statistic from one collection, and how much counting it is worth.
+
+[AGGREGATE.1-3, KINDS.3, KINDS.5]
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.compute.engines.tasks import Engine, on_threads
+from visibility_aware_edge_ldp.compute.plain.bitset import word_count
+from visibility_aware_edge_ldp.counts import cycles, stars, triangles
+from visibility_aware_edge_ldp.counts.degree_histogram import histogram
+from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, sum_pairs
+from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
+from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.scores import AllScores, Floats
+from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
+
+# What has to be summed over pairs: for 4-cycles, and for everything else that is counted over pairs.
+CYCLE_SUMS, TRIANGLE_SUMS = "cycles", "triangles"
+_SUMMED = {TRIANGLE_SUMS: triangles.triangle_sums, CYCLE_SUMS: cycles.cycle_sums}
+Progress = Callable[[float, float], None]
+# Words that may be compared for sums over pairs: some seconds. All pairs of nearly 14,000 nodes are within it.
+PAIR_WORDS = 2 * 10**10
+# Rows that are enough for the variance of triangles, and the nodes below which all are taken.
+VARIANCE_ROWS, FEW_NODES = 512, 1024
+
+
+@dataclass(frozen=True)
+class WorkBudget:
+    """What share of the pairs of rows and of the triples of tiles is worked through, and by which engine.
+
+    None takes all triples, and as many rows as some seconds allow: sampled rows tell the standard error of triangles
+    well, and cost 4-cycles accuracy, which their standard error says.
+    """
+
+    share: float | None = None
+    engine: Engine = on_threads
+    progress: Mapping[str, Progress] = field(default_factory=dict)
+    """Who is told of "rows" and of "paths", the two long works beside triangles."""
+
+    def __post_init__(self) -> None:
+        if self.share is not None and not 0 < self.share <= 1:
+            raise BadInput(f"The share of the work is above 0 and at most 1; got {self.share:g}.")
+
+    def rows(self, n: int, with_cycles: bool) -> int:
+        """How many rows are worked through."""
+        if self.share is not None:
+            return n if self.share == 1 else min(n, max(VARIANCE_ROWS, round(self.share * n)))
+        if not with_cycles:
+            return n if n <= FEW_NODES else VARIANCE_ROWS
+        if n * n * word_count(n) <= 2 * PAIR_WORDS:
+            return n
+        return max(VARIANCE_ROWS, PAIR_WORDS // (n * word_count(n)))
+
+    def pair_sums(self, scores: GroupScores, names: Collection[str], coin: str) -> PairSums:
+        """The sums behind triangles and 4-cycles, by "statistic/name"; samples are drawn by this public coin."""
+        with_cycles = CYCLE_SUMS in names
+        sample = drawn_rows(scores, self.rows(scores.n, with_cycles), coin)
+        sums, rows = sum_pairs(scores, with_cycles, sample, self.steps("rows", self.rows(scores.n, with_cycles)))
+        if sample is not None and TRIANGLE_SUMS in names:
+            share = 1.0 if self.share is None else self.share
+            total = (
+                triangle_total(scores, self.engine) if share == 1 else sampled_total(scores, share, coin, self.engine)
+            )
+            sums |= {"triangles/count": 3 * total.value, "triangles/sampling": 9 * total.sampling}
+        return PairSums(sums, rows)
+
+    def steps(self, work: str, total: float) -> Callable[[float], None] | None:
+        """For one of the long works: is told how much more of it is done; threads may call it at once."""
+        if work not in self.progress:
+            return None
+        done, lock, progress = 0.0, Lock(), self.progress[work]
+
+        def step(more: float) -> None:
+            nonlocal done
+            with lock:
+                done += more
+                progress(done, total)
+
+        return step
+
+    def refuse_sampling(self) -> None:
+        """Where scores do not go by kinds of nodes, everything is counted."""
+        if self.share not in (None, 1):
+            raise BadInput(
+                "Only a part of the work was asked for, which needs a policy that goes by kinds of nodes (everything "
+                "private, or profiles), one round, and answers from everybody. Leave it out."
+            )
+
+
+AUTOMATIC = WorkBudget()
+
+
+class ScoredCollection(Protocol):
+    """What is needed of a collection of answers for positions, however it keeps them."""
+
+    survey: PositionSurvey
+    view: PublicView
+
+    def best_scores(self) -> AllScores:
+        """The unbiased score of every position, in the form that is quickest to count in."""
+
+    def rate_variance(self) -> float:
+        """Relative variance per (sides)² that dividing by observed response rates removes.  [AGGREGATE.5]"""
+
+    @property
+    def degree_bounds(self) -> tuple[Floats, Floats]:
+        """Between what everybody knows of each degree: its public edges, and those plus its non-public positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreEstimates:
+    """Estimates from unbiased scores; the scores and the sums over pairs are shared between statistics."""
+
+    collection: ScoredCollection
+    wanted: tuple[str, ...]
+    budget: WorkBudget
+    made: GroupScores | None = None
+
+    def counted_cycles(self) -> tuple[float, float]:
+        """The number of 4-cycles and its variance."""
+        sums, rows = self.pair_sums[CYCLE_SUMS], self._pairs[1]
+        return cycles.cycles(self.scores, sums, rows, self.budget.steps("paths", 1.0))
+
+    @cached_property
+    def rate_variance(self) -> float:
+        return self.collection.rate_variance()
+
+    @cached_property
+    def scores(self) -> Any:
+        """The scores of all positions."""
+        return self.made if self.made is not None else self.collection.best_scores()
+
+    @property
+    def pair_sums(self) -> dict[str, triangles.Sums]:
+        """The sums over pairs of each statistic that needs some."""
+        return self._pairs[0]
+
+    @cached_property
+    def _pairs(self) -> tuple[dict[str, triangles.Sums], cycles.Rows | None]:
+        """One pass over all pairs, or a sample of them, for everything that needs it; and what is known of rows."""
+        if isinstance(self.scores, ListedScores):
+            return {"triangles": self.scores.triangle_sums()}, None
+        rows: cycles.Rows | None = None
+        names = {
+            CYCLE_SUMS if each.sides == FOUR_CYCLES.sides else TRIANGLE_SUMS
+            for each in map(statistic, self.wanted)
+            if each.over_pairs
+        }
+        if isinstance(self.scores, GroupScores):
+            flat, rows = self.budget.pair_sums(self.scores, names, self.collection.survey.identity)
+        else:
+            self.budget.refuse_sampling()
+            flat = triangles.sum_over_pairs(
+                self.scores,
+                lambda block: {f"{n}/{key}": value for n in names for key, value in _SUMMED[n](block).items()},
+            )
+        sums: dict[str, triangles.Sums] = {
+            name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}
+            for name in names
+        }
+        return sums, rows
+
+    def counted(self, asked: Statistic, value: float, variance: float) -> Estimate:
+        """A count of subgraphs with a normal interval.  [AGGREGATE.5]"""
+        return self._normal(asked.name, asked.sides, value, variance)
+
+    def _normal(self, name: str, sides: int, value: float, variance: float, unbiased: bool = True) -> Estimate:
+        """An estimate with a normal interval; ``sides`` is how many positions its subgraph has.  [AGGREGATE.5]"""
+        saved = (sides * value) ** 2 * self.rate_variance
+        # The saving is itself an estimate; it is never believed to be more than half.
+        return Estimate(name, value, max(variance - saved, variance / 2, 0.0), unbiased=unbiased)
+
+    def degrees(self, asked: Statistic) -> Estimate:
+        """Everybody's degree."""
+        value, variance = self.noisy_degrees
+        return Estimate(asked.name, value, variance, labels=self.collection.view.names)
+
+    @cached_property
+    def noisy_degrees(self) -> tuple[Floats, Floats]:
+        """Everybody's degree without bias, and its variance."""
+        value, variance = stars.degrees(self.scores)
+        return value, np.maximum(variance, 0.0)
+
+    def max_degree(self, asked: Statistic) -> Estimate:
+        """The largest degree."""
+        found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
+        return Estimate(asked.name, found.value, found.standard_error**2, unbiased=False, limits=found.interval)
+
+    def histogram(self, asked: Statistic) -> Estimate:
+        """How many nodes have a degree in each bin."""
+        found = histogram(*self.noisy_degrees, *self.collection.degree_bounds)
+        bins = [(int(low), int(high) - 1) for low, high in pairwise(found.edges)]
+        variance = found.standard_errors**2
+        return Estimate(asked.name, found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+
+    def transitivity(self, asked: Statistic) -> Estimate:
+        """3T/S₂ with the delta method.  [AGGREGATE.3]"""
+        triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
+        wedge, wedge_variance = stars.stars(self.scores, 2)
+        if wedge <= 0:
+            return Estimate(asked.name, 0.0, np.inf, unbiased=False, limits=lambda level: (0.0, 1.0))
+        shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
+        ratio = triangle / wedge
+        # Var(T/S) ≈ (Var T − 2(T/S)·Cov(T, S) + (T/S)²·Var S)/S², and transitivity is three times the ratio.
+        variance = 9 * (triangle_variance - 2 * ratio * shared + ratio**2 * wedge_variance) / wedge**2
+        if variance <= 0:
+            # The covariance is an estimate too; without it the variance is what the triangles alone have.
+            variance = 9 * triangle_variance / wedge**2
+        return self._normal(asked.name, 1, 3 * ratio, variance, unbiased=False)
+
+
+ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
+    "edges": lambda given, asked: given.counted(asked, *stars.edges(given.scores)),
+    "degrees": ScoreEstimates.degrees,
+    "max_degree": ScoreEstimates.max_degree,
+    "degree_histogram": ScoreEstimates.histogram,
+    "triangles": lambda given, asked: given.counted(asked, *triangles.triangles(given.pair_sums["triangles"])),
+    "transitivity": ScoreEstimates.transitivity,
+    FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
+    "stars": lambda given, asked: given.counted(asked, *stars.stars(given.scores, asked.sides)),
+}
+
+
+"""How each statistic is estimated from scores, by its name without a parameter."""

@@ -1,0 +1,163 @@
+"""All audits by name and way, and which of them were asked for."""
+
+from dataclasses import dataclass
+from types import ModuleType
+
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, family
+from visibility_aware_edge_ldp.audit.protocols import (
+    campaign,
+    chain,
+    curator,
+    degrees,
+    histogram,
+    hub_selection,
+    hubs,
+    mechanisms,
+    neighbourhood,
+    neighbourhood_bounds,
+    position,
+    rows,
+    sample,
+)
+from visibility_aware_edge_ldp.audit.statistical import audits as statistical
+from visibility_aware_edge_ldp.audit.statistical import mutants
+from visibility_aware_edge_ldp.audit.timing import campaign as timed_campaign
+from visibility_aware_edge_ldp.audit.timing import measure as timed
+from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+
+ALL = "all"
+WAYS: dict[str, tuple[str, ...]] = {
+    "exact": ("exact",),
+    "statistical": ("statistical", "one run"),
+    "time": ("time",),
+}
+"""What is asked for on the command line, and the ways of findings that it means."""
+
+RUNS, MANY_RUNS = 10**6, 10**7
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The exact audits of one protocol, and its mutants, which they must catch.
+
+    ``long`` stand in for the audits of their names where there is time: all that four users can do, in minutes.
+    """
+
+    audits: tuple[Audit, ...]
+    mutants: tuple[Audit, ...]
+    long: tuple[Audit, ...] = ()
+
+
+def _stage(*modules: ModuleType) -> Stage:
+    found = [[a for each in modules for a in getattr(each, part, ())] for part in ("AUDITS", "MUTANTS", "LONG")]
+    return Stage(*map(tuple, found))
+
+
+STAGES: dict[str, Stage] = {
+    "mechanisms": _stage(mechanisms),
+    "position": _stage(position),
+    "sample": _stage(sample),
+    "degrees": _stage(degrees),
+    "histogram": _stage(histogram),
+    "rows": _stage(rows),
+    "neighbourhood": _stage(neighbourhood, neighbourhood_bounds),
+    "hubs": _stage(hubs),
+    "hub_selection": _stage(hub_selection),
+    "curator": _stage(curator),
+    "chain": _stage(chain),
+    "campaign": _stage(campaign),
+}
+"""By protocol: what is audited exactly, and what must be caught. In the order in which findings are shown."""
+
+EXACT = tuple(audit for stage in STAGES.values() for audit in stage.audits)
+EXACT_MUTANTS = tuple(audit for stage in STAGES.values() for audit in stage.mutants)
+LONG = {audit.name: audit for stage in STAGES.values() for audit in stage.long}
+TIMED = (*timed.AUDITS, *timed_campaign.AUDITS)
+TIMED_MUTANTS = (*timed.MUTANTS, *timed_campaign.MUTANTS)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which audits are wanted; a plain value, so that other processes can be told.
+
+    Parameters
+    ----------
+    mechanism
+        A part of the audited name, such as ``"position"``; or ``"all"``.
+    way
+        A key of ``WAYS``, or ``"all"``.
+    runs
+        Runs a side of a statistical audit, and canaries of a one-run audit.
+    twins
+        Whether broken twins are audited too.
+    """
+
+    mechanism: str = ALL
+    way: str = ALL
+    runs: int = RUNS
+    twins: bool = True
+
+
+def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
+    """Everything: the real code by each way, then the mutants by each way; with many runs, the long walks too."""
+    return (
+        *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
+        *statistical.audits(runs),
+        *mutants.campaign_audits(runs),
+        *statistical.one_run_audits(runs),
+        *TIMED,
+        *EXACT_MUTANTS,
+        *mutants.mutants(runs),
+        *TIMED_MUTANTS,
+    )
+
+
+REAL_NAMES = frozenset(audit.name for audit in catalogue() if not audit.broken)
+
+
+def chosen(choice: Choice) -> tuple[Audit, ...]:
+    """The audits that were asked for, in the order of the catalogue.
+
+    Raises
+    ------
+    BadInput
+        When the way or the mechanism is not known, or none of it can be audited so.
+    """
+    if choice.way != ALL and choice.way not in WAYS:
+        raise BadInput(
+            f"{choice.way!r} is no way to audit; use {', '.join(WAYS)} or all.{did_you_mean(choice.way, [*WAYS, ALL])}"
+        )
+    every = catalogue(choice.runs)
+    named = [audit for audit in every if _is_about(audit, choice.mechanism)]
+    if not any(not audit.broken for audit in named):
+        known = dict.fromkeys(family(name) for name in mechanism_names(every))
+        raise BadInput(
+            f"No mechanism is called {choice.mechanism!r}."
+            f"{did_you_mean(choice.mechanism, [*known, *mechanism_names(every)])} "
+            f"Known are: {', '.join(known)}; or all."
+        )
+    ways = WAYS.get(choice.way) or tuple(way for ways in WAYS.values() for way in ways)
+    found = tuple(audit for audit in named if audit.way in ways and (choice.twins or not audit.broken))
+    if not found:
+        raise BadInput(f"{choice.mechanism!r} has no {choice.way} audit; use --way all to see which it has.")
+    return found
+
+
+def original_of(audit: Audit) -> str:
+    """The name of the real code whose mutant this is, or what such names begin with."""
+    if audit.name in REAL_NAMES:
+        return audit.name
+    return audit.of or family(audit.name)
+
+
+def mechanism_names(audits: tuple[Audit, ...]) -> list[str]:
+    """The names of the real code, each once."""
+    return list(dict.fromkeys(audit.name for audit in audits if not audit.broken))
+
+
+def _is_about(audit: Audit, mechanism: str) -> bool:
+    wanted = mechanism.strip().lower()
+    if wanted == ALL or not audit.broken:
+        return wanted == ALL or (bool(wanted) and wanted in audit.name.lower())
+    name = original_of(audit).lower()
+    return bool(wanted) and (wanted in name or wanted.startswith(name))

@@ -1,0 +1,195 @@
+"""Hubs that are chosen by noisy degree: reports, choice, and then an answer of every position that is left.  [WALK.7]
+
+The real clients report, the real policy is made of what they reported, and the real respondents answer under it.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import product
+
+import numpy as np
+
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, as_asked, exact_finding, loss_of
+from visibility_aware_edge_ldp.audit.engine.noise_laws import Pair, another_noise
+from visibility_aware_edge_ldp.audit.engine.small_worlds import World, neighbours, positions, view_of, worlds
+from visibility_aware_edge_ldp.audit.protocols.degrees import (
+    BothAtFullPrice,
+    Degrees,
+    ExactDegrees,
+    ScaledByOwnDegree,
+    SureAlone,
+    real_degrees,
+)
+from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.position import PositionClient
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, decode, encode, position_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+USERS = 3
+PATTERN = (Visibility.PRIVATE,) * len(positions(USERS))
+Reports = tuple[int, ...]
+# Beyond the degrees 0 to 2 every ratio is what it is next to them, and two integers there tell who is the higher.
+REPORTS: tuple[Reports, ...] = tuple(product(range(-2, 6), repeat=USERS))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One hub of three users, chosen at this epsilon; then a survey of positions under the policy that results."""
+
+    epsilon: str
+    follow_up: str = "1"
+    rule: str = "any"
+    client: type[DegreeClient] = DegreeClient
+
+    @cached_property
+    def view(self) -> PublicView:
+        return view_of(PATTERN, USERS)
+
+    @cached_property
+    def degrees(self) -> DegreeSurvey:
+        return degree_survey(self.view, self.epsilon)
+
+    @cached_property
+    def sent(self) -> dict[World, Degrees]:
+        """What the clients add noise to in each world, and which noise they add there."""
+        return {world: real_degrees(self.degrees, self.view, world, self.client) for world in worlds(PATTERN)}
+
+    @property
+    def as_surveyed(self) -> bool:
+        """Whether everybody adds the survey's noise in every world."""
+        rate = float(self.degrees.mechanism(Visibility.PRIVATE).rate)
+        return all((degrees.rates == rate).all() for degrees in self.sent.values())
+
+    def chance(self, world: World, reports: Reports) -> float:
+        """Of these reports in this world."""
+        (degrees,), (rates,) = self.sent[world]
+        return math.prod(map(_chance, np.array(reports) - degrees, rates))
+
+    def asked(self, kind: Visibility) -> Fraction:
+        """What the choice and the survey may cost together: before the choice every position is private."""
+        multiplier = self.view.policy.multipliers.of
+        return Fraction(self.epsilon) * multiplier(Visibility.PRIVATE) + Fraction(self.follow_up) * multiplier(kind)
+
+    def policy(self, reports: Reports) -> VisibilityPolicy:
+        """What the real choice makes of the reports."""
+        return hub_policy(self.view, np.array(reports), 1, self.degrees.releases, self.rule)
+
+
+def _chance(noise: int, rate: float) -> float:
+    """Of this discrete Laplace noise; an infinite rate is no noise."""
+    return float(noise == 0) if math.isinf(rate) else math.tanh(rate / 2) * math.exp(-rate * abs(noise))
+
+
+class FollowUp:
+    """The survey of positions under one policy: what it costs, and what is answered in every world."""
+
+    def __init__(self, choice: Choice, policy: VisibilityPolicy) -> None:
+        self._choice, self._policy = choice, policy
+        self._laws: dict[World, Law] = {}
+        self._told: dict[tuple[World, World], Pair] = {}
+        self.kinds = [Visibility(int(kind)) for kind in policy.bind(range(USERS)).range(0, len(PATTERN))]
+
+    @cached_property
+    def billed(self) -> dict[Visibility, Fraction]:
+        """What the choice and the survey cost together, by their bills."""
+        survey, bill = self._survey(next(worlds(PATTERN)))[1], Bill(self._policy.paid)
+        return {kind: bill[str(kind)].epsilon + survey.round_price(kind, 1) for kind in NON_PUBLIC}
+
+    def _survey(self, world: World) -> tuple[PublicView, PositionSurvey]:
+        """The hub's list is published, with the bits that it has in this world."""
+        known = [p for p, bit, kind in zip(positions(USERS), world, self.kinds, strict=True) if bit and not kind]
+        view = PublicView(range(USERS), self._policy, np.array(known, np.int32).reshape(-1, 2))
+        return view, position_survey(view, self._choice.follow_up)
+
+    def law(self, world: World) -> Law:
+        """The exact law of all answers, walked through the real respondents."""
+        if world not in self._laws:
+            self._laws[world] = self._walk(world)
+        return self._laws[world]
+
+    def told(self, one: World, other: World) -> Pair:
+        """The largest log-ratio of the answers in both directions."""
+        if (one, other) not in self._told:
+            law, law_too = self.law(one), self.law(other)
+            ratios = [math.log(chance / law_too[said]) for said, chance in law.items()]
+            self._told[one, other] = max(ratios), -min(ratios)
+        return self._told[one, other]
+
+    def _walk(self, world: World) -> Law:
+        view, survey = self._survey(world)
+        asked = [[kind for kind in self.kinds if kind is each] for each in NON_PUBLIC]
+        batches = [[flip_coin(survey.mechanism(kind, 1)) for kind in kinds] for kinds in asked if kinds]
+
+        def play(coins: ScriptedCoins) -> bytes:
+            coins.offer(batches)
+            purse = Purse({kind: survey.round_price(kind, 1) for kind in NON_PUBLIC})
+            held = PositionBits(0, np.array(world, np.bool_))
+            return decode(encode(PositionClient(held, view, purse).answer(survey, 1, coins))).ones
+
+        return walk(play)
+
+
+def losses_of(choice: Choice) -> Iterator[Loss]:
+    """For every transcript and every position that is not public in it, beside what was asked for and is billed."""
+    asked = {kind: choice.asked(kind) for kind in NON_PUBLIC}
+    follow_ups: dict[str, FollowUp] = {}
+    for reports in REPORTS:
+        policy = choice.policy(reports)
+        after = follow_ups.setdefault(policy.digest, FollowUp(choice, policy))
+        chances = {world: choice.chance(world, reports) for world in worlds(PATTERN)}
+        for one, other, place in neighbours(PATTERN):
+            kind = after.kinds[place]
+            if kind is not Visibility.PUBLIC:
+                found = _both_steps(chances[one], chances[other], after.told(one, other))
+                yield as_asked(loss_of(kind, float(asked[kind]), found), asked[kind], after.billed[kind])
+
+
+def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:
+    """Of the reports and all answers together, the larger of both directions."""
+    if not (chance and chance_too):
+        return math.inf if chance or chance_too else 0.0
+    told = math.log(chance / chance_too)
+    return max(told + answers[0], -told + answers[1])
+
+
+def largest_loss(choice: Choice) -> float:
+    """Over all classes."""
+    return max(loss.found for loss in losses_of(choice))
+
+
+def audit_choice(name: str, choices: list[Choice]) -> Finding:
+    """The largest losses over several ways to choose."""
+    losses = [loss for choice in choices for loss in losses_of(choice)]
+    about = f"all graphs of {USERS} users, every order of reports, the choice, and every answer under its policy"
+    finding = exact_finding(name, losses, len(losses), about)
+    if finding.holds and not all(choice.as_surveyed for choice in choices):
+        raise another_noise()
+    return finding
+
+
+# ── what is run ──
+
+
+NAME = "hub choice"
+_MUTANTS: tuple[tuple[str, type[DegreeClient]], ...] = (
+    ("hubs chosen by true degree (document 004)", ExactDegrees),
+    ("degrees reported at the full price by both ends", BothAtFullPrice),
+    ("noise scaled by the own degree (document 004)", ScaledByOwnDegree),
+    ("a user without friends answers without noise", SureAlone),
+)
+AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
+MUTANTS: tuple[Audit, ...] = tuple(
+    Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
+    for broken, client in _MUTANTS
+)

@@ -1,0 +1,1 @@
+"""Bounds from below on the loss, from many runs of the real clients and mechanisms."""

@@ -1,0 +1,180 @@
+"""Which pairs of worlds are sent, and how often: the statistical audits of the real clients.  [SHOWN.2, SHOWN.5]
+
+And how often the auditor rings on mechanisms that keep their promise.  [SHOWN.4]
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from visibility_aware_edge_ldp.audit.engine import findings
+from visibility_aware_edge_ldp.audit.statistical import lower_bound, shipped_counts
+from visibility_aware_edge_ldp.audit.statistical.shipped_lists import (
+    KINDS,
+    PRIVATE,
+    TWO,
+    Pairs,
+    Positions,
+    Rows,
+    Shipment,
+    bins,
+    eight_bits,
+    one_bin,
+    one_degree,
+    one_round,
+    two_degrees,
+    two_rounds,
+    two_surveys,
+)
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN
+from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, WEIGHTED
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+
+def mechanisms_alone() -> list[tuple[str, list[Shipment], lower_bound.Pace]]:
+    """Every mechanism without a client around it."""
+    one, tiny = Fraction(1), Fraction(1, 1000)
+    noises: dict[str, SmoothNoise] = {
+        "Student-t noise": SmoothStudentT(one),
+        "Cauchy noise": SmoothCauchy(one),
+        "power noise": SmoothPower(one),
+        "smooth Laplace noise": SmoothLaplace(one, tiny),
+    }
+    makers: dict[str, Callable[[Visibility], Shipment]] = {
+        "randomized response": shipped_counts.randomized_response,
+        "discrete Laplace": shipped_counts.discrete_laplace,
+        "many Laplace noises": shipped_counts.many_laplaces,
+        **{name: partial(shipped_counts.smooth, noise) for name, noise in noises.items()},
+        "many power noises": shipped_counts.many_powers,
+    }
+    alone: list[tuple[str, list[Shipment], lower_bound.Pace]] = [
+        (name, [make(kind) for kind in KINDS], lower_bound.ALL) for name, make in makers.items()
+    ]
+    return [*alone, ("Hadamard response", [shipped_counts.hadamard_response(PRIVATE)], lower_bound.ALL)]
+
+
+def subgraphs_of_a_centre(delta: Fraction, words: str) -> list[tuple[str, list[Shipment], lower_bound.Pace]]:
+    """Counts whose noise follows a smooth bound."""
+    shapes = {"triangles": shipped_counts.TRIANGLE, "stars:2": shipped_counts.STAR, "stars:3": shipped_counts.STAR}
+    names = {"triangles": "triangles", "stars:2": "2-stars", "stars:3": "3-stars"}
+    return [
+        (
+            f"curator {names[name]}{words}",
+            [shipped_counts.Centres(name, epsilon=Fraction(4), delta=delta, drawn=shape)],
+            lower_bound.SMOOTH,
+        )
+        for name, shape in shapes.items()
+    ]
+
+
+def audits(runs: int) -> tuple[findings.Audit, ...]:
+    """The audits with so many runs a side; slow clients run less often, as their findings say."""
+    sent: list[tuple[str, list[Shipment], lower_bound.Pace]] = [
+        *mechanisms_alone(),
+        ("position, one round", [Positions(kind, one_round) for kind in KINDS], lower_bound.ALL),
+        ("position, two rounds", [Positions(kind, two_rounds) for kind in KINDS], lower_bound.ALL),
+        ("position, two users together", [Positions(kind, one_round, users=2) for kind in KINDS], lower_bound.ALL),
+        ("position, each of eight bits", eight_bits(), lower_bound.BITS),
+        ("position, asked twice", [Positions(kind, two_rounds, times=2) for kind in KINDS], lower_bound.ALL),
+        ("position, two surveys", [Positions(kind, two_surveys, epsilon=TWO) for kind in KINDS], lower_bound.ALL),
+        ("user degrees", [Pairs(kind, one_degree) for kind in KINDS], lower_bound.ALL),
+        ("user degrees, asked twice", [Pairs(PRIVATE, one_degree, times=2)], lower_bound.ALL),
+        ("user degrees, two surveys", [Pairs(PRIVATE, two_degrees, epsilon=TWO)], lower_bound.ALL),
+        ("user histogram, one edge", [Pairs(PRIVATE, one_bin, bins)], lower_bound.ALL),
+        ("user triangles, two rounds", [Rows(kind) for kind in KINDS], lower_bound.ROWS),
+        ("neighbourhood (a), clipped", [shipped_counts.Owned(PRIVATE)], lower_bound.ALL),
+        ("neighbourhood (a), weighted", [shipped_counts.Owned(PRIVATE, WEIGHTED)], lower_bound.ALL),
+        (
+            "neighbourhood (a), believed",
+            [shipped_counts.Owned(PRIVATE, BELIEVED, delta=Fraction(1, 1000))],
+            lower_bound.ALL,
+        ),
+        ("neighbourhood (b), shared", [shipped_counts.Hubs()], lower_bound.HUBS),
+        ("neighbourhood (b), plain", [shipped_counts.Hubs(shares=PLAIN)], lower_bound.HUBS),
+        ("curator edges", [shipped_counts.Centres("edges", kind) for kind in KINDS], lower_bound.EDGES),
+        (
+            "curator max degree",
+            [shipped_counts.Centres("max_degree", kind, drawn=shipped_counts.STAR) for kind in KINDS],
+            lower_bound.EDGES,
+        ),
+        *subgraphs_of_a_centre(Fraction(0), ""),
+        *subgraphs_of_a_centre(Fraction("1e-6"), ", with delta"),
+    ]
+    return tuple(lower_bound.paced(name, shipments, runs, pace) for name, shipments, pace in sent)
+
+
+AUDITS = audits(10**6)
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """How often one auditor rang on one correct mechanism.
+
+    Parameters
+    ----------
+    mechanism, alpha
+        What was audited, and the chance of a ring that the auditor allows itself.
+    repeats, rang
+        How many audits, each with coins of its own, and how many of them rang.
+    at_most
+        The chance of a ring is at most this, with 99.9 % confidence.
+    """
+
+    mechanism: str
+    alpha: float
+    repeats: int
+    rang: int
+    at_most: float
+
+    @property
+    def rate(self) -> float:
+        """The share of audits that rang."""
+        return self.rang / self.repeats
+
+    @property
+    def holds(self) -> bool:
+        """Whether so many rings are no surprise, at 99.9 %, for a chance of alpha."""
+        return findings.tail(self.rang, self.repeats, self.alpha) >= lower_bound.ALPHA
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "rate": self.rate, "holds": self.holds}
+
+
+CORRECT: dict[str, Shipment] = {
+    "randomized response": Positions(PRIVATE, one_round),
+    "discrete Laplace": Pairs(PRIVATE, one_degree),
+}
+
+
+def false_alarms(repeats: int = 1000, runs: int = 2000, alpha: float = lower_bound.ALPHA) -> tuple[FalseAlarms, ...]:
+    """Audit each correct mechanism so often, with so many runs a side and fresh coins each time."""
+    return tuple(_count(name, shipment, repeats, runs, alpha) for name, shipment in CORRECT.items())
+
+
+def _count(name: str, shipment: Shipment, repeats: int, runs: int, alpha: float) -> FalseAlarms:
+    def once(repeat: int) -> findings.Finding:
+        return lower_bound.audit(name, [shipment], runs, f"false alarms {repeat}", alpha)
+
+    rang = sum(not once(repeat).holds for repeat in range(repeats))
+    return FalseAlarms(name, alpha, repeats, rang, findings.upper_limit(rang, repeats, lower_bound.ALPHA))
+
+
+def one_run_audits(canaries: int) -> tuple[findings.Audit, ...]:
+    """The audits with so many canaries."""
+    crowds: dict[str, list[Shipment]] = {
+        "position, one round": [Positions(kind, one_round) for kind in KINDS],
+        "position, two rounds": [Positions(kind, two_rounds) for kind in KINDS],
+        "user degrees": [Pairs(kind, one_degree) for kind in KINDS],
+    }
+    return tuple(
+        findings.Audit(name, "one run", partial(lower_bound.audit_one_run, name, crowd, canaries))
+        for name, crowd in crowds.items()
+    )
+
+
+ONE_RUN_AUDITS = one_run_audits(10**6)

@@ -1,0 +1,316 @@
+"""A campaign's directory: charter, documents, keys and tokens, written whole or not at all, and read for serving."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.signed_documents import (
+    Content,
+    Credentials,
+    decode,
+    digest,
+    encode,
+    fingerprint,
+    is_fingerprint,
+    new_key,
+    new_token,
+    shortened,
+    sync,
+    token_hash,
+    write_new,
+)
+from visibility_aware_edge_ldp.campaign.terms import Documents, Terms, checked_names, in_order, renumbered
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.statistic import check_statistics
+from visibility_aware_edge_ldp.public.view import PublicView
+
+CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
+KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
+PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
+# What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """What a campaign's directory holds for its server: the charter, the documents and the hashes of all tokens."""
+
+    signed: SignedCharter
+    charter: Charter
+    documents: Documents
+    operator: str = field(repr=False)
+    participants: tuple[str, ...] = field(repr=False)
+
+
+def new_campaign(
+    directory: Path | str,
+    *,
+    names: Iterable[Hashable],
+    policy: VisibilityPolicy,
+    edges: npt.ArrayLike = (),
+    question: str,
+    epsilon: Number,
+    statistics: Sequence[str],
+    closes: Sequence[int],
+    fewest: int | Sequence[int],
+    title: str,
+    epoch: str,
+    retention: int = 0,
+    split: Sequence[Fraction] = (),
+    key: bytes | None = None,
+) -> Charter:
+    """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
+
+    Parameters
+    ----------
+    names, edges
+        Everybody who is asked; and the public edges, as pairs of places in ``names``.
+    closes
+        When each round closes, in seconds of Unix time: one or two.
+    fewest
+        Below how many responders nothing is estimated, for all rounds or for each.
+    epoch
+        The name of the data that is asked about. What people answer about one epoch adds up, whatever the campaign.
+    split
+        The rounds' shares of epsilon, for two rounds of the question "position"; half each by default.
+    key
+        The issuer's private key; a new one by default.
+    """
+    place, names = Path(directory), list(names)
+    _refuse_existing(place)
+    _refuse_formulas(names)
+    documents, secret = drafted(names, policy, edges, epoch), new_key() if key is None else key
+    least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
+    if len(least) != len(closes):
+        raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
+    rounds = tuple(Round(when, few) for when, few in zip(closes, least, strict=True))
+    chosen = _checked_split(question, split, len(rounds))
+    charter = charter_of(
+        documents,
+        fingerprint(secret),
+        question,
+        epsilon,
+        statistics,
+        rounds,
+        title,
+        epoch,
+        retention,
+        chosen,
+    )
+    write(place, _files(charter, documents, secret))
+    return charter
+
+
+def drafted(names: Iterable[Hashable], policy: VisibilityPolicy, edges: npt.ArrayLike, epoch: str) -> Documents:
+    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]"""
+    given = checked_names(names)
+    roster = tuple(in_order(given, epoch))
+    place = {name: i for i, name in enumerate(roster)}
+    return Documents(roster, policy, renumbered(edges, [place[name] for name in given]))
+
+
+def charter_of(
+    documents: Documents,
+    issuer: str,
+    question: str,
+    epsilon: Number,
+    statistics: Sequence[str],
+    rounds: tuple[Round, ...],
+    title: str,
+    epoch: str,
+    retention: int = 0,
+    split: tuple[Fraction, ...] = (),
+) -> Charter:
+    """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
+    exact, asked = parse_epsilon(epsilon), _checked_statistics(question, statistics, len(documents.roster))
+    kind = question_named(question)
+    survey = kind.survey(documents.view, exact, asked, split)
+    try:
+        charter = Charter(
+            title=title,
+            issuer=issuer,
+            epoch=epoch,
+            nodes=len(documents.roster),
+            roster=digest(documents.roster_bytes),
+            policy=digest(documents.policy_bytes),
+            edges=digest(documents.edges_bytes),
+            question=question,
+            statistics=asked,
+            epsilon=exact,
+            shares=kind.shares(survey),
+            mechanisms=kind.stated(survey),
+            survey=survey.identity,
+            rounds=rounds,
+            retention=retention,
+        )
+        opened = Documents.from_bytes(charter, documents.roster_bytes, documents.policy_bytes, documents.edges_bytes)
+        _refuse_too_few(Terms(charter, opened.view))
+    except ProtocolViolation as error:
+        raise BadInput(f"Participants would refuse this campaign: {error}") from error
+    return charter
+
+
+def write(place: Path, files: Mapping[str, bytes]) -> None:
+    """Write a directory as a whole: under another name first, renamed when everything is on the disk."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    try:
+        for name, data in files.items():
+            write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
+        sync(draft)
+        _refuse_existing(place)
+        draft.rename(place)
+        sync(place.parent)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def read_campaign(directory: Path | str) -> Campaign:
+    """What a server needs of a campaign's directory; refuses documents that the charter does not pin."""
+    place = Path(directory)
+    try:
+        texts = {name: (place / name).read_bytes() for name in (CHARTER, SIGNATURE, ROSTER, POLICY, EDGES, HASHES)}
+    except OSError as error:
+        raise BadInput(f"{place} is not the directory of a campaign: {error.strerror} for {error.filename}.") from error
+    signed = SignedCharter.from_hex(texts[CHARTER], texts[SIGNATURE].decode(errors="replace").strip())
+    charter = signed.opened(Charter.from_bytes(texts[CHARTER]).issuer)
+    documents = Documents.from_bytes(charter, texts[ROSTER], texts[POLICY], texts[EDGES])
+    return Campaign(signed, charter, documents, *_read_hashes(texts[HASHES], charter.nodes))
+
+
+def _refuse_too_few(terms: Terms) -> None:
+    for number, each in enumerate(terms.charter.rounds, 1):
+        asked = int(terms.asked(number).sum())
+        if not asked:
+            raise BadInput("Nothing is asked of anybody: the policy makes every position public. Choose another.")
+        if each.fewest > asked:
+            raise BadInput(
+                f"Round {number} asks {asked:,} of the {terms.view.n:,} in the roster (nothing is asked of whom "
+                f"others answer for, or whose positions are public), and {each.fewest:,} must answer; lower --fewest."
+            )
+
+
+def _refuse_formulas(names: Iterable[Hashable]) -> None:
+    """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
+    for name in names:
+        if isinstance(name, str) and name.startswith(_FORMULA):
+            raise BadInput(
+                f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when {TOKENS} is "
+                "opened. Leave out =, +, -, @ and blanks at the beginning of names."
+            )
+
+
+def _checked_statistics(question: str, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:
+    kind = question_named(question)
+    asked = check_statistics(statistics, nodes)
+    other = [name for name in asked if not kind.answers(name)]
+    if other or (len(asked) > 1 and not kind.several):
+        words = f"{other[0]}" if other else "more than one statistic"
+        raise BadStatistic(f"The question {question!r} does not answer {words}; it answers {', '.join(kind.answered)}.")
+    return asked
+
+
+def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tuple[Fraction, ...]:
+    """The shares of the rounds where they can be chosen."""
+    kind = question_named(question)
+    if rounds not in kind.rounds:
+        allowed = " or ".join(map(str, kind.rounds))
+        raise BadInput(f"The question {question!r} is asked in {allowed} rounds; {rounds} deadlines were given.")
+    if kind.splits:
+        return tuple(split) or (Fraction(1, rounds),) * rounds
+    if split:
+        raise BadInput(f"The question {question!r} splits epsilon by itself; leave the shares out.")
+    return ()
+
+
+def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
+    operator, tokens = new_token(), [new_token() for _ in documents.roster]
+    hashes: list[Content] = [token_hash(token) for token in tokens]
+    return {
+        CHARTER: charter.data,
+        SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
+        ROSTER: documents.roster_bytes,
+        POLICY: documents.policy_bytes,
+        EDGES: documents.edges_bytes,
+        KEY: key.hex().encode(),
+        OPERATOR: operator.encode(),
+        TOKENS: _table(documents.roster, tokens),
+        HASHES: encode({"operator": token_hash(operator), "participants": hashes}),
+    }
+
+
+def _table(names: Sequence[str | int], tokens: Sequence[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("name", "token"), *zip(names, tokens, strict=True)])
+    return text.getvalue().encode()
+
+
+def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:
+    content = decode(data)
+    if not isinstance(content, dict) or content.keys() != {"operator", "participants"}:
+        raise BadInput(f"{HASHES} holds the hashes of the operator's and the participants' tokens.")
+    operator, listed = content["operator"], content["participants"]
+    hashes = tuple(listed) if isinstance(listed, list) else ()
+    if len(hashes) != nodes or not all(is_fingerprint(each) for each in (operator, *hashes)):
+        raise BadInput(f"{HASHES} must hold one hash for each of the {nodes:,} participants.")
+    return str(operator), tuple(str(each) for each in hashes)
+
+
+def _refuse_existing(place: Path) -> None:
+    if place.exists() or place.is_symlink():
+        raise BadInput(f"{place} exists already; a campaign is never overwritten. Choose another directory.")
+
+
+@dataclass(frozen=True, eq=False)
+class ServedCampaign:
+    """A campaign's directory, read and checked once."""
+
+    campaign: Campaign
+    terms: Terms = field(repr=False)
+    credentials: Credentials = field(repr=False)
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> ServedCampaign:
+        view = campaign.documents.view
+        view.class_bits  # noqa: B018 - needed for every upload, so it is made before the first
+        terms = Terms(campaign.charter, view)
+        terms.asked(1)
+        return cls(campaign, terms, Credentials.of(campaign.operator, campaign.participants))
+
+    @classmethod
+    def read(cls, directory: Path | str) -> ServedCampaign:
+        return cls.of(read_campaign(directory))
+
+    @property
+    def charter(self) -> Charter:
+        return self.campaign.charter
+
+    @property
+    def view(self) -> PublicView:
+        return self.terms.view
+
+    @cached_property
+    def documents(self) -> dict[str, tuple[bytes, str]]:
+        """The bytes that everybody may fetch, with their digests."""
+        charter, documents = self.charter, self.campaign.documents
+        return {
+            "charter": (charter.data, charter.identity),
+            "roster": (documents.roster_bytes, charter.roster),
+            "policy": (documents.policy_bytes, charter.policy),
+            "edges": (documents.edges_bytes, charter.edges),
+        }

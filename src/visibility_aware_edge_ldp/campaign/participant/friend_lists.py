@@ -1,0 +1,230 @@
+"""The friend list as its holder gives it: a file, standard input, names, or a function that brings them."""
+
+import csv
+import json
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.public.layout import octets, unpack
+
+Bits = npt.NDArray[np.bool_]
+Given = Iterable[object]
+Source = str | Path | Given | Callable[[], Given]
+
+
+"""A path ("-": standard input), names, or a function that brings names. A hub gives pairs of names instead."""
+
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Friends:
+    """Which names of the roster are friends, and what was given that the roster does not know. Private."""
+
+    bits: Bits = field(repr=False)
+    unknown: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenEdges:
+    """The edges that a hub sees, as pairs of numbers, the smaller first, sorted; and unknown names. Private."""
+
+    pairs: npt.NDArray[np.int32] = field(repr=False)
+    unknown: tuple[str, ...] = field(repr=False)
+
+
+def read_friends(source: Source, roster: Names, own: int) -> Friends:
+    """The friends among the roster's names; refuses a list that names its own holder."""
+    given = {_name(row[0] if isinstance(row, list) else row) for row in _rows(source)}
+    if roster[own] in given:
+        raise BadInput("The friend list names its own holder; leave that line out.")
+    bits = np.fromiter((name in given for name in roster), np.bool_, len(roster))
+    return Friends(bits, tuple(sorted(given - set(roster))))
+
+
+def read_edges(source: Source, roster: Names) -> SeenEdges:
+    """What a hub sees: one pair of names a line or a row."""
+    numbers = {name: number for number, name in enumerate(roster)}
+    pairs, unknown = set(), set()
+    for row in _rows(source):
+        ends = _ends(row) if isinstance(row, str) else row
+        if not isinstance(ends, (list, tuple)) or len(ends) < 2:
+            raise BadInput(
+                f"A hub gives pairs of names, one edge a line, with a comma, a tab or a blank between; "
+                f"{shortened(row)} is none."
+            )
+        first, second = (_name(end) for end in ends[:2])
+        if first == second:
+            raise BadInput(f"An edge joins two people; {shortened(first)} stands on both sides.")
+        unknown |= {first, second} - numbers.keys()
+        if first in numbers and second in numbers:
+            pairs.add(tuple(sorted((numbers[first], numbers[second]))))
+    return SeenEdges(np.array(sorted(pairs), np.int32).reshape(-1, 2), tuple(sorted(unknown)))
+
+
+def _ends(line: str) -> list[str]:
+    """The two names of a line; names that have blanks need a comma or a tab between them."""
+    for mark in (",", "\t"):
+        if mark in line:
+            return line.split(mark)
+    words = line.split()
+    return words if len(words) == 2 else []
+
+
+def _rows(source: Source) -> Given:
+    """What was given, one name or one row at a time."""
+    if callable(source):
+        return source()
+    if isinstance(source, (str, Path)):
+        return _written(*_text(source))
+    return source
+
+
+def _text(source: str | Path) -> tuple[str, str]:
+    """The text, and how its file's name ends."""
+    if source == "-":
+        return sys.stdin.read(), ""
+    path = Path(source)
+    try:
+        return path.read_text("utf-8-sig"), path.suffix.lower()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"The friend list {path} cannot be read ({error}); give a UTF-8 file, or - for input."
+        ) from error
+
+
+def _written(text: str, ending: str) -> Given:
+    if ending == ".json" or text.lstrip().startswith("["):
+        try:
+            rows = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise BadInput(f"The friend list is not a JSON list: {error}.") from error
+        if not isinstance(rows, list):
+            raise BadInput("The friend list must be a JSON list of names.")
+        return rows
+    if ending == ".csv":
+        return [row for row in csv.reader(text.splitlines()) if row and row[0].strip()]
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _name(given: object) -> str:
+    """A name as rosters write it."""
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise BadInput(f"A name is a text or a whole number; {shortened(given)} is neither.")
+    return unicodedata.normalize("NFC", str(given).strip())
+
+
+class Aligned:
+    """Bits that were written in the order of some roster, read in the order of this one."""
+
+    def __init__(self, entries: Iterable[Entry], names: Names) -> None:
+        self._rosters: Mapping[str, Names] = {e.names: _names_in(e.content) for e in entries if e.kind == "roster"}
+        self._names = names
+        self._places: dict[str, npt.NDArray[np.int64]] = {}
+
+    @property
+    def none(self) -> Bits:
+        return np.zeros(len(self._names), np.bool_)
+
+    @property
+    def nothing(self) -> tuple[Bits, Bits]:
+        return self.none, self.none
+
+    def one(self, entry: Entry) -> Bits:
+        return self._read(entry.names, entry.content)
+
+    def any(self, entries: Iterable[Entry]) -> Bits:
+        """Where one of these entries has a bit."""
+        found: Bits = np.logical_or.reduce([self.none, *(self.one(entry) for entry in entries)])
+        return found
+
+    def two(self, entry: Entry) -> tuple[Bits, Bits]:
+        half = len(entry.content) // 2
+        return self._read(entry.names, entry.content[:half]), self._read(entry.names, entry.content[half:])
+
+    def _read(self, roster: str, packed: bytes) -> Bits:
+        if roster not in self._rosters or len(packed) != octets(len(self._rosters[roster])):
+            raise UnusableLedger("The ledger speaks of a roster that it does not hold; bring back the newest copy.")
+        places = self._of(roster)
+        # Whom that roster does not name, it says nothing about: the bit after the last one is 0.
+        return np.append(unpack(packed, len(self._rosters[roster])), False)[places]
+
+    def _of(self, roster: str) -> npt.NDArray[np.int64]:
+        if roster not in self._places:
+            numbers = {name: number for number, name in enumerate(self._rosters[roster])}
+            absent = len(numbers)
+            self._places[roster] = np.array([numbers.get(name, absent) for name in self._names], np.int64)
+        return self._places[roster]
+
+
+def merged(parts: Iterable[tuple[Bits, Bits]]) -> tuple[Bits, Bits] | None:
+    """Several entries as one; two that contradict each other cannot have been written here."""
+    found: tuple[Bits, Bits] | None = None
+    for known, ones in parts:
+        if found is None:
+            found = known, ones
+            continue
+        if (found[0] & known & (found[1] ^ ones)).any():
+            raise UnusableLedger("The ledger holds two answers for one position; it cannot have been written so.")
+        found = found[0] | known, found[1] | ones
+    return found
+
+
+def roster_digest(names: Names) -> str:
+    """Under which digest the ledger speaks of a roster."""
+    return digest(_roster_bytes(names))
+
+
+def roster_entry(names: Names) -> Entry:
+    """The entry that makes a roster's order known."""
+    return Entry("roster", names=roster_digest(names), content=_roster_bytes(names))
+
+
+@lru_cache(maxsize=4)
+def _roster_bytes(names: Names) -> bytes:
+    return encode(list[Content](names))
+
+
+@lru_cache(maxsize=4)
+def _names_in(content: bytes) -> Names:
+    names = decode(content)
+    return tuple(str(name) for name in names) if isinstance(names, list) else ()
+
+
+def counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def known_lines(count: int) -> list[str]:
+    """How many friends a list names."""
+    return [f"The list names {counted(count, 'friend')} in the roster."]
+
+
+def seen_lines(count: int) -> list[str]:
+    """How many edges a hub's list names."""
+    return [f"The list names {counted(count, 'edge')} between people of the roster."]
+
+
+def nobody_lines(count: int) -> list[str]:
+    """That an answer was made from a list of nobody, which may be a mistake."""
+    return [] if count else ["The list names nobody of the roster: the answer is that of somebody without friends."]
+
+
+def unknown_lines(names: Sequence[str]) -> list[str]:
+    """Which names were left out."""
+    if not names:
+        return []
+    shown = ", ".join(repr(name) for name in names[:5])
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return [f"Not in the roster, and left out: {shown}{more}."]

@@ -1,0 +1,287 @@
+"""A participant's context in a campaign, and each question's report, made from the ledger's answers.  [LEDGER.1-2]
+
+The context says which positions are asked about, with which integers. It follows from public documents alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
+from visibility_aware_edge_ldp.campaign.questions.question import Question
+from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.hubs import HubClient
+from visibility_aware_edge_ldp.client.position import randomize, verify_round
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public.layout import octets, pack, part_of
+from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
+from visibility_aware_edge_ldp.public.surveys import hubs, position, rows
+from visibility_aware_edge_ldp.public.surveys.base import verify
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+
+@dataclass(frozen=True, eq=False)
+class ParticipantContext:
+    """One participant of one campaign; making one recomputes every integer of the charter.  [CHARTER.3]"""
+
+    charter: Charter
+    documents: Documents
+    number: int
+
+    def __post_init__(self) -> None:
+        self.terms  # noqa: B018 - refuses a charter that misstates what it asks
+
+    @classmethod
+    def of(cls, charter: Charter, documents: Documents, name: str) -> ParticipantContext:
+        """The context of the participant with this name."""
+        names = [str(each) for each in documents.roster]
+        if name not in names:
+            raise BadInput(f"{name!r} is not in the campaign's roster; use the name that came with the token.")
+        return cls(charter, documents, names.index(name))
+
+    @cached_property
+    def terms(self) -> Terms:
+        return Terms(self.charter, self.documents.view)
+
+    @property
+    def question(self) -> Question:
+        return self.terms.question
+
+    @property
+    def view(self) -> PublicView:
+        return self.documents.view
+
+    @cached_property
+    def names(self) -> Names:
+        """The roster's names as the ledger writes them: 7 and "7" are one person."""
+        return tuple(str(name) for name in self.documents.roster)
+
+    @cached_property
+    def classes(self) -> npt.NDArray[np.uint8]:
+        """The class of the position with each name; with oneself there is none, and PUBLIC stands for it."""
+        others = np.arange(self.view.n)
+        others[self.number] = 0 if self.number else 1
+        found = self.view.classes.of(np.minimum(others, self.number), np.maximum(others, self.number)).copy()
+        found[self.number] = Visibility.PUBLIC
+        return found.astype(np.uint8)
+
+    @cached_property
+    def public_friends(self) -> Bits:
+        """With whom everybody knows that there is an edge."""
+        edges, found = self.view.edges, np.zeros(self.view.n, np.bool_)
+        found[edges[edges[:, 0] == self.number, 1]] = True
+        found[edges[edges[:, 1] == self.number, 0]] = True
+        return found
+
+    def request(self, round_number: int) -> Request:
+        """What a round asks of this participant, and what that costs."""
+        places = self._places(self.question.own(self.number, self.view.n))
+        if self.question.sees_edges:
+            return Request(places, pairs=self.terms.round_losses(round_number))
+        return self._priced(round_number, places)
+
+    def others(self, round_number: int) -> Request:
+        """What a round asks others about positions of this participant: who holds them, or hubs that see them."""
+        return self._priced(round_number, self._places(self.question.others(self.number, self.view.n)))
+
+    def _priced(self, round_number: int, places: Mapping[Visibility, Bits]) -> Request:
+        """The round's question about any positions, whoever holds them."""
+        thresholds = self.question.formats[round_number - 1].thresholds
+        if thresholds is not None:
+            return Request(places, thresholds=thresholds(self.terms.survey))
+        return Request(places, charges=self.terms.round_losses(round_number))
+
+    def _places(self, asked: Bits) -> dict[Visibility, Bits]:
+        return {kind: asked & (self.classes == kind) for kind in NON_PUBLIC}
+
+
+def pace_of(context: ParticipantContext, round_number: int) -> float:
+    """Seconds for making an answer, from public numbers alone: longer than the longest list takes.  [PACE.1]"""
+    table = context.question.formats[round_number - 1].quadratic
+    return 0.5 + context.view.n * 2e-5 + (context.view.n**2 * 1e-7 if table else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """The report that will leave, and the chained answers in it that the ledger must keep."""
+
+    report: bytes = field(repr=False)
+    levels: tuple[Level, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """What a report is made from: the ledger's account, the list that was given, and for round 2 what round 1 said."""
+
+    context: ParticipantContext
+    account: Account
+    given: Friends | SeenEdges
+    coins: Coins
+    first: bytes = field(default=b"", repr=False)
+    transcript: bytes = field(default=b"", repr=False)
+
+    @property
+    def friends(self) -> Bits:
+        """Who is a friend: whoever was asked about before stays what the ledger knows.  [LEDGER.2]"""
+        given = cast(Friends, self.given).bits
+        return as_public_knows(self.context, np.where(self.account.known, self.account.friends, given))
+
+    @property
+    def pairs(self) -> npt.NDArray[np.int32]:
+        """The edges that a hub sees."""
+        return cast(SeenEdges, self.given).pairs
+
+
+def chained_row(context: ParticipantContext, request: Request, account: Account, friends: Bits, coins: Coins) -> Made:
+    """Round 1 of rows: every non-public position answers at its class's threshold, chained to what it said before.
+
+    [CHAIN.2]
+    """
+    survey: PositionSurvey = context.terms.row_survey
+    verify(survey, context.view)
+    verify_round(survey, 1, False)
+    row, said, levels = slice(context.number + 1, None), np.zeros(context.view.n, np.bool_), []
+    before = [Level(level.threshold, level.known[row], level.ones[row]) for level in account.levels]
+    for threshold in sorted(set(request.thresholds.values())):
+        places = _asked_at(request, threshold)
+        if not places.any():
+            continue  # a class that this row does not have, as everybody knows
+        drawn = np.zeros_like(said)
+        drawn[row] = chained(threshold, friends[row], before, coins)
+        said |= drawn & places
+        levels.append(Level(threshold, places, drawn & places))
+    return Made(position.encode(_report(context, survey, 1, said[row])), tuple(levels))
+
+
+def _first_row(making: Making) -> Made:
+    return chained_row(making.context, making.context.request(1), making.account, making.friends, making.coins)
+
+
+def second_row(context: ParticipantContext, first: bytes, friends: Bits, coins: Coins) -> Made:
+    """Round 2 of POSITION: once more, where round 1 said 1.  [POSITION.1]"""
+    survey: PositionSurvey = context.terms.row_survey
+    verify(survey, context.view)
+    verify_round(survey, 2, True)
+    before = position.decode(first)
+    places, row = context.request(2).places, slice(context.number + 1, None)
+    asked = np.frombuffer(before.ones, np.uint8)
+    due = {kind: np.frombuffer(pack(places[kind][row]), np.uint8) & asked for kind in NON_PUBLIC}
+    ones = randomize(np.frombuffer(pack(friends[row]), np.uint8), due, survey, 2, coins)
+    report = PositionReport(survey.identity, 2, before.start, before.count, before.answered, ones.tobytes())
+    return Made(position.encode(report))
+
+
+def row_sum(context: ParticipantContext, first: bytes, transcript: bytes, friends: Bits, coins: Coins) -> Made:
+    """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
+    survey, heard = context.terms.survey, own_transcript(context, first, transcript)
+    # The ledger has already agreed; the clients' purse is filled for this one round.
+    users = TwoRoundClient(
+        _own_list(context, friends), context.view, Purse({k: survey.second_price(k) for k in NON_PUBLIC})
+    )
+    users.recall(survey, position.decode(first))
+    return Made(rows.encode_rows(users.total(survey, _first_round(survey, context.view, heard), coins)))
+
+
+@lru_cache(maxsize=1)
+def _first_round(survey: RowSurvey, view: PublicView, heard: Transcript) -> FirstRound:
+    """What a transcript says, which is public and the same for everybody who answers from this process."""
+    return FirstRound(survey, view, heard).prepared()
+
+
+@lru_cache(maxsize=1)
+def _transcript(survey: str, octets_of_both: bytes) -> Transcript:
+    halves = np.frombuffer(octets_of_both, np.uint8)
+    return Transcript(survey, halves[: halves.size // 2], halves[halves.size // 2 :])
+
+
+def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes) -> Transcript:
+    """The broadcast first answers; refuses them if this participant's are not among them as they were sent."""
+    size = octets(context.view.positions)
+    if len(transcript) != 2 * size:
+        raise ProtocolViolation(f"The transcript has {len(transcript):,} bytes; {2 * size:,} are expected.")
+    heard = _transcript(context.terms.survey.first.identity, transcript)
+    sent = position.decode(first)
+    for whole, own in ((heard.answered, sent.answered), (heard.ones, sent.ones)):
+        if part_of(whole, sent.start, sent.count).tobytes() != own:
+            raise ProtocolViolation(
+                "The transcript does not hold your first answers as you sent them; do not answer it."
+            )
+    return heard
+
+
+def degrees(context: ParticipantContext, friends: Bits, coins: Coins) -> Made:
+    """How many friends of each class, with noise.  [DEGREE.1]"""
+    survey: DegreeSurvey = context.terms.survey
+    holder = DegreeClient(
+        _own_list(context, friends),
+        context.view,
+        Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes}),
+    )
+    return Made(degree_layout.encode(holder.answer(survey, 1, coins)))
+
+
+def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], coins: Coins) -> Made:
+    """The triangles of a hub's territory, with noise.  [HUB.2]
+
+    What is public is taken from the documents, whatever the hub itself gave.
+    """
+    survey, view = context.terms.survey, context.view
+    hidden = view.classes.of(pairs[:, 0], pairs[:, 1]) != Visibility.PUBLIC if len(pairs) else np.zeros(0, np.bool_)
+    edges = np.unique(np.concatenate([pairs[hidden], view.edges.reshape(-1, 2)]), axis=0).astype(np.int32)
+    purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()})
+    return Made(
+        hubs.encode_hub(HubClient(two_hop(view.n, edges, context.number), view, purse).answer(survey, 1, coins))
+    )
+
+
+def as_public_knows(context: ParticipantContext, friends: Bits) -> Bits:
+    """At public positions what everybody knows, elsewhere the list."""
+    return np.where(context.classes == Visibility.PUBLIC, context.public_friends, friends)
+
+
+def _report(context: ParticipantContext, survey: PositionSurvey, round_number: int, said: Bits) -> PositionReport:
+    asked = context.classes[context.number + 1 :] != Visibility.PUBLIC
+    start = row_start(context.view.n, context.number)
+    return PositionReport(survey.identity, round_number, start, said.size, pack(asked), pack(said))
+
+
+def _asked_at(request: Request, threshold: int) -> Bits:
+    """Which positions answer at this threshold: those of one class, or of both."""
+    asked: Bits = np.logical_or.reduce([request.places[k] for k, own in request.thresholds.items() if own == threshold])
+    return asked
+
+
+def _own_list(context: ParticipantContext, friends: Bits) -> FriendLists:
+    neighbours = np.flatnonzero(friends).astype(np.int32)
+    return FriendLists(context.number, np.array([0, neighbours.size], np.int64), neighbours)
+
+
+REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
+    "position": (_first_row, lambda m: second_row(m.context, m.first, m.friends, m.coins)),
+    "degrees": (lambda m: degrees(m.context, m.friends, m.coins),),
+    "triangles": (_first_row, lambda m: row_sum(m.context, m.first, m.transcript, m.friends, m.coins)),
+    "hubs": (lambda m: hub_counts(m.context, m.pairs, m.coins),),
+}
+
+
+"""How the report of each round is made, by the question's name."""

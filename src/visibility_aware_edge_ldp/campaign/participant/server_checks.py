@@ -1,0 +1,324 @@
+"""Whether what was answered from here is in the set that the server froze; the status of campaigns.  [CHARTER.7]
+
+What was sent is read from the own ledger, so that nothing is believed but the root; that is printed, to be compared
+with the one that others see.
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.http_client import Declined, Transport
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_of
+from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
+from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
+from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
+from visibility_aware_edge_ldp.campaign.signed_documents import (
+    is_fingerprint,
+    shortened,
+)
+from visibility_aware_edge_ldp.campaign.wire_format import Receipt, leaf, report_in, verify
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.public.layout import octets
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+ANSWERS_FORMAT = "va-edge-ldp estimates 2"
+INCLUDED, NOT_CLOSED, UNACKNOWLEDGED, LEFT_OUT = "included", "not closed yet", "not acknowledged", "not counted"
+_FROZEN = ("closed", "estimated")
+# Clocks differ, and closing takes a while.
+_SLACK = 3_600
+# What answers may hold, in octets: words, numbers for each statistic, and a few for each participant.
+_WORDS, _EACH_STATISTIC, _EACH_PARTICIPANT = 1 << 20, 1 << 10, 1 << 8
+Sets = Mapping[int, tuple[object, object]]  # of each round, the root and how many answered
+STATES = ("waiting", "open", "closing", "closed", "estimated")
+_SMALL = 1 << 16
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """A round as the server describes it; ``root`` and ``transcript`` are hex, or nothing before it is closed."""
+
+    round: int
+    state: str
+    root: str
+    transcript: str
+
+
+def round_state(transport: Transport, round_number: int) -> RoundState:
+    """The state of a round."""
+    said = json_object(transport.get(f"/v1/rounds/{round_number}", _SMALL).body)
+    state, root, transcript = said.get("state"), said.get("root") or "", said.get("transcript") or ""
+    if said.get("round") != round_number or state not in STATES:
+        raise ProtocolViolation(f"The server describes round {round_number} as {shortened(state)}.")
+    if any(value and not is_fingerprint(value) for value in (root, transcript)):
+        raise ProtocolViolation(f"The server names no digests for round {round_number}.")
+    return RoundState(round_number, str(state), root, transcript)
+
+
+def stored_receipt(transport: Transport, context: ParticipantContext, round_number: int) -> Receipt | None:
+    """The server's receipt for this participant, if it has one."""
+    try:
+        reply = transport.get(f"/v1/rounds/{round_number}/reports/{context.number}", _SMALL, own=True)
+    except Declined as declined:
+        if declined.problem in ("not-found", "not-open"):
+            return None
+        raise
+    return Receipt.from_bytes(reply.body)
+
+
+def checked_receipt(data: bytes, context: ParticipantContext, round_number: int, upload: bytes) -> Receipt:
+    """The receipt, if it is for these very bytes."""
+    receipt = Receipt.from_bytes(data)
+    own = Receipt(context.charter.identity, round_number, context.number, sha256(upload).hexdigest())
+    if receipt != own:
+        raise ProtocolViolation("The receipt is not for what was sent; keep it, and ask the issuer what was stored.")
+    return receipt
+
+
+def second_task(transport: Transport, context: ParticipantContext, first: bytes) -> Task:
+    """Round 2, when it is sure that the server counts what this participant said in round 1: the upload ``first``."""
+    closed = round_state(transport, 1)
+    if closed.state not in ("closed", "estimated"):
+        raise ProtocolViolation("Round 2 is open though round 1 is not closed; do not answer it.")
+    if context.question.broadcasts:
+        return _on_transcript(transport, context, first, closed)
+    _refuse_without_proof(transport, context, first, closed)
+    return Task(context, 2)
+
+
+def _on_transcript(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> Task:
+    """The broadcast first answers: of the digest that the round pins, with the own row in it unchanged."""
+    octets_sent = transport.get("/v1/rounds/1/transcript", 2 * octets(context.view.positions)).body
+    transcript = own_transcript(context, report_in(first), octets_sent)
+    pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
+    if pinned != {transcript.digest}:
+        raise ProtocolViolation("The transcript is not the one that the closed round names; do not answer it.")
+    return Task(context, 2, octets_sent, transcript.digest)
+
+
+def proved_among(transport: Transport, context: ParticipantContext, upload: bytes, closed: RoundState) -> int:
+    """Of how many uploads these very bytes of this participant are one, by the server's proof.
+
+    0 where it does not lead from them to the root of the closed round.
+    """
+    said = json_object(transport.get(f"/v1/rounds/{closed.round}/proof/{context.number}", _SMALL, own=True).body)
+    index, count, siblings = said.get("index"), said.get("count"), said.get("proof")
+    if type(index) is not int or type(count) is not int or not isinstance(siblings, list):
+        raise ProtocolViolation("The server's proof names a place, a number of uploads and the hashes beside it.")
+    if not closed.root or not all(is_fingerprint(each) for each in siblings):
+        raise ProtocolViolation("The server's proof does not lead to a root.")
+    own = leaf(context.number, sha256(upload).hexdigest())
+    found = verify(bytes.fromhex(closed.root), own, index, count, [bytes.fromhex(each) for each in siblings])
+    return count if found else 0
+
+
+def _refuse_without_proof(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> None:
+    if not proved_among(transport, context, first, closed):
+        raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """What the server says, if it is an object."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolViolation("The server's answer is not JSON.") from error
+    if not isinstance(found, dict):
+        raise ProtocolViolation("The server's answer is not a JSON object.")
+    return found
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a report stands: where it is included, in the set of this root, as one of so many, and whether the answers
+    name that set."""
+
+    campaign: str
+    round: int
+    digest: str
+    standing: str
+    root: str = ""
+    count: int = 0
+    answers: bool = False
+
+
+@dataclass(frozen=True)
+class _Sent:
+    round: int
+    upload: bytes = field(repr=False)
+    acknowledged: bool
+
+
+def check(
+    home: Path,
+    campaign: str | None = None,
+    surroundings: Surroundings = Surroundings(),  # noqa: B008 - frozen
+) -> list[Checked]:
+    """Every round that was answered from here; refuses if an acknowledged report is not in its set unchanged.
+
+    The server that is asked, and shown the token, is that of the enrolment; whoever enrols again at another address
+    names that one.
+
+    Parameters
+    ----------
+    campaign
+        The beginning of the campaign's identity, where several are enrolled.
+    """
+    enrolment = load(home, campaign)
+    context, server = enrolment.context, surroundings.server(enrolment)
+    sent = _sent(Ledger(home / LEDGER), context)
+    if not sent:
+        raise BadInput(f"Nothing was answered in {context.charter.title!r} from here, so there is nothing to check.")
+    states = [round_state(server, each.round) for each in sent]
+    sets = _answered_sets(server, context.charter)
+    for state in states:
+        _refuse_overdue(context.charter, state, sets)
+    return [_checked(server, context, each, state, sets) for each, state in zip(sent, states, strict=True)]
+
+
+def _sent(ledger: Ledger, context: ParticipantContext) -> list[_Sent]:
+    """What was answered, round by round, and whether the server has ever said that it has it."""
+    found = []
+    with ledger.reading() as page:
+        for number in range(1, len(context.charter.rounds) + 1):
+            key = upload_key(context, number)
+            upload = page.one("upload", key=key)
+            if upload is not None:
+                found.append(_Sent(number, upload, page.one("receipt", key=key) is not None))
+    return found
+
+
+def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> None:
+    late = sets is not None or time.time() > charter.rounds[state.round - 1].closes + _SLACK
+    if late and state.state not in _FROZEN:
+        raise ProtocolViolation(
+            f"The server calls round {state.round} {state.state}, though its time is over, so that your report "
+            "cannot be found in it. Tell the issuer."
+        )
+
+
+def _checked(
+    server: Transport, context: ParticipantContext, sent: _Sent, state: RoundState, sets: Sets | None
+) -> Checked:
+    standing = NOT_CLOSED if sent.acknowledged else UNACKNOWLEDGED
+    found = Checked(context.charter.identity, sent.round, sha256(sent.upload).hexdigest(), standing)
+    if state.state not in _FROZEN:
+        return found
+    count = _included_among(server, context, sent.upload, state)
+    if not count and sent.acknowledged:
+        raise ProtocolViolation(
+            f"Your report of round {state.round} is NOT in the frozen set as you sent it, though the server "
+            "acknowledged it. Keep your ledger, which holds the receipt, and tell the issuer."
+        )
+    if not count:
+        return replace(found, standing=LEFT_OUT)
+    if sets is not None and sets.get(state.round) != (state.root, count):
+        raise ProtocolViolation(
+            f"The answers name another set of round {state.round} than the one that your report is in. Tell the issuer."
+        )
+    return replace(found, standing=INCLUDED, root=state.root, count=count, answers=sets is not None)
+
+
+def _included_among(server: Transport, context: ParticipantContext, upload: bytes, state: RoundState) -> int:
+    """Of how many reports it is one; 0 where it is none of them."""
+    try:
+        return proved_among(server, context, upload, state)
+    except Declined as declined:
+        if declined.problem == "not-found":
+            return 0
+        raise
+
+
+def _answered_sets(server: Transport, charter: Charter) -> Sets | None:
+    """The sets that the answers name as those that they were made from; none before there are any."""
+    most = _WORDS + _EACH_STATISTIC * len(charter.statistics) + _EACH_PARTICIPANT * charter.nodes
+    try:
+        said = answers_in(server.get("/v1/estimates", most).body, charter)
+    except Declined as declined:
+        if declined.problem == "not-ready":
+            return None
+        raise
+    rounds = said.get("rounds")
+    if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
+        raise ProtocolViolation("The server's answers do not name the rounds that they were made from.")
+    return {number: (each.get("root"), each.get("answered")) for number, each in enumerate(rounds, 1)}
+
+
+def answers_in(data: bytes, charter: Charter) -> dict[str, Any]:
+    """A campaign's answers, if they are of this campaign and of the version that is read here."""
+    said = json_object(data)
+    if said.get("format") != ANSWERS_FORMAT:
+        raise ProtocolViolation(
+            f"The server's answers are written as {shortened(said.get('format'))}, and this program reads "
+            f"{ANSWERS_FORMAT!r}. Use the version of the program that the server has."
+        )
+    if said.get("campaign") != charter.identity:
+        raise ProtocolViolation("The server's answers name another campaign than its charter. Tell the issuer.")
+    return said
+
+
+@dataclass(frozen=True)
+class Status:
+    """How one campaign stands on this side: which rounds ask anything of this participant, which were answered, and
+    which of these have a receipt."""
+
+    campaign: str
+    title: str
+    epoch: str
+    question: str
+    rounds: int
+    asked: tuple[int, ...]
+    answered: tuple[int, ...]
+    acknowledged: tuple[int, ...]
+    lost: Mapping[Visibility, Fraction]
+    caps: Mapping[Visibility, Fraction]
+
+
+def _is_of_another_version(home: Path, campaign: str) -> bool:
+    try:
+        load(home, campaign)
+    except OtherVersion:
+        return True
+    return False
+
+
+def of_other_versions(home: Path) -> list[str]:
+    """The identities of campaigns that are enrolled here and that another version reads."""
+    return [each for each in enrolled(home) if _is_of_another_version(home, each)]
+
+
+def _status(page: Page, context: ParticipantContext) -> Status:
+    rounds = range(1, len(context.charter.rounds) + 1)
+    answered, acknowledged = (
+        tuple(number for number in rounds if page.one(kind, key=upload_key(context, number)) is not None)
+        for kind in ("upload", "receipt")
+    )
+    charter = context.charter
+    lost = standing(page, context)
+    return Status(
+        charter.identity,
+        charter.title,
+        charter.epoch,
+        charter.question,
+        len(charter.rounds),
+        tuple(number for number in rounds if context.terms.asks(context.number, number)),
+        answered,
+        acknowledged,
+        lost,
+        caps_of(page.one("caps") or b""),
+    )
+
+
+def status(home: Path) -> list[Status]:
+    """All campaigns that are enrolled here and that this version reads; asks nobody."""
+    ledger, unread = Ledger(home / LEDGER), of_other_versions(home)
+    with ledger.reading() as page:
+        known = [each for each in enrolled(home) if each not in unread]
+        return [_status(page, load(home, each).context) for each in known]

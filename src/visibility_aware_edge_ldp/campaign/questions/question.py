@@ -1,0 +1,203 @@
+"""What a question is: one value with all that both sides of a campaign know of it.  [CHARTER.3, CHARTER.6]
+
+Each question has a file of its own beside this one. How participants make its reports is said in ``participant``, and
+how its statistics are estimated in ``server``, both under the question's name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign.signed_documents import Content
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.statistic import star_size, tail_start
+from visibility_aware_edge_ldp.public.trust import Trust
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+Bits = npt.NDArray[np.bool_]
+Stated: TypeAlias = dict[str, Content]
+Losses: TypeAlias = dict[Visibility, Fraction]
+Survey: TypeAlias = Any  # one of public/surveys; each question's functions name the type that they take
+Report: TypeAlias = Any
+
+STARS, TAILS = "stars:K", "tail:D"
+
+
+@dataclass(frozen=True, eq=False)
+class Received:
+    """A report that a participant sent, and what its check compares it with.
+
+    ``row_mask`` gives the positions of a participant's row that are asked about, packed. ``first`` is the participant's
+    report of round 1 and ``transcript`` the digest of the broadcast; without them, they are not compared.
+    """
+
+    participant: int
+    data: bytes = field(repr=False)
+    view: PublicView = field(repr=False)
+    row_mask: Callable[[int], Octets] = field(repr=False)
+    first: bytes | None = field(default=None, repr=False)
+    transcript: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RoundFormat:
+    """One round of a question: what it asks, its mechanism's integers, and the layout of its reports.
+
+    Parameters
+    ----------
+    asks
+        What a participant is told that it is asked.
+    mechanism
+        The mechanism's name in the charter.
+    stated
+        From the survey to the integers that the charter states.
+    loss
+        From these integers to what an edge of each class loses by all reports of the round, rounded up.
+    head
+        From the survey to a report's octets, but for the bits of a row.
+    check
+        From the survey and what was received to the report; refuses what this participant's client would not write.
+    thresholds
+        From the survey to each class's flip threshold, where every position answers by randomized response that later
+        answers are chained to.
+    by_rows
+        Whether a report holds two bits for each position of the participant's row.
+    quadratic
+        Whether making a report takes a table of all positions.
+    """
+
+    asks: str
+    mechanism: str
+    stated: Callable[[Any], Stated]
+    loss: Callable[[Mapping[str, Any]], Losses]
+    head: Callable[[Any], int]
+    check: Callable[[Any, Received], Report]
+    thresholds: Callable[[Any], dict[Visibility, int]] | None = None
+    by_rows: bool = False
+    quadratic: bool = False
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What everybody reads of a question.
+
+    Parameters
+    ----------
+    asks
+        What each participant is asked, on the server's page.
+    trust
+        What one participant holds and how it is randomized, in certificates.
+    manipulation
+        What the published bounds on manipulation mean.
+    randomized
+        Title and text of the step that randomizes.
+    held
+        Title and text of the step that reads private data.
+    """
+
+    asks: str
+    trust: str
+    manipulation: str
+    randomized: tuple[str, str]
+    held: tuple[str, str] = ("Friend list", "It is read there, and never leaves the device.")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a campaign can ask.
+
+    Parameters
+    ----------
+    name, trust, rounds, statistics, families
+        As charters state it; of families such as "stars:K", every member is answered.
+    survey
+        From the public view, epsilon, the statistics and the rounds' shares to the survey.
+    shares
+        From the survey to each round's part of epsilon.
+    asked
+        From the public view and the survey to whom is asked.
+    own, others
+        From a participant's number and how many there are, at which other ends it is asked about its positions, and at
+        which others are.
+    formats
+        The rounds.
+    row_survey
+        From the survey to the one that rows answer in round 1, where there are rows.
+    several
+        Whether one campaign may estimate several statistics.
+    splits
+        Whether the issuer chooses the rounds' shares.
+    broadcasts
+        Whether everybody reads the reports of round 1 before round 2.
+    sees_edges
+        Whether a participant gives the edges that it sees rather than its friends.
+    uses_public_edges
+        Whether a report depends on the public edges.
+    """
+
+    name: str
+    trust: Trust
+    rounds: tuple[int, ...]
+    statistics: tuple[str, ...]
+    survey: Callable[[PublicView, Fraction, tuple[str, ...], tuple[Fraction, ...]], Survey]
+    asked: Callable[[PublicView, Any], Bits]
+    own: Callable[[int, int], Bits]
+    others: Callable[[int, int], Bits]
+    formats: tuple[RoundFormat, ...]
+    labels: Labels
+    shares: Callable[[Any], tuple[Fraction, ...]] = lambda survey: (Fraction(1),)
+    row_survey: Callable[[Any], Any] | None = None
+    families: tuple[str, ...] = ()
+    several: bool = True
+    splits: bool = False
+    broadcasts: bool = False
+    sees_edges: bool = False
+    uses_public_edges: bool = False
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """All that its reports answer, as it is typed."""
+        return (*self.statistics, *self.families)
+
+    def answers(self, statistic: str) -> bool:
+        """Whether its reports answer this statistic."""
+        is_star, is_tail = star_size(statistic) is not None, tail_start(statistic) is not None
+        return (
+            statistic in self.statistics or (is_star and STARS in self.families) or (is_tail and TAILS in self.families)
+        )
+
+    @property
+    def default_statistics(self) -> tuple[str, ...]:
+        """What is estimated unless an issuer names other statistics."""
+        return tuple(name for name in ("edges", "triangles") if self.answers(name))
+
+    def stated(self, survey: Survey) -> tuple[Stated, ...]:
+        """For each round, the integers that its mechanism is sampled with."""
+        return tuple(each.stated(survey) for each in self.formats[: len(self.shares(survey))])
+
+
+def everybody(participant: int, nodes: int) -> Bits:
+    """All ends."""
+    return np.ones(nodes, np.bool_)
+
+
+def nobody(participant: int, nodes: int) -> Bits:
+    """No ends."""
+    return np.zeros(nodes, np.bool_)
+
+
+def refuse_other_survey(own: str, said: str) -> None:
+    """Refuses a report that names another survey."""
+    if said != own:
+        raise ProtocolViolation("This is a report of another survey or another round.")
+
+
+def refuse_silence(answered: bool) -> None:
+    """Refuses a report that says that nobody answered."""
+    if not answered:
+        raise ProtocolViolation("Who does not answer sends nothing; this report says that nobody answered.")

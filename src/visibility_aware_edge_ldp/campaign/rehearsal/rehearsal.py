@@ -1,0 +1,320 @@
+"""A rehearsal: a whole campaign on this machine, with the real server and the real participants' program.
+
+The rehearsal alone knows the graph. It gives everybody a home and a friend list, lets them enrol and answer over
+HTTP, and compares what comes out with the same reports counted here, and with the truth.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
+from visibility_aware_edge_ldp.campaign.http_client import Operator
+from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.rehearsal.people import Announce, Trial, give_lists, seconds_left, who_is_away
+from visibility_aware_edge_ldp.campaign.rehearsal.processes import (
+    ANSWER,
+    ENROL,
+    Done,
+    Person,
+    Plan,
+    RehearsalFailed,
+    Workers,
+    serving,
+)
+from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.simulation.execution import Progress, Steps
+
+# Nobody waits for a deadline in a rehearsal: rounds are closed by the operator.
+_FAR = 4_000_000_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """One statistic: the campaign's estimate, and the truth, which only the rehearsal knows."""
+
+    statistic: str
+    estimate: float
+    standard_error: float | None
+    low: float
+    high: float
+    truth: float
+
+    @classmethod
+    def of(cls, statistic: str, said: Mapping[str, Any], truth: float) -> Found:
+        """What the answers say of a statistic; an end of its interval that they leave out is infinitely far."""
+        low, high = said["interval"]
+        ends = -math.inf if low is None else low, math.inf if high is None else high
+        return cls(statistic, said["value"], said["standard_error"], *ends, truth)
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval holds the truth."""
+        return self.low <= self.truth <= self.high
+
+
+@dataclass(frozen=True)
+class Turnout:
+    """How many people a round asked, and how many answered."""
+
+    asked: int
+    answered: int
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a rehearsal found."""
+
+    charter: Charter = field(repr=False)
+    answers: dict[str, Any] = field(repr=False)
+    same: bool
+    found: tuple[Found, ...]
+    turnout: tuple[Turnout, ...]
+    seconds: Mapping[str, float]
+    processes: int
+    sent: float
+    received: float
+
+    @property
+    def reports_per_second(self) -> float:
+        """How many reports were made, sent and stored in a second, while people answered."""
+        spent = sum(self.seconds[name] for name in self.seconds if name.startswith("round"))
+        return sum(each.answered for each in self.turnout) / spent if spent else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "campaign": self.charter.identity,
+            "question": self.charter.question,
+            "participants": self.charter.nodes,
+            "processes": self.processes,
+            "rounds": [vars(each) for each in self.turnout],
+            "seconds": dict(self.seconds),
+            "reports_per_second": self.reports_per_second,
+            "octets_per_participant": {"sent": self.sent, "received": self.received},
+            "same_as_counted_here": self.same,
+            "found": [{**vars(each), "covered": each.covered} for each in self.found],
+            "answers": self.answers,
+        }
+
+
+def rehearse(
+    world: VisibilityAwareGraph,
+    question: str = "triangles",
+    epsilon: Number = 1,
+    statistics: Sequence[str] = (),
+    rounds: int | None = None,
+    absent: Number = 0,
+    processes: int | None = None,
+    keep: Path | None = None,
+    progress: Progress | None = None,
+    announce: Announce | None = None,
+) -> Rehearsal:
+    """Ask everybody in a graph, with the real programs, and compare; cleans up whatever happens.
+
+    Parameters
+    ----------
+    absent
+        The share of those asked who stay away, drawn anew in each round.
+    processes
+        How many processes act for the people; twice as many as there are cores by default, as they wait for the disk.
+    keep
+        A directory for everything that is made: the campaign, its store, and everybody's homes. It must not exist.
+    announce
+        Hears how many seconds are left, once a few people have had their turns; not where there are few people.
+    """
+    kind = question_named(question)
+    share, workers = parse_share(absent, "the share of absent people"), _checked(processes, world.graph.n)
+    _refuse_without_server()
+    with _place(keep) as place:
+        count = rounds or kind.rounds[0]
+        charter = new_campaign(
+            place / "campaign",
+            names=world.graph.names,
+            policy=world.policy,
+            edges=world.public.edges,
+            question=question,
+            epsilon=epsilon,
+            statistics=tuple(statistics) or kind.default_statistics,
+            closes=[_FAR + number for number in range(count)],
+            fewest=1,
+            title=f"A rehearsal on {world.graph.source}"[:200],
+            epoch="rehearsal",
+        )
+        return _Stage(world, place, charter, float(share), workers, progress, announce).play()
+
+
+class _Stage:
+    """One rehearsal in one place."""
+
+    def __init__(
+        self,
+        world: VisibilityAwareGraph,
+        place: Path,
+        charter: Charter,
+        absent: float,
+        processes: int,
+        progress: Progress | None,
+        announce: Announce | None,
+    ) -> None:
+        self._world, self._place, self._charter = world, place, charter
+        self._absent, self._processes, self._progress, self._announce = absent, processes, progress, announce
+        self._documents: Documents = read_campaign(place / "campaign").documents
+        self._terms = Terms(charter, self._documents.view)
+        self._seconds: dict[str, float] = {}
+        self._reports: dict[int, dict[int, bytes]] = {}
+        self._roots: list[str] = []
+        self._traffic = [0, 0]
+
+    def play(self) -> Rehearsal:
+        """From the first enrolment to the comparison."""
+        n, rounds = self._charter.nodes, len(self._charter.rounds)
+        steps = Steps(self._progress, n * (rounds + 1))
+        people = self._timed("lists", self._people)
+        with serving(self._place) as url, Workers(self._place, self._plans(url, people)) as workers:
+            operator = Operator(url, (self._place / "campaign" / OPERATOR).read_text())
+            present = self._present(np.arange(n))
+            tried, done = self._tried(workers, present, steps)
+            self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried), steps)
+            for number in range(1, rounds + 1):
+                done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried), steps)
+                self._close(operator, number, present, done, steps)
+                present, tried, done = self._present(present), [], []
+            made = self._timed("estimating", operator.answers)
+        again = self._timed("counting again", lambda: estimate_bytes(self._charter, self._terms.view, self._reports))
+        return self._compared(made, again)
+
+    def _present(self, here: Any) -> Any:
+        return here[~who_is_away(len(here), self._absent)]
+
+    def _tried(self, workers: Workers, present: Any, steps: Steps) -> tuple[list[int], list[Done]]:
+        """A few people enrol and answer before the others, and it is said how long all will take."""
+        trial = Trial.of(present, self._processes)
+        if self._announce is None or not trial.people:
+            return [], []
+        done, paces = list[Done](), list[float]()
+        for name, word in (("enrolling", ENROL), ("round 1", ANSWER)):
+            done = self._turns(name, workers, word, trial.first, steps)
+            before = self._seconds[name]
+            done += self._turns(name, workers, word, trial.timed, steps)
+            paces.append((self._seconds[name] - before) / len(trial.timed))
+        gone, rounds = len(trial.people), len(self._charter.rounds)
+        later = [len(present) * (1 - self._absent) ** number for number in range(1, rounds)]
+        self._announce(seconds_left(paces[0], paces[1], self._charter.nodes - gone, [len(present) - gone, *later]))
+        return trial.people, done
+
+    def _turns(self, name: str, workers: Workers, word: str, people: Any, steps: Steps) -> list[Done]:
+        told = [int(person) for person in people]
+        done: list[Done] = self._timed(name, lambda: self._heard(workers.run(word, told), steps))
+        return done
+
+    def _close(self, operator: Operator, number: int, present: Any, done: list[Done], steps: Steps) -> None:
+        """Those who are present have answered, and the round is closed."""
+        asked = self._terms.asked(number)
+        steps(self._charter.nodes - len(present))
+        self._reports[number] = {each.participant: each.report for each in done if each.report}
+        if set(self._reports[number]) != set(present[asked[present]].tolist()):
+            raise RehearsalFailed("Others answered than were asked and present.")
+        closed = self._timed(f"closing {number}", lambda: operator.close(number))
+        if closed["received"] != len(self._reports[number]):
+            raise RehearsalFailed(
+                f"{len(self._reports[number]):,} reports were acknowledged, and the server has {closed['received']:,}."
+            )
+        self._roots.append(closed["root"])
+
+    def _people(self) -> list[Person]:
+        return give_lists(self._world, self._documents, self._terms, self._place)
+
+    def _plans(self, url: str, people: list[Person]) -> list[Plan]:
+        """Everybody in the hands of one process: person i in those of process i modulo their number."""
+        caps = {str(kind): str(_rounded_up(loss)) for kind, loss in self._terms.losses.items()}
+        shares = [people[start :: self._processes] for start in range(self._processes)]
+        return [Plan(url, self._charter.issuer, caps, share) for share in shares]
+
+    def _heard(self, lines: Iterator[Done], steps: Steps) -> list[Done]:
+        done = []
+        for each in lines:
+            self._traffic[0] += each.sent
+            self._traffic[1] += each.received
+            done.append(each)
+            steps()
+        return done
+
+    def _timed(self, name: str, work: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
+
+    def _compared(self, made: bytes, again: bytes) -> Rehearsal:
+        answers, n = json.loads(made), self._charter.nodes
+        if [each["root"] for each in answers["rounds"]] != self._roots:
+            raise RehearsalFailed("The answers were made from other reports than were frozen.")
+        found = [
+            Found.of(name, each, float(exact(self._world.graph, name)))
+            for name, each in answers["estimates"].items()
+            if not isinstance(each["value"], list)
+        ]
+        return Rehearsal(
+            self._charter,
+            answers,
+            made == again,
+            tuple(found),
+            tuple(Turnout(each["asked"], each["answered"]) for each in answers["rounds"]),
+            self._seconds,
+            self._processes,
+            self._traffic[0] / n,
+            self._traffic[1] / n,
+        )
+
+
+@contextmanager
+def _place(keep: Path | None) -> Iterator[Path]:
+    """A directory for everything; unless it is kept, nothing of it is left, whatever happens."""
+    if keep is not None:
+        if keep.exists():
+            raise BadInput(f"{keep} exists already; name a directory that does not.")
+        keep.mkdir(parents=True, mode=0o700)
+        yield keep
+        return
+    place = Path(tempfile.mkdtemp(prefix="va-edge-ldp-rehearsal-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _checked(processes: int | None, people: int) -> int:
+    if processes is not None and processes < 1:
+        raise BadInput(f"At least one process must act for the people; got {processes}.")
+    return min(processes or 2 * (os.cpu_count() or 1), people)
+
+
+def _refuse_without_server() -> None:
+    """Says what is missing before anything is made."""
+    from visibility_aware_edge_ldp.campaign.server import sqlite  # noqa: F401
+
+
+def _rounded_up(loss: Fraction) -> Fraction:
+    """A loss as a cap can state it."""
+    return Fraction(-(-loss.numerator * 10**12 // loss.denominator), 10**12)

@@ -1,0 +1,283 @@
+"""Requests and replies: a head is checked before a byte of its body is read. And all of them in OpenAPI's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
+from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.telemetry import failed
+from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+# Heads that say two things at once have been used to smuggle requests past proxies.
+# A head that comes in one piece is parsed before the connection can refuse it.
+HEAD = 16_384
+_ONCE = (b"authorization", b"content-length", b"content-type", b"content-encoding", b"transfer-encoding", b"host")
+Header = tuple[bytes, bytes]
+JSON = b"application/json"
+HTML = b"text/html; charset=utf-8"
+OCTETS = b"application/octet-stream"
+# What an HTTP parser refuses, and what nobody foresaw.
+BAD_REQUEST, INTERNAL = PROBLEMS["bad-request"], PROBLEMS["internal"]
+_HEADERS: tuple[Header, ...] = ((b"x-content-type-options", b"nosniff"),)
+# Larger bodies are handed over in views of this size, so that a reply never holds a copy of the whole.
+PART = 1 << 18
+_JSON, _OCTETS = "application/json", "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer. ``body`` is never copied as a whole: it may be large, and many ask for it."""
+
+    status: int
+    body: bytes = field(repr=False)
+    kind: bytes = JSON
+    headers: tuple[Header, ...] = ()
+
+    @property
+    def head(self) -> list[Header]:
+        length = (b"content-length", b"%d" % len(self.body))
+        return [(b"content-type", self.kind), length, *_HEADERS, *self.headers]
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not an error
+    """Ends a request with a problem."""
+
+    def __init__(self, name: str, detail: str = "", headers: tuple[Header, ...] = ()) -> None:
+        super().__init__(name)
+        self.reply = problem_reply(PROBLEMS[name], detail, headers)
+
+
+def problem_reply(problem: Problem, detail: str = "", headers: tuple[Header, ...] = ()) -> Reply:
+    """A problem, with one sentence on this case."""
+    extra: tuple[Header, ...] = headers
+    if problem.status == 401:
+        extra = (*headers, (b"www-authenticate", b"Bearer"))
+    elif problem.status in (429, 503):
+        extra = (*headers, (b"retry-after", b"1"))
+    return Reply(problem.status, problem.body(detail), MEDIA_TYPE.encode(), extra)
+
+
+def json_reply(content: Mapping[str, object], status: int = 200) -> Reply:
+    """A value as JSON, keys sorted."""
+    return Reply(status, json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def raw(reply: Reply) -> bytes:
+    """The whole answer as it goes over the wire, for requests that no application ever sees."""
+    lines = [b"HTTP/1.1 %d Refused" % reply.status, *(b"%s: %s" % header for header in reply.head)]
+    return b"\r\n".join([*lines, b"connection: close", b"", reply.body])
+
+
+class Gone(Exception):  # noqa: N818
+    """The other side has hung up, or its time was up; nobody waits for an answer."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Method, path in parts, and headers by name."""
+
+    method: str
+    parts: tuple[str, ...]
+    headers: dict[bytes, bytes] = field(repr=False)
+    receive: Receive = field(repr=False)
+
+    @classmethod
+    def of(cls, scope: Message, receive: Receive) -> Request:
+        listed = scope["headers"]
+        if sum(len(name) + len(value) for name, value in listed) > HEAD:
+            raise Refusal("header-too-large", headers=_CLOSE)
+        headers = dict(listed)
+        if len(headers) != len(listed):
+            names = [name for name, _ in listed]
+            if any(names.count(name) > 1 for name in _ONCE):
+                raise Refusal("bad-request", "A header that may stand once stands twice.")
+        return cls(scope["method"], tuple(scope["path"].split("/")[1:]), headers, receive)
+
+    def check_head(self, size: int) -> None:
+        """Refuse an upload that does not say that it has this size, or says that it is something else than octets."""
+        headers = self.headers
+        if b"transfer-encoding" in headers or b"content-length" not in headers:
+            raise Refusal("length-required", "Say Content-Length; parts of unknown length are not taken.", _CLOSE)
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise Refusal("media-type", "Uploads are not compressed; leave Content-Encoding out.")
+        if headers.get(b"content-type", b"").lower() != OCTETS:
+            raise Refusal("media-type", "Say Content-Type: application/octet-stream.")
+        length = headers[b"content-length"]
+        if not length.isdigit() or len(length) > 15 or int(length) > size:
+            raise Refusal("too-large", f"This upload has {size:,} octets.", self.closing)
+        if int(length) < size:
+            raise Refusal("bad-report", f"This upload has {size:,} octets.")
+
+    @property
+    def closing(self) -> tuple[tuple[bytes, bytes], ...]:
+        """A body that was refused unread is skipped if it is short; else the connection ends."""
+        length = self.headers.get(b"content-length", b"0")
+        short = length.isdigit() and len(length) < 7 and b"transfer-encoding" not in self.headers
+        return () if short else _CLOSE
+
+    async def body(self, size: int) -> bytes:
+        """The body, of this size. How long it may take is watched by the connection."""
+        message = await self.receive()
+        if not message.get("more_body") and message["type"] == "http.request":
+            return _sized(message["body"], size)
+        parts, length = [], 0
+        while message["type"] == "http.request":
+            part = message.get("body", b"")
+            parts.append(part)
+            length += len(part)
+            if length > size:
+                raise Refusal("too-large", f"This upload has {size:,} octets.", _CLOSE)
+            if not message.get("more_body"):
+                return _sized(b"".join(parts), size)
+            message = await self.receive()
+        raise Gone
+
+
+_CLOSE = ((b"connection", b"close"),)
+
+
+def _sized(body: bytes, size: int) -> bytes:
+    """A server between us and the sender might not have kept to the length that was said."""
+    if len(body) != size:
+        raise Refusal("bad-report", f"This upload has {size:,} octets.")
+    return body
+
+
+Handler = Callable[..., Awaitable[Reply]]
+
+
+def handler_of(handlers: dict[str, Handler], request: Request) -> Handler:
+    """What answers a request's method; a HEAD is a GET whose body stays here."""
+    method = "GET" if request.method == "HEAD" else request.method
+    if method not in handlers:
+        allowed = ", ".join([*handlers, "HEAD"] if "GET" in handlers else handlers).encode()
+        raise Refusal("method-not-allowed", headers=((b"allow", allowed), *request.closing))
+    return handlers[method]
+
+
+def refused(failure: Exception) -> Reply:
+    """The answer to a request that was not granted; what was not foreseen is ours, and is logged."""
+    if isinstance(failure, Refusal):
+        return failure.reply
+    if isinstance(failure, ProtocolViolation):
+        return Refusal("bad-report", str(failure)).reply
+    if isinstance(failure, NotReady):
+        return Refusal("not-ready", str(failure)).reply
+    if isinstance(failure, Erased):
+        return Refusal("erased", str(failure)).reply
+    if isinstance(failure, TooManyWaiting):
+        return Refusal("too-many", str(failure)).reply
+    failed("request", failure)
+    if isinstance(failure, (StoreUnavailable, TimeoutError)):
+        return Refusal("store-unavailable").reply
+    return problem_reply(INTERNAL)
+
+
+def cached(
+    request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[tuple[bytes, bytes], ...], seconds: int
+) -> Reply:
+    """Bytes that never change: whoever has them need not fetch them again for so many seconds."""
+    tag = b'"%s"' % digest.encode()
+    headers = ((b"etag", tag), (b"cache-control", b"public, max-age=%d, immutable" % seconds), *extra)
+    held = [each.strip() for each in request.headers.get(b"if-none-match", b"").split(b",")]
+    return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
+
+
+async def sent(reply: Reply, send: Send, head_only: bool) -> None:
+    """Send a reply, a large one in parts."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": reply.head})
+    body = reply.body
+    if len(body) <= PART or head_only:
+        return await send({"type": "http.response.body", "body": b"" if head_only else body})
+    view = memoryview(body)
+    for start in range(0, len(body), PART):
+        more = start + PART < len(body)
+        await send({"type": "http.response.body", "body": view[start : start + PART], "more_body": more})
+    return None
+
+
+def described(rounds: int, participants: int, page: bool = True) -> bytes:
+    """The description of a campaign's server, with its page or without."""
+    report = "/v1/rounds/{round}/reports/{participant}"
+    place = [_number("round", 1, rounds), _number("participant", 0, participants - 1)]
+    number = place[:1]
+    paths: dict[str, Any] = {
+        "/v1/charter": {"get": _operation("The signed charter.", {200: _JSON, 304: None})},
+        "/v1/roster": {"get": _operation("The names, in order.", {200: _JSON, 304: None})},
+        "/v1/policy": {"get": _operation("Which positions are public.", {200: _JSON, 304: None})},
+        "/v1/edges": {"get": _operation("The public edges.", {200: _JSON, 304: None})},
+        "/v1/rounds/{round}": {
+            "get": _operation("The state of a round, and how many came when.", {200: _JSON}, number)
+        },
+        "/v1/rounds/{round}/transcript": {
+            "get": _operation("The first answers, until reports are erased.", {200: _OCTETS, 304: None}, number)
+            | {"description": _ERASED}
+        },
+        "/v1/rounds/{round}/close": {"post": _operation("Take no more reports.", {200: _JSON}, number, True)},
+        report: {
+            "put": _operation("Store a report.", {200: _JSON, 201: _JSON}, place, True) | {"requestBody": _BODY},
+            "get": _operation("The receipt of a stored report.", {200: _JSON}, place, True),
+        },
+        "/v1/rounds/{round}/proof/{participant}": {
+            "get": _operation("That a report is included.", {200: _JSON}, place, True)
+        },
+        "/v1/estimate": {"post": _operation("Make the answers.", {200: _JSON}, secured=True)},
+        "/v1/estimates": {"get": _operation("The answers.", {200: _JSON})},
+        "/healthz": {"get": _operation("Whether the server and its store answer.", {200: _JSON})},
+        "/metrics": {"get": _operation("Counters for Prometheus.", {200: "text/plain"})},
+    }
+    if page:
+        paths["/"] = {"get": _operation("The page for people.", {200: "text/html"})}
+    bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
+    about = {"title": "VA-Edge-LDP campaign", "version": "1", "description": "Collects randomized reports."}
+    parts = {"securitySchemes": bearer, "schemas": {"Problem": _PROBLEM}}
+    return json.dumps({"openapi": "3.1.0", "info": about, "paths": paths, "components": parts}).encode()
+
+
+def _operation(
+    summary: str, replies: dict[int, str | None], parameters: list[Any] | None = None, secured: bool = False
+) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        str(status): {"description": "Done."} | ({"content": {kind: {"schema": {}}}} if kind else {})
+        for status, kind in replies.items()
+    }
+    said["4XX"] = said["503"] = {
+        "description": "Refused.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    found: dict[str, Any] = {"summary": summary, "responses": said, "parameters": parameters or []}
+    return found | ({"security": [{"bearer": []}]} if secured else {})
+
+
+def _number(name: str, least: int, most: int) -> dict[str, Any]:
+    schema = {"type": "integer", "minimum": least, "maximum": most}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+_ERASED = (
+    "The first reports can be made again from the transcript, so it is erased with them, and answered 410 "
+    "(urn:va-edge-ldp:problem:erased) from then on. Its digest goes from the state of the round, too: it has no salt."
+)
+
+
+_BODY = {"required": True, "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+
+
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "enum": sorted(problem.type for problem in PROBLEMS.values())},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+}

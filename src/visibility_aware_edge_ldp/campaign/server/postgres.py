@@ -1,0 +1,124 @@
+"""The store in a PostgreSQL server that the operator names."""
+
+import contextlib
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from visibility_aware_edge_ldp.campaign.server.sql import SqlStore
+from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.telemetry import event
+from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+
+try:
+    import psycopg
+except ImportError as missing:
+    raise MissingPart("psycopg", "postgres", "Keeping reports in PostgreSQL") from missing
+
+_TYPES = {"round": "int", "participant": "int", "included": "int", "piece": "int", "state": "text", "root": "text"}
+_OCTETS = ("digest", "body", "octets")
+_LOCK = 0x7661_656C  # "vael"
+_PATIENCE = 10.0
+# For so long a statement waits for others who use a table, such as one who copies it: the server has others to answer,
+# and whoever keeps its deadlines asks again. It is longer than PostgreSQL's own deadlock_timeout, after which a waiter
+# pushes an automatic vacuum aside.
+_PATIENCE_WITH_READERS = "1500ms"
+# Settings by which PostgreSQL may write statements into its own log, and the values with which it does not.
+_QUIET = {
+    "log_statement": ("none", "ddl"),
+    "log_min_duration_statement": ("-1",),
+    "log_min_duration_sample": ("-1",),
+    "log_transaction_sample_rate": ("0",),
+}
+# How much of a statement's values it writes there: with a statement, and with one that failed.
+_LENGTHS = ("log_parameter_max_length", "log_parameter_max_length_on_error")
+
+
+class PostgresDatabase:
+    """One connection for everything; an advisory lock keeps other servers out."""
+
+    words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": "", "if_sampled": ""}  # noqa: RUF012
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = self._connect()
+        _warn_of_logs(self._connection)
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        try:
+            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+        except psycopg.OperationalError as failure:
+            # The address may hold a password: it is not repeated.
+            raise BadInput("The PostgreSQL server does not answer. Look at the address after --store.") from failure
+        # A server that loses power, or its client, must not have said "committed" before.
+        connection.execute("SET synchronous_commit = on")
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE_WITH_READERS,))
+        _only_server(connection)
+        return connection
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return self._connection.transaction()
+
+    def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        cursor = self._connection.execute(statement.replace("?", "%s").encode(), values or None, binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
+        arrays = ", ".join(f"%b::{_TYPES.get(name, 'text') if name not in _OCTETS else 'bytea'}[]" for name in columns)
+        statement = f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"  # noqa: S608
+        self._connection.execute(statement.encode(), [list(column) for column in zip(*rows, strict=True)])
+
+    def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
+        statement = "SELECT participant, digest FROM uploads WHERE round = %s AND participant = ANY(%b::int[])"
+        return dict(self._connection.execute(statement, (number, list(participants)), binary=True).fetchall())
+
+    def erase(self, *tables: str) -> None:
+        """Their files are removed as a whole; that nothing is in the statistics, their columns see to."""
+        try:
+            self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())
+        except psycopg.errors.LockNotAvailable as busy:
+            raise StoreUnavailable("Somebody reads the store, so it still holds the reports. End that first.") from busy
+
+    def recover(self) -> None:
+        """Roll back, or connect again when the connection is gone; if that fails too, the next use says so."""
+        if not self._connection.closed and not self._connection.broken:
+            return
+        with contextlib.suppress(Exception):
+            self._connection.close()
+        with contextlib.suppress(BadInput):
+            self._connection = self._connect()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _warn_of_logs(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """What PostgreSQL writes into its log, reports among it, is erased by nobody."""
+    names = [*_QUIET, *_LENGTHS]
+    said = dict(connection.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", (names,)).fetchall())
+    loud = [name for name, quiet in _QUIET.items() if said.get(name, quiet[0]) not in quiet]
+    with_all, with_failed = (said.get(name, "0") != "0" for name in _LENGTHS)
+    because = [*(loud if with_all else ()), *([_LENGTHS[1]] if with_failed else ())]
+    if because:
+        event("postgresql logs reports", logging.WARNING, because=because, remedy=f"{' and '.join(_LENGTHS)} = 0")
+
+
+def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Wait a little: the lock of a server that died is held until PostgreSQL has noticed."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone()
+        if row and row[0]:
+            return
+        if time.monotonic() > until:
+            connection.close()
+            raise BadInput("Another server uses this store. Stop it first.")
+        time.sleep(0.05)
+
+
+def postgres_store(url: str, campaign: str, rounds: int) -> SqlStore:
+    """The campaign's store in this database, made if there is none."""
+    return SqlStore(PostgresDatabase(url), campaign, rounds)

@@ -1,0 +1,241 @@
+"""What the frozen reports of each question say, by the code that simulations use; and the first round's transcript."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.poisoning import HubPoisoning, RowPoisoning, SumPoisoning, degree_bound
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.report_screening import Flag, flagged_degrees, flagged_rows
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
+from visibility_aware_edge_ldp.campaign.server.store import Store, StoreDamaged
+from visibility_aware_edge_ldp.campaign.terms import Terms
+from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
+from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.public.layout import part_of
+from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.surveys import position
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+Bodies: TypeAlias = dict[int, bytes]
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionEstimates:
+    """What a question's reports say.
+
+    Parameters
+    ----------
+    one
+        The estimates of some statistics; refuses what these reports cannot answer.
+    releases
+        What was paid for.
+    resting
+        For a statistic's value, how much of it rests on those who stayed away, to first order; None where none does.
+    lies
+        By how much so many liars move a statistic, at most.
+    flagged
+        Reports that no honest participant sends.
+    degree_step
+        Noisy degrees are multiples of this, and a rest that public classes decide.
+    """
+
+    one: Callable[[Sequence[str]], dict[str, Estimate]]
+    releases: tuple[Release, ...] = field(repr=False)
+    resting: Callable[[str, float], float | None]
+    lies: Callable[[str, int], float]
+    flagged: Sequence[Flag]
+    degree_step: float = 1.0
+
+
+def question_estimates(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    """The findings of a question's reports, by round and participant; refuses reports of others."""
+    return ESTIMATES[terms.question.name](terms, rounds)
+
+
+def _positions(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    collection = PositionCollection(terms.survey, terms.view)
+    for number, bodies in rounds.items():
+        for participant, body in bodies.items():
+            first = rounds[1].get(participant)
+            report = terms.check_upload(participant, number, body, None if first is None else report_in(first))
+            collection.absorb(report)
+    rows = reported_rows(collection)
+    lies = RowPoisoning.of(collection)
+
+    asked = [kind for kind in NON_PUBLIC if terms.view.class_sizes[kind]]
+    steps = [float(np.ptp([float(each) for each in terms.survey.channel(kind).scores])) for kind in asked]
+
+    def resting(statistic: str, value: float) -> float | None:
+        needed = estimate.needed_in_all(rows, statistic) if rows.users.size < rows.asked else 0.0
+        return (1 - rows.response_rate) * needed
+
+    return QuestionEstimates(
+        lambda names: estimate.estimate(collection, names),
+        collection.releases,
+        resting,
+        lies.bound,
+        flagged_rows(collection),
+        max(steps, default=1.0),
+    )
+
+
+def _degrees(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    collection = DegreeCollection(terms.survey, terms.view)
+    values = []
+    for participant, body in rounds[1].items():
+        report = terms.check_upload(participant, 1, body)
+        collection.absorb(report)
+        values.append(report.values[:, 0])
+    flagged = flagged_degrees(terms.survey, list(rounds[1]), np.array(values).T) if values else []
+    away = 1 - collection.response_rate
+    sums = ("edges", "stars", "tail")
+    return QuestionEstimates(
+        lambda names: estimate_all(collection, names),
+        collection.releases,
+        lambda name, value: away * value if name.startswith(sums) else None,
+        lambda name, liars: degree_bound(collection, name, liars),
+        flagged,
+    )
+
+
+def _triangles(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    collection = RowCollection(terms.survey, terms.view)
+    for participant, body in rounds[1].items():
+        collection.absorb_answers(terms.check_upload(participant, 1, body))
+    transcript = collection.close_first_round()
+    for participant, body in rounds[2].items():
+        report = terms.check_upload(participant, 2, body, transcript=transcript.digest)
+        collection.absorb(report)
+    asked, first, second = collection.counts
+    # Users are missed as owners of their sums and as holders of the others' far sides: two of them in a 4-cycle.
+    far = statistic(terms.survey.statistic).sides - 2
+    away = (1 - second / asked) + far * (1 - first / asked) if asked else 0.0
+    lies = SumPoisoning(collection)
+    return QuestionEstimates(
+        lambda names: estimate_all(collection, names),
+        collection.releases,
+        lambda name, value: away * value,
+        lambda name, liars: lies.bound(liars),
+        sorted([*flagged_rows(collection.first), *lies.flagged()]),
+    )
+
+
+def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    collection = HubCollection(terms.survey, terms.view)
+    values: dict[int, tuple[int, ...]] = {}
+    for participant, body in rounds[1].items():
+        report = terms.check_upload(participant, 1, body)
+        collection.absorb(report)
+        values[report.hub] = report.values
+    lies = HubPoisoning(collection)
+    return QuestionEstimates(
+        lambda names: estimate_all(collection, names),
+        collection.releases,
+        lambda name, value: None,  # a hub that stays away takes its triangles with it: the interval says so
+        lambda name, liars: lies.bound(liars),
+        lies.flagged(values),
+    )
+
+
+ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]] = {
+    "position": _positions,
+    "degrees": _degrees,
+    "triangles": _triangles,
+    "hubs": _hubs,
+}
+
+
+"""How each question's reports are estimated from, by the question's name."""
+
+
+def flagged_in(store: Store, terms: Terms) -> list[Flag]:
+    """What is flagged in the frozen reports of a store; the published answers say how many reports that are."""
+    stages = store.stages()
+    refuse_too_soon(terms.charter, stages)
+    if store.erased_at() is not None:
+        raise Erased("The reports were erased, and with them whose were flagged; the answers say how many were.")
+    if time.time() >= kept_until(terms.charter, stages, store.estimated_at()):
+        raise Erased(
+            "The time for which reports are kept is over, so they were due to go. Start the server, which erases them."
+        )
+    reports = {stage.round: store.bodies(stage.round) for stage in stages}
+    for stage in stages:
+        refuse_damage(stage, store.leaves(stage.round), reports[stage.round])
+    return list(question_estimates(terms, reports).flagged)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRoundBroadcast:
+    """The first round's transcript: who answered, the octets that are broadcast, and their digest."""
+
+    survey: str
+    octets: bytes = field(repr=False)
+    digest: str
+    view: PublicView = field(repr=False)
+
+    @cached_property
+    def _halves(self) -> Octets:
+        return np.frombuffer(self.octets, np.uint8).reshape(2, -1)
+
+    def report(self, participant: int) -> bytes:
+        """What a participant reported in the first round."""
+        start, count = row_start(self.view.n, participant), self.view.n - 1 - participant
+        answered, ones = (part_of(half, start, count).tobytes() for half in self._halves)
+        return position.encode(PositionReport(self.survey, 1, start, count, answered, ones))
+
+
+def first_survey(terms: Terms) -> PositionSurvey | None:
+    """The survey of a first round that a second one follows."""
+    found: PositionSurvey | None = terms.row_survey if len(terms.charter.rounds) > 1 else None
+    return found
+
+
+def heard_from(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast | None:
+    """The transcript of these reports; none where no second round follows."""
+    survey = first_survey(terms)
+    if survey is None:
+        return None
+    collection = PositionCollection(survey, terms.view)
+    for body in bodies:
+        collection.absorb(position.decode(report_in(body)))
+    transcript = collection.transcript
+    transcript.rows_heard(terms.view)
+    return FirstRoundBroadcast(
+        survey.identity, transcript.answered.tobytes() + transcript.ones.tobytes(), transcript.digest, terms.view
+    )
+
+
+def heard_again(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroadcast:
+    """The transcript that was kept; refuses one that is not what was said to everybody."""
+    survey = first_survey(terms)
+    half = np.frombuffer(octets, np.uint8).reshape(2, -1)
+    if survey is None or Transcript(survey.identity, half[0], half[1]).digest != digest:
+        raise StoreDamaged("The kept transcript is not the one that was broadcast. Restore the store from a copy.")
+    return FirstRoundBroadcast(survey.identity, octets, digest, terms.view)
+
+
+def refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Mapping[int, bytes]) -> None:
+    """The kept reports must be those that receipts were given for, and that the root names."""
+    if round_root(leaves) != stage.root or len(leaves) != stage.included:
+        raise StoreDamaged("The kept digests are not the ones that were frozen. Restore the store from a copy.")
+    if [participant for participant, _ in leaves] != list(bodies):
+        raise StoreDamaged("Reports are missing from the store. Restore the store from a copy.")
+    if any(hashlib.sha256(bodies[participant]).digest() != digest for participant, digest in leaves):
+        raise StoreDamaged("A kept report is not the one that was acknowledged. Restore the store from a copy.")

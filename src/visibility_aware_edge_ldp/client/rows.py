@@ -1,0 +1,309 @@
+"""USER triangles: a user answers for its row, reads all first answers, and sums over its list.  [TRIANGLE.1-2]"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.client.position import PositionClient
+from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
+from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.functions import exp
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, unpack_rows, word_count
+from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
+from visibility_aware_edge_ldp.counts.rows import (
+    Pulls,
+    RowBlock,
+    later,
+    over_rows,
+    scores_in_panels,
+    scores_of_rows,
+    triangle_pulls,
+    triangle_reaches,
+)
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.public.positions import numbers, row_start
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders, ones_between, pair_rate, response_rate
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+Integers = npt.NDArray[np.int64]
+# Double precision errs by far less than these; they keep both conditions of a smooth bound true.  [TRIANGLE.2]
+_SLOWER, _LARGER = 1 - 1e-6, 1 + 1e-9
+# Up to the first, sums are exact to half a unit; reports are cut off at the second.  [TRIANGLE.2]
+_EXACT, _FARTHEST = 1 << 52, 1 << 61
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRound:
+    """What a client makes of the broadcast first answers; it takes nothing but the bits from it."""
+
+    survey: RowSurvey
+    public: PublicView
+    transcript: Transcript
+
+    def __post_init__(self) -> None:
+        if self.transcript.survey != self.survey.first.identity:
+            raise ProtocolViolation("The transcript is of another survey's first round.")
+
+    def prepared(self) -> FirstRound:
+        """The same, with all that users share worked out, so that several may begin at once."""
+        backend.kernels("rows")
+        for shared in ("asked", "heard", "largest", "panels" if self.survey.statistic == "triangles" else "pulls"):
+            getattr(self, shared)
+        return self
+
+    @cached_property
+    def heard(self) -> Bits:
+        """Which users answered for their row; refuses a transcript that no honest round could have."""
+        return self.transcript.rows_heard(self.public)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The unbiased score of every position; 0 where nobody answered."""
+        rate = response_rate(*self._counts)
+        groups = [([self.public.edge_bits], [1.0])] if len(self.public.edges) else []
+        answered, ones = self.transcript.answered, self.transcript.ones
+        for kind in NON_PUBLIC:
+            is_all = self.public.class_sizes[kind] == self.public.positions
+            held = answered if is_all else answered & self.public.class_bits[kind]
+            if held.any():
+                values = [float(v) / rate for v in self.survey.first.channel(kind).scores]
+                groups.append(([held, held & ones], values))
+        return scores_of_rows(groups, self.public.n)
+
+    @cached_property
+    def panels(self) -> Words:
+        """The planes of the scores, cut into panels."""
+        return scores_in_panels(self.scores)
+
+    @cached_property
+    def pulls(self) -> Pulls:
+        """How much each possible friend would add to a user's sum."""
+        return triangle_pulls if self.survey.statistic == "triangles" else cycle_pulls(self._paths, self._rates)
+
+    @cached_property
+    def largest(self) -> float:
+        """M: one friend more or less moves no pull by more than this."""
+        if self.survey.statistic == "triangles":
+            largest = float(np.abs(self.scores.values).max(initial=0.0))
+        else:
+            largest = largest_path(self._paths, self.scores)
+        return largest or 1.0  # without any score nothing moves at all
+
+    def refuse_what_doubles_cannot_hold(self) -> None:
+        """Whether sums are exact follows from public numbers alone, so that refusing tells nothing.  [TRIANGLE.2]"""
+        n, unit = self.public.n, 2.0**self.survey.fineness
+        # Triangles are summed as a few whole counts, 4-cycles one score after another: so many roundings each.
+        roundings = 64 if self.survey.statistic == "triangles" else 2 * n
+        if not self.largest * n**2 * unit * roundings <= _EXACT:
+            raise ProtocolViolation(
+                f"Scores of up to {self.largest:.3g} are too large to be summed exactly: the first round's epsilon is "
+                "too small, or too few users answered. Ask with a larger epsilon."
+            )
+
+    @cached_property
+    def _paths(self) -> npt.NDArray[np.float32]:
+        return path_scores(self.scores, self._rates)
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(response_rate(*self._counts), pair_rate(*self._counts), int(len(self.public.edges) > 0))
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        """How many users were asked, and how many of them were heard."""
+        return int(self.asked.sum()), int(self.heard.sum())
+
+    @cached_property
+    def asked(self) -> Bits:
+        """Which users were asked: those who hold a non-public position."""
+        return holders(self.public)
+
+
+class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
+    """Users with consecutive numbers: their lists, their purse and what they have answered.  [TRIANGLE.1-2]
+
+    Round 1 is every bit of a user's row by randomized response. Surveys that share a first round share its answers,
+    which are paid for once. Round 2 is asked for by :meth:`total`, which takes the broadcast first answers.
+    """
+
+    def __init__(self, view: FriendLists, public: PublicView, purse: Purse) -> None:
+        super().__init__(view, public, purse)
+        self._offsets, self._members = later(view.start, view.offsets, view.neighbours)
+        self._row_bits = PositionClient(self._bits(), public, purse)
+        self._took_part: dict[str, Bits] = {}
+        self._first: FirstRound | None = None
+
+    def recall(self, survey: RowSurvey, report: PositionReport) -> None:
+        """Round 1 was answered with this report before this program was started, by the same users."""
+        super().verify(survey, 1)
+        starts = np.concatenate([[0], np.cumsum(self._row_lengths)])
+        own = survey.first.identity, 1, row_start(self._public.n, self._view.start), int(starts[-1])
+        if (report.survey, report.round, report.start, report.count) != own:
+            raise ProtocolViolation("The first report is of another survey or of other users.")
+        if self._answers.setdefault((survey.identity, 1), report) != report:
+            raise ProtocolViolation("Round 1 was answered with another report; there is one answer a round.")
+        self._took_part[survey.identity] = ones_between(np.frombuffer(report.answered, np.uint8), starts) > 0
+
+    def total(
+        self, survey: RowSurvey, first: FirstRound, random_bytes: RandomBytes, present: Bits | None = None
+    ) -> RowReport:
+        """Round 2: the row's noisy reach and noisy sum; asked again, the same report again."""
+        sent = self._answers.get((survey.identity, 2))
+        if isinstance(sent, RowReport) and sent.transcript != first.transcript.digest:
+            raise ProtocolViolation("Round 2 was answered on another transcript; there is one answer a round.")
+        self._first = first
+        try:
+            return cast(RowReport, self.answer(survey, 2, random_bytes, present))
+        finally:
+            self._first = None
+
+    def verify(self, survey: RowSurvey, round_number: int) -> RowSurvey:
+        """Refuse rounds out of order too, and a first round that was not read whole."""
+        super().verify(survey, round_number)
+        if round_number == 2:
+            self._verify_first(survey, self._first)
+        return survey
+
+    def _verify_first(self, survey: RowSurvey, first: FirstRound | None) -> None:
+        if survey.identity not in self._took_part:
+            raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
+        if first is None or first.survey != survey or first.public is not self._public:
+            raise ProtocolViolation("The first round was read with another survey or another public view.")
+        if not first.heard[self._users][self._asked_again(survey, first)].all():
+            raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
+        first.refuse_what_doubles_cannot_hold()
+
+    def _asked_again(self, survey: RowSurvey, first: FirstRound) -> Bits:
+        """Who took part in round 1, of those who hold a non-public position."""
+        again: Bits = self._took_part[survey.identity] & first.asked[self._users]
+        return again
+
+    def prices(self, survey: RowSurvey, round_number: int) -> Mapping[Visibility, Guarantee[Any]]:
+        """What the purse pays for the sum; the bits of the row pay for themselves."""
+        return {} if round_number == 1 else survey.payment(2)
+
+    def randomize(
+        self, survey: RowSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
+    ) -> PositionReport | RowReport:
+        """Round 1: the bits of each row. Round 2: the row's reach and sum, each with noise.  [TRIANGLE.1-2]"""
+        if round_number == 1:
+            here = who_takes_part(present, self._view.count)
+            by_position = None if present is None else np.repeat(here, self._row_lengths)
+            report = self._row_bits.answer(survey.first, 1, random_bytes, by_position)
+            self._took_part[survey.identity] = here
+            return report
+        first = cast(FirstRound, self._first)
+        asked = self._asked_again(survey, first)
+        if present is not None:
+            asked = asked & present
+        return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
+
+    def _measure(self, survey: RowSurvey, first: FirstRound) -> tuple[Floats, Floats]:
+        """Of each user the reach, and the sum."""
+        weights, masks = _weights(self._public, self._view.start, self._view.count, float(1 / survey.ratio))
+        lists = self._view.start, self._offsets, self._members
+        if survey.statistic == "triangles":
+            largest, sums = triangle_reaches(first.scores, first.panels, masks, *lists)
+        else:
+            parts = over_rows(first.scores, *lists, partial(_reaches, masks, self._view.start), first.pulls)
+            largest, sums = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        return (largest * weights[:, None]).max(axis=0, initial=0.0), sums
+
+    @property
+    def _users(self) -> slice:
+        return slice(self._view.start, self._view.start + self._view.count)
+
+    @cached_property
+    def _row_lengths(self) -> npt.NDArray[np.int64]:
+        return self._public.n - 1 - np.arange(self._view.start, self._view.start + self._view.count)
+
+    def _bits(self) -> PositionBits:
+        """The users' rows as bits, in the canonical order of positions."""
+        n, first = self._public.n, self._view.start
+        start, stop = row_start(n, first), row_start(n, first + self._view.count)
+        packed = np.zeros((stop - start + 7) // 8, np.uint8)
+        owner = np.repeat(np.arange(first, first + self._view.count), np.diff(self._offsets))
+        places = numbers(n, owner, self._members) - start
+        np.bitwise_or.at(packed, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+        return PositionBits.of_packed(start, stop - start, packed)
+
+
+def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
+    """max over t ≥ 0 of e^(-βt)(reach + tM): moves by at most e^β when the reach moves by M.  [TRIANGLE.2]"""
+    pace = largest / beta
+    return np.where(reach >= pace, reach, pace * exp(np.minimum(reach / pace, 1.0) - 1))
+
+
+def _noised(
+    survey: RowSurvey,
+    first: FirstRound,
+    start: int,
+    asked: Bits,
+    reaches: Floats,
+    sums: Floats,
+    random_bytes: RandomBytes,
+) -> RowReport:
+    """The two numbers of every user, each with its noise; zeros where a user does not answer."""
+    unit = 2.0**survey.fineness
+    beta = float(survey.total_noise.beta) * _SLOWER
+    bound = smooth_bound(reaches, first.largest, beta) * (_LARGER * unit) + 2
+    steps = np.floor(reaches / (first.largest * _LARGER)).astype(np.int64)
+    total = np.floor(sums * unit + 0.5).astype(np.int64)
+    noisy_reach = _cut_sum(steps, survey.reach_noise.sample_many(steps.size, random_bytes))
+    noisy_total = _cut_sum(total, survey.total_noise.sample_each(bound, random_bytes))
+    return RowReport(
+        survey.identity,
+        first.transcript.digest,
+        start,
+        asked,
+        np.where(asked, noisy_reach, 0),
+        np.where(asked, noisy_total, 0),
+    )
+
+
+def _cut_sum(values: Integers, noise: Integers) -> Integers:
+    """Values plus noise, cut off at ±2^61: the same whatever the noise is beyond ±2^62, where 64 bits end."""
+    return np.clip(values + np.clip(noise, -2 * _FARTHEST, 2 * _FARTHEST), -_FARTHEST, _FARTHEST)
+
+
+def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> tuple[Floats, Words]:
+    """What a pull counts at a position of each non-public class; and in each user's row, where these are, packed.
+
+    A class that all positions have needs one row for all users.
+    """
+    worth = {Visibility.PRIVATE: 1.0, Visibility.FRIEND_VISIBLE: friend_visible}
+    if public.classes.is_constant and public.n > 1:
+        classes = np.full((1, public.n), public.classes.of([0], [1])[0])
+        kinds = [kind for kind in NON_PUBLIC if kind == classes[0, 0]]
+    else:
+        classes, kinds = public.classes.rows(start, start + count), list(NON_PUBLIC)
+    masks = np.zeros((len(kinds), len(classes), word_count(public.n)), np.uint64)
+    for mask, kind in zip(masks, kinds, strict=True):
+        mask[:] = pack_rows(classes == kind, public.n)
+    return np.array([worth[kind] for kind in kinds]), masks
+
+
+def _reaches(masks: Words, start: int, block: RowBlock) -> tuple[Floats, Floats]:
+    """As ``triangle_reaches``, from pulls that are known."""
+    rows, later = (
+        np.minimum(block.users - start, masks.shape[1] - 1),
+        np.arange(block.pulls.shape[1]) > block.users[:, None],
+    )
+    largest = np.zeros((len(masks), len(rows)))
+    for found, mask in zip(largest, masks, strict=True):
+        inside = unpack_rows(mask[rows], later.shape[1]) & later
+        found[:] = np.where(inside, np.abs(block.pulls), 0.0).max(axis=1)
+    return largest, block.totals

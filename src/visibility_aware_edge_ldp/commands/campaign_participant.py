@@ -1,0 +1,281 @@
+"""``va-edge-ldp campaign``: what a participant does on its own device."""
+
+import os
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.campaign_labels import read_text, server_status, too_dear_lines
+from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
+from visibility_aware_edge_ldp.errors import BadInput
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        help="Where your campaigns and your ledger are kept; one place for all campaigns, for ever. Default: "
+        "VA_EDGE_LDP_HOME, or a folder for your own data such as ~/.local/share/va-edge-ldp.",
+    ),
+]
+CLASSES = ("PRIVATE", "FRIEND_VISIBLE")
+# How many seconds a server is tried for when nothing is lost by coming back later.
+SHORTLY = 30.0
+
+
+def enroll(
+    url: Annotated[str, typer.Argument(help="The server's address.", show_default=False)],
+    name: Annotated[str, typer.Option(help="Your name in the roster.")],
+    token_file: Annotated[Path, typer.Option(help="A file with your token, or - for standard input.")],
+    issuer: Annotated[str, typer.Option(help="The issuer's fingerprint, from a source that the server cannot change.")],
+    home: HomeOption = None,
+    cap: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The most an edge may lose in one epoch: a number, or PRIVATE=1 and FRIEND_VISIBLE=2; "
+            "a class that is not named keeps its cap."
+        ),
+    ] = None,
+    new_epoch: Annotated[
+        bool, typer.Option("--new-epoch", help="Agree to another data epoch: your list is of another time.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a campaign and keep it on your own disk; nothing is answered yet."""
+    from visibility_aware_edge_ldp.campaign.participant import program
+
+    token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
+    place = home or default_home()
+    found = program.enroll(
+        url, name, token, issuer.strip(), place, _caps(cap), new_epoch, surroundings=_patient(SHORTLY)
+    )
+    caps, view = program.allowed(place), found.context.view
+    losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
+    if as_json:
+        said = {str(kind): str(value) for kind, value in caps.items()}
+        costs = {str(kind): str(value) for kind, value in losses.items()}
+        about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
+        print_json({**about, "loss": costs, "caps": said})
+        return
+    where = f" --home {shlex.quote(str(home))}" if home else ""
+    typer.echo(
+        f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
+        "and every number of the noise were checked here; your token is tried when you answer.\n"
+        f"Answer with: va-edge-ldp campaign answer --friends FILE{where}"
+    )
+    if cap:
+        typer.echo(_allowed(caps))
+    for line in too_dear_lines(losses, caps):
+        typer.echo(line)
+
+
+def answer(
+    friends: Annotated[
+        str | None,
+        typer.Option(help="Your friends, one name a line, or - for standard input; a hub gives the edges it sees."),
+    ] = None,
+    campaign: Annotated[
+        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
+    ] = None,
+    home: HomeOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to what is asked and to what it costs.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how the list is understood; nothing is answered or sent.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer the round that is open, once; shows first what is asked and what it costs, and asks you.
+
+    Exit code 4 if you or your ledger decline, 3 if the server breaks the protocol, 5 if it is not reached: what was
+    answered is then kept, and sent when you come again.
+    """
+    from visibility_aware_edge_ldp.campaign.participant import program
+
+    place = home or default_home()
+    if dry_run:
+        lines = program.looked_at(friends if friends is not None else _no_list, place, campaign)
+        if as_json:
+            print_json({"understood": lines})
+        else:
+            typer.echo("\n".join([*lines, "Nothing was answered or sent."]))
+        return
+    if friends == "-" and not yes:
+        raise BadInput("Standard input is your friend list, so you cannot be asked there; look first, then add --yes.")
+
+    def consent(lines: list[str]) -> bool:
+        if friends is None:
+            _no_list()
+        elif friends != "-" and (not Path(friends).exists() or Path(friends).is_dir()):
+            raise BadInput(f"There is no friend list at {friends}; give a file, or - for standard input.")
+        typer.echo("\n".join(lines), err=as_json)
+        try:
+            return yes or typer.confirm("Answer?", err=as_json)
+        except typer.Abort:  # Ctrl-C, or no more input, is no agreement
+            typer.echo(err=as_json)
+            return False
+
+    def say(line: str) -> None:
+        typer.echo(line, err=as_json)
+
+    given = friends if friends is not None else _no_list
+    outcome = program.answer(given, place, consent, campaign, say, _patient())
+    if outcome.again:
+        say(f"Round {outcome.round} was answered before: the same answer was sent again, and no list was read.")
+    if as_json:
+        receipt = None if outcome.receipt is None else vars(outcome.receipt)
+        said = {"campaign": outcome.campaign, "round": outcome.round, "again": outcome.again}
+        print_json({**said, "receipt": receipt})
+    elif outcome.receipt is not None:
+        typer.echo(f"Stored by the server: round {outcome.round}, receipt for {outcome.receipt.digest[:16]}.")
+
+
+def check(
+    campaign: Annotated[
+        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that your own report is in the frozen set, unchanged.
+
+    Exit code 3 if one that was acknowledged is not; 2 if one that was never acknowledged is not, or none is so far.
+    The server that you enrolled at is asked. If it has moved, enrol again at its new address first.
+    """
+    from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
+
+    found = checks.check(_enrolled_home(home), campaign, _patient(SHORTLY))
+    if as_json:
+        print_json([vars(each) for each in found])
+    else:
+        typer.echo("\n".join(_checked(each) for each in found))
+    standings = {each.standing for each in found}
+    if checks.LEFT_OUT in standings:
+        raise BadInput("A report of yours was not counted; the server had never acknowledged it.")
+    if checks.INCLUDED not in standings:
+        raise BadInput("No report of yours is in a frozen set so far.")
+
+
+def status(
+    place: Annotated[
+        str | None,
+        typer.Argument(help="A server's address or a campaign's directory. Default: what you answered yourself."),
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How a campaign stands, or what you have answered and what that has cost."""
+    if place is not None:
+        server_status(place, as_json)
+        return
+    from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
+
+    own = _enrolled_home(home)
+    found, others = checks.status(own), checks.of_other_versions(own)
+    if as_json:
+        print_json([*map(_plain, found), *({"campaign": each, "other_version": True} for each in others)])
+        return
+    for each in found:
+        typer.echo("\n".join(_standing(each)))
+    for campaign in others:
+        typer.echo(f"{campaign[:12]} is of another version of this program; what it has cost still counts.")
+
+
+def _patient(seconds: float | None = None) -> Any:
+    """Surroundings that say when a server is tried again; for so long, or as long as an answer is worth."""
+    from visibility_aware_edge_ldp.campaign.http_client import Patience
+    from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
+
+    patience = Patience(tell=lambda text: typer.echo(text, err=True))
+    return Surroundings(patience=patience if seconds is None else replace(patience, total=seconds))
+
+
+def _enrolled_home(home: Path | None) -> Path:
+    from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
+
+    own = home or default_home()
+    if not (own / LEDGER).exists():
+        raise BadInput(f"You are not enrolled in anything at {own}; name the place with --home, or enrol first.")
+    return own
+
+
+def default_home() -> Path:
+    """Where this person's ledger is kept; never a cache, which may be emptied."""
+    if explicit := os.environ.get("VA_EDGE_LDP_HOME"):
+        return Path(explicit)
+    if explicit := os.environ.get("XDG_DATA_HOME"):
+        return Path(explicit) / "va-edge-ldp"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "va-edge-ldp"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "va-edge-ldp"
+    return Path.home() / ".local" / "share" / "va-edge-ldp"
+
+
+def _no_list() -> list[object]:
+    raise BadInput("Your friend list is needed for this answer; give it with --friends FILE, or - for standard input.")
+
+
+def _checked(found: Any) -> str:
+    from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
+
+    report = f"Your report of round {found.round} ({found.digest[:16]})"
+    frozen = f"that {'the answers name' if found.answers else 'the server froze'}, with the root {found.root}"
+    said = {
+        checks.INCLUDED: f"is, unchanged, one of {found.count:,} in the set {frozen}.",
+        checks.NOT_CLOSED: "was acknowledged; the round is not closed yet. Check again when it is.",
+        checks.UNACKNOWLEDGED: "was sent, but never acknowledged: send it again with `va-edge-ldp campaign answer`.",
+        checks.LEFT_OUT: "was never acknowledged, and is not in the set that the server froze: it was not counted.",
+    }
+    return f"{report} {said[found.standing]}"
+
+
+def _caps(given: list[str] | None) -> dict[Any, str] | None:
+    """Caps by class; a plain number is for both."""
+    from visibility_aware_edge_ldp.public.visibility import Visibility
+
+    if not given:
+        return None
+    found: dict[Any, str] = {}
+    for text in given:
+        kind, said, value = text.rpartition("=")
+        named = kind.strip().upper().replace("-", "_")
+        if said and named not in CLASSES:
+            raise BadInput(f"A cap is a number, or {'=…, '.join(CLASSES)}=…; got {text!r}.")
+        for each in [named] if said else CLASSES:
+            found[Visibility[each]] = value.strip()
+    return found
+
+
+def _allowed(caps: Any) -> str:
+    from visibility_aware_edge_ldp.campaign.participant.accounts import cap
+
+    each = ", ".join(f"ε = {cap(value)} for a {kind} edge" for kind, value in caps.items())
+    return f"Allowed from now on, in one epoch: {each}."
+
+
+def _standing(found: Any) -> list[str]:
+    from visibility_aware_edge_ldp.campaign.participant.accounts import cap, number
+
+    said = dict.fromkeys(range(1, found.rounds + 1), "nothing is asked of you")
+    said |= dict.fromkeys(found.asked, "not answered")
+    said |= dict.fromkeys(found.answered, "answered, not acknowledged yet")
+    said |= dict.fromkeys(found.acknowledged, "answered and acknowledged")
+    return [
+        f"{found.title} ({found.campaign[:12]}), {found.question}, about {found.epoch!r}",
+        *(f"  round {each}: {words}" for each, words in said.items()),
+        *(
+            f"  a {kind} edge has lost up to ε = {number(lost)} of {cap(found.caps[kind])} in this epoch"
+            for kind, lost in found.lost.items()
+        ),
+    ]
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    by_class = {
+        name: {str(kind): str(value) for kind, value in getattr(found, name).items()} for name in ("lost", "caps")
+    }
+    rounds = {name: list(getattr(found, name)) for name in ("asked", "answered", "acknowledged")}
+    return {**vars(found), **by_class, **rounds}

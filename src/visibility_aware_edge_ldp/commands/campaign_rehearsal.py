@@ -1,0 +1,119 @@
+"""``va-edge-ldp campaign rehearse``: a whole campaign on one machine, from a graph to a table of answers."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visibility_aware_edge_ldp.commands.campaign_labels import MORE
+from visibility_aware_edge_ldp.commands.common import (
+    GraphArgument,
+    JsonOption,
+    PolicyOption,
+    StatisticsOption,
+    TopOption,
+    about,
+    open_named,
+    print_json,
+    print_table,
+    progress_bar,
+)
+from visibility_aware_edge_ldp.commands.estimate import _ending_in_order
+from visibility_aware_edge_ldp.errors import BadInput
+
+
+def rehearse(
+    graph: GraphArgument = None,
+    question: Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")] = "triangles",
+    epsilon: Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")] = "1",
+    statistics: StatisticsOption = None,
+    rounds: Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")] = None,
+    policy: PolicyOption = "nothing",
+    absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
+    processes: Annotated[
+        int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
+    ] = None,
+    top: TopOption = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep the campaign, its store and everybody's homes in this new directory.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a whole campaign here: the real server, the real participants' program, a graph that you hold."""
+    from visibility_aware_edge_ldp.campaign.rehearsal.processes import RehearsalFailed
+    from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse as run
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
+    asked = statistics.split(",") if statistics else ()
+    with _ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
+        found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
+    if as_json:
+        print_json({"graph": about(world.graph), **found.as_dict()})
+    else:
+        _print(world, found, keep)
+    if not found.same:
+        raise RehearsalFailed("The server's answers are not the ones that its reports give; this must never happen.")
+
+
+def _announce(seconds: float) -> None:
+    """How long it will take, before it does; rounded, for it is a guess from a few people."""
+    typer.echo(f"This will take about {_span(seconds)} more.", err=True)
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{max(seconds, 2):.0f} seconds"
+
+
+def _print(world: Any, found: Any, keep: Path | None) -> None:
+    from visibility_aware_edge_ldp.aggregator.answers import noise_hides, number
+
+    print_table(
+        f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
+        f"ε = {found.charter.epsilon}",
+        ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "covers"),
+        [
+            (
+                each.statistic,
+                number(each.truth),
+                number(each.estimate),
+                "none" if each.standard_error is None else number(each.standard_error),
+                f"[{number(each.low)}, {number(each.high)}]",
+                "yes" if each.covered else "no",
+            )
+            for each in found.found
+        ],
+    )
+    print_table(
+        "Where the time went", ("what", "seconds"), [(name, f"{each:.2f}") for name, each in found.seconds.items()]
+    )
+    hidden = [each.statistic for each in found.found if noise_hides(each.estimate, each.standard_error)]
+    if hidden:
+        typer.echo(f"Noise: {', '.join(hidden)} cannot be told from nothing; {MORE}.")
+    for place, each in enumerate(found.turnout, 1):
+        typer.echo(f"Round {place}: {each.answered:,} of {each.asked:,} who are asked answered.")
+    typer.echo(
+        f"{found.reports_per_second:,.0f} reports a second by {found.processes} processes; each person sent "
+        f"{found.sent:,.0f} bytes and received {found.received:,.0f}, without headers."
+    )
+    typer.echo(
+        "The server's answers are, to the last bit, those that the same reports give when they are counted here."
+        if found.same
+        else "The server's answers differ from those that the same reports give when they are counted here."
+    )
+    if keep is not None:
+        typer.echo(f"Everything is kept in {keep}, everybody's friend lists too.")
+
+
+def _share(text: str) -> str:
+    """10% as 0.1."""
+    if not text.endswith("%"):
+        return text
+    try:
+        return str(float(text[:-1]) / 100)
+    except ValueError as error:
+        raise BadInput(f"A share is written 0.1 or 10%; got {text!r}.") from error

@@ -1,0 +1,132 @@
+"""The compiled twins of kernels in ``pair_sums``. Need numba, the extra ``fast``."""
+
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.compute.jit_cache import njit
+from visibility_aware_edge_ldp.compute.plain.pair_sums import whole_cycles
+
+# Pairs at a time: their forms stay in the nearest cache.
+CHUNK = 256
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _combine(weights: Any, arrays: Any, size: Any, total: Any) -> None:
+    """Σ weight · array over the first ``size`` places."""
+    total[:size] = 0.0
+    for k in range(weights.size):
+        weight = weights[k]
+        if weight != 0.0:
+            for j in range(size):
+                total[j] += weight * arrays[k, j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _take(arrays: Any, i: Any, first: Any, last: Any, taken: Any) -> None:
+    """Row i of all arrays, from ``first`` to ``last``, as floats."""
+    for k in range(arrays.shape[0]):
+        for j in range(first, last):
+            taken[k, j - first] = arrays[k, i, j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def through_complete(nodes: Any, bits: Any, row_degrees: Any, column_degrees: Any, total: Any, difference: Any) -> None:
+    """As ``pair_sums.through_complete``, in one pass."""
+    for i in range(bits.shape[0]):
+        for j in range(bits.shape[1]):
+            there = column_degrees[j] - np.int32(bits[i, j]) if nodes[i] else np.int32(0)
+            back = row_degrees[i] - np.int32(bits[i, j]) if nodes[j] else np.int32(0)
+            total[i, j] = there + back
+            difference[i, j] = there - back
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_triangles(held: Any, mine: Any, size: Any, end: Any, ends: Any, sums: Any, at: Any) -> None:
+    """Add the terms of ``pair_sums.triangle_sums`` for one node and ``size`` others, each in its own place."""
+    paths, squares, noisy, here, noise = held[0], held[1], held[2], mine[0], mine[1]
+    a, b, c, d, e = sums[0, at:], sums[1, at:], sums[2, at:], sums[3, at:], sums[4, at:]
+    # A loop for each: of many arrays at once the compiler cannot tell that they lie apart, and adds one at a time.
+    for j in range(size):
+        a[j] += here[j] * paths[j]
+    for j in range(size):
+        b[j] += noise[j] * (paths[j] * paths[j] + paths[j] - squares[j])
+    for j in range(size):
+        c[j] += here[j] * noisy[j]
+    for j in range(size):
+        d[j] += noise[j] * noisy[j]
+    for j in range(size):
+        e[j] += noise[j] * paths[j] * (end + ends[j] - 2 * here[j])
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_products(held: Any, odd: Any, size: Any, sums: Any, top: Any, at: Any) -> None:
+    """Add the terms of 4-cycles for one node and ``size`` others, but for forms that stand alone."""
+    paths, squares, noisy, mixed, scored = held[0], held[1], held[2], held[3], held[4]
+    a, b, c = sums[top, at:], sums[top + 1, at:], sums[top + 2, at:]
+    d, e = sums[top + 3, at:], sums[top + 4, at:]
+    for j in range(size):
+        a[j] += paths[j] * paths[j] - squares[j]
+    for j in range(size):
+        b[j] += noisy[j] * paths[j] * paths[j] - 2 * paths[j] * scored[j]
+    for j in range(size):
+        c[j] += mixed[j] * mixed[j] - odd[j] * odd[j]
+    for j in range(size):
+        d[j] += noisy[j] * mixed[j]
+    for j in range(size):
+        e[j] += noisy[j] * noisy[j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _triangle_columns(counts: Any, forms: Any, bits: Any, own: Any, ends: Any) -> Any:
+    """The five sums of every column, some columns at a time."""
+    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((3, CHUNK))
+    taken_bits, mine = np.empty((bits.shape[0], CHUNK)), np.empty((2, CHUNK))
+    columns, sums = counts.shape[2], np.zeros((5, counts.shape[2]))
+    for start in range(0, columns, CHUNK):
+        last = min(start + CHUNK, columns)
+        for i in range(min(counts.shape[1], last - 1)):
+            first = max(start, i + 1)
+            size = last - first
+            _take(counts, i, first, last, taken)
+            _take(bits, i, first, last, taken_bits)
+            for q in range(3):
+                _combine(forms[q], taken, size, held[q])
+            for q in range(2):
+                _combine(own[q], taken_bits, size, mine[q])
+            _add_triangles(held, mine, size, ends[i], ends[first:last], sums, first)
+    return sums
+
+
+def triangle_sums(counts: Any, forms: Any, bits: Any, own: Any, ends: Any) -> Any:
+    """As ``pair_sums.triangle_sums``."""
+    return _triangle_columns(counts, forms, bits, own, ends).sum(axis=1)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _cycle_columns(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
+    """The eight sums of every column, some columns at a time."""
+    taken, held = np.empty((counts.shape[0], CHUNK)), np.empty((8, CHUNK))
+    taken_odd, odd = np.empty((differences.shape[0], CHUNK)), np.empty(CHUNK)
+    columns, sums = counts.shape[2], np.zeros((8, counts.shape[2]))
+    for start in range(0, columns, CHUNK):
+        last = min(start + CHUNK, columns)
+        for i in range(min(counts.shape[1], last - 1)):
+            first = max(start, i + 1)
+            size = last - first
+            _take(counts, i, first, last, taken)
+            _take(differences, i, first, last, taken_odd)
+            for q in range(8):
+                _combine(forms[q], taken, size, held[q])
+            _combine(skew, taken_odd, size, odd)
+            _add_products(held, odd, size, sums, 0, first)
+            for q in range(5, 8):
+                alone, total = held[q], sums[q, first:last]
+                for j in range(size):
+                    total[j] += alone[j]
+    return sums
+
+
+def cycle_sums(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
+    """As ``pair_sums.cycle_sums``."""
+    return whole_cycles(_cycle_columns(counts, differences, forms, skew).sum(axis=1))

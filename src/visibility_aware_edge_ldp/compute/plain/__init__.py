@@ -1,0 +1,1 @@
+"""The kernels in NumPy: the fallback without numba, and what the compiled ones are compared with."""

@@ -1,0 +1,149 @@
+"""Square bit matrices, one packed row of 64-bit words a node.
+
+A *plane* is a symmetric n × n bit matrix with an empty diagonal. Planes are built from upper
+triangles, tile by tile, so that an n × n array of bytes never exists.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Bits = npt.NDArray[np.bool_]
+Sums = npt.NDArray[np.float64]
+TILE = 1024
+LINE = 64
+_BAND = 512
+Octets = npt.NDArray[np.uint8]
+Counts = npt.NDArray[np.int32]
+
+
+def zeros_in_line(*shape: int) -> Words:
+    """Words of zeros that begin where a line of the cache does, so that no row of eight words lies in two lines."""
+    octets = 8 * math.prod(shape)
+    room = np.zeros(octets + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    found: Words = room[start : start + octets].view(np.uint64).reshape(shape)
+    return found
+
+
+def word_count(n: int) -> int:
+    """Words in a row of n bits."""
+    return (n + 63) // 64
+
+
+def pack_rows(rows: Bits, n: int) -> Words:
+    """Boolean rows of n columns as packed rows."""
+    padded = np.zeros((len(rows), word_count(n) * 8), dtype=np.uint8)
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8")
+
+
+def unpack_rows(rows: Words, n: int, first: int = 0) -> Bits:
+    """Packed rows as boolean rows, columns ``first`` to n."""
+    skip = first // 8
+    octets = np.ascontiguousarray(rows).view(np.uint8)[:, skip:]
+    return np.unpackbits(octets, axis=1, count=n - skip * 8, bitorder="little")[:, first - skip * 8 :].view(np.bool_)
+
+
+def symmetrise(upper: Words, n: int) -> Words:
+    """Add the mirror image of an upper triangle, in place."""
+    for top in range(0, n, TILE):
+        band = unpack_rows(upper[top : top + TILE], n, top)
+        for left in range(top, n, TILE):
+            tile = band[:, left - top : left - top + TILE].T
+            word = top // 64
+            mirrored = pack_rows(np.ascontiguousarray(tile), tile.shape[1])
+            upper[left : left + TILE, word : word + mirrored.shape[1]] |= mirrored
+    return upper
+
+
+def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:
+    """One packed bit a pair {u, v}, u < v, row by row, as a symmetric plane."""
+    upper = np.empty((n, word_count(n)), dtype=np.uint64)
+    for top in range(0, n, _BAND):
+        bottom = min(top + _BAND, n)
+        start, stop = (u * (2 * n - u - 1) // 2 for u in (top, bottom))
+        octets = flat[start >> 3 : (stop + 7) >> 3]
+        bits = np.unpackbits(octets, bitorder="little")[start & 7 : (start & 7) + stop - start]
+        rows = np.zeros((bottom - top, n), dtype=np.bool_)
+        rows[np.arange(n)[None, :] > np.arange(top, bottom)[:, None]] = bits
+        upper[top:bottom] = pack_rows(rows, n)
+    return symmetrise(upper, n)
+
+
+def row_sums(plane: Words) -> npt.NDArray[np.int64]:
+    """How many ones each row has."""
+    sums: npt.NDArray[np.int64] = np.bitwise_count(plane).sum(axis=1, dtype=np.int64)
+    return sums
+
+
+def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
+    """For each row of ``left`` and each of ``right``: how many columns hold a one in both.
+
+    The plain twin of the compiled kernel; both give the same integers.
+    """
+    counts = np.empty((len(left), len(right)), dtype=np.int32)
+    for i, row in enumerate(left):
+        counts[i] = np.bitwise_count(row & right).sum(axis=1, dtype=np.int32)
+    return counts
+
+
+def plane_times(plane: Words, vector: Sums) -> Sums:
+    """For each row of a plane, the sum of the vector where it holds ones; has a compiled twin.
+
+    The twins add in another order. They agree where sums are exact, as of ``exact_products.on_grid``.
+    """
+    n, found = vector.size, np.empty(len(plane))
+    for start in range(0, len(plane), _BAND):
+        bits = unpack_rows(plane[start : start + _BAND], n)
+        found[start : start + _BAND] = np.where(bits, vector, 0.0).sum(axis=1)
+    return found
+
+
+def add_list_counts(
+    plane: Words, weight: float, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32], totals: Sums
+) -> None:
+    """Add to the totals of each list and each column: weight · how many of the list's rows hold a one there.
+
+    List i is ``members[offsets[i]:offsets[i + 1]]``. The plain twin of the compiled kernel.
+    """
+    n = totals.shape[1]
+    for total, first, last in zip(totals, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        total += weight * unpack_rows(plane[members[first:last]], n).sum(axis=0, dtype=np.int32)
+
+
+def list_total(plane: Words, offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> int:
+    """Over all lists: the ones in the rows and columns of their own members; has a compiled twin."""
+    total, n = 0, len(plane)
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        inside = np.zeros((1, n), np.bool_)
+        inside[0, members[first:last]] = True
+        total += int(np.bitwise_count(plane[members[first:last]] & pack_rows(inside, n)).sum(dtype=np.int64))
+    return total
+
+
+def list_sums(matrix: npt.NDArray[np.float32], offsets: npt.NDArray[np.int64], members: npt.NDArray[np.int32]) -> Sums:
+    """For each list of rows and each column: the sum of the list's rows there; has a compiled twin."""
+    sums = np.zeros((offsets.size - 1, matrix.shape[1]))
+    for i, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        matrix[members[first:last]].sum(axis=0, dtype=np.float64, out=sums[i])
+    return sums
+
+
+def add_node_ones(run: Octets, first: int, skip: int, counts: Counts) -> None:
+    """Add every one at (u, v) to the counts of u and of v; has a compiled twin.
+
+    A run of packed positions begins with bit number ``skip`` of row ``first``, and goes on row by row in the canonical
+    order of positions.
+    """
+    bits = np.unpackbits(run, bitorder="little")
+    row, place = first, 0
+    while place < bits.size and row < counts.size - 1:
+        columns = counts[row + 1 + skip :]
+        part = bits[place : place + columns.size]
+        columns[: part.size] += part
+        counts[row] += int(part.sum(dtype=np.int64))
+        row, place, skip = row + 1, place + part.size, 0

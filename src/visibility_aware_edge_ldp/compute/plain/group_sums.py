@@ -1,0 +1,105 @@
+"""Sums over pairs of nodes of two groups, for scores that the groups and one bit decide; they have compiled twins.
+
+Both twins, on every machine, round the same operations in the same order.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, Ints, cycle_terms, triangle_terms, whole_cycles
+
+Slots = npt.NDArray[np.int64]
+# Sums over a row are added up in so many places: as many doubles as the widest registers hold.
+LANES = 8
+
+
+def group_sums(
+    counts: Ints,
+    words: Words,
+    slots: Slots,
+    first_slot: int,
+    rows: Floats,
+    columns: Floats,
+    bit: Floats,
+    shared: Floats,
+    own: Floats,
+    ends: Floats,
+    other_ends: Floats,
+    begins: Slots,
+    squares: Floats,
+) -> Floats:
+    """The terms of triangles, and with nine forms of 4-cycles, of nodes of one group with consecutive slots of another.
+
+    Form q of row i and column j is rows[q, i] + columns[q, j] + bit[q]·b + Σ shared[q, t]·counts[t, i, j], b being the
+    bit of the two in the rows' ``words``; the ninth is the difference that 4-cycles need. Their own score and spread
+    are own[·, 0] + own[·, 1]·b. ``slots`` are the rows', ``first_slot`` the first column's; row i is paired with all
+    columns from ``begins[i]`` on, but not with itself. Returns ten sums for each row, and with nine forms the sum of
+    the first form's squares, which are also added to ``squares`` column by column.
+    """
+    size = counts.shape[2]
+    columns_of = np.arange(first_slot, first_slot + size)
+    bits = ((words[:, columns_of >> 6] >> (columns_of & 63).astype(np.uint64)) & np.uint64(1)).astype(np.float64)
+    forms = rows[:, :, None] + columns[:, None, :] + bit[:, None, None] * bits
+    for weight, count in zip(shared.T, counts, strict=True):
+        forms += weight[:, None, None] * count
+    here, noise = (each[0] + each[1] * bits for each in own)
+    paired = (columns_of != slots[:, None]) & (np.arange(size) >= begins[:, None])
+    terms = list(triangle_terms(tuple(forms[:3]), here, noise, ends[:, None] + other_ends))
+    terms += (*cycle_terms(forms[:8], forms[8]), forms[0] ** 2) if len(forms) == 9 else [np.zeros_like(here)] * 6
+    squares += (terms[-1] * paired).sum(axis=0)
+    found = np.stack([_by_lanes(term * paired) for term in terms], axis=1)
+    known = np.stack([(each * paired).sum(axis=1) for each in (*counts, bits)], axis=1)
+    return with_alone(found, known, slots - first_slot, begins, rows, columns, bit, shared)
+
+
+def _by_lanes(terms: Floats) -> Floats:
+    """The sum of each row: of every ``LANES``-th number, one after the other; then of halves, again and again."""
+    chunks = -(-terms.shape[1] // LANES)
+    filled = np.zeros((len(terms), chunks, LANES))
+    filled.reshape(len(terms), -1)[:, : terms.shape[1]] = terms
+    lanes: Floats = np.add.accumulate(filled, axis=1)[:, -1] + 0.0  # sums begin with 0, so that none is −0
+    while lanes.shape[1] > 1:
+        lanes = lanes[:, : lanes.shape[1] // 2] + lanes[:, lanes.shape[1] // 2 :]
+    return lanes[:, 0]
+
+
+def with_alone(
+    sums: Floats,
+    known: Floats,
+    itself: Slots,
+    begins: Slots,
+    rows: Floats,
+    columns: Floats,
+    bit: Floats,
+    shared: Floats,
+) -> Floats:
+    """The sums of ``group_sums`` from those of products, with the forms that stand alone: these need no pairs.
+
+    ``known`` has, for each row, the sums of its counts and of its bits over all columns that it is paired with.
+    """
+    if len(shared) < 9:
+        return sums
+    size = columns.shape[1]
+    met = (itself >= begins) & (itself < size)
+    upto = np.zeros((3, size + 1))
+    np.cumsum(columns[5:8], axis=1, out=upto[:, 1:])
+    alone = rows[5:8] * (size - np.minimum(begins, size) - met) + (upto[:, -1:] - upto[:, np.minimum(begins, size)])
+    alone -= np.where(met, columns[5:8, np.where(met, itself, 0)], 0.0)
+    for weight, part in zip((*shared[5:8].T, bit[5:8]), known.T, strict=True):
+        alone += weight[:, None] * part
+    cycles = whole_cycles(np.concatenate([sums[:, 5:10], alone.T], axis=1))
+    return np.concatenate([sums[:, :5], cycles, sums[:, 10:]], axis=1)
+
+
+def later_sums(plane: Words, rows: tuple[int, int], sides: tuple[int, int], vector: Floats) -> Floats:
+    """For some slots of a plane in strips: the sum of the vector over its ones with later slots of some sides.
+
+    The twins agree where sums are exact in any order, as of ``exact_products.on_grid``.
+    """
+    total, slots = np.zeros(rows[1] - rows[0]), np.arange(*rows)
+    for side in range(*sides):
+        columns = np.arange(side * 512, side * 512 + 512)
+        bits = unpack_rows(plane[side, rows[0] : rows[1]], 512) & (columns > slots[:, None])
+        total += np.where(bits, vector[columns], 0.0).sum(axis=1)
+    return total

@@ -1,0 +1,90 @@
+"""Sums over pairs of nodes of products of forms, for a block of rows; each has a compiled twin.
+
+A *form* is a weighted sum of the integers ``counts[k]``: an array with a row for each node of the block and a column
+for each node from the block's first on. Row i is paired with columns j > i. Both twins, on every machine, round the
+same operations in the same order.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Bits = npt.NDArray[np.bool_]
+
+
+def upper(rows: int, columns: int) -> Bits:
+    """Which of a block's pairs have u < v."""
+    return np.arange(columns)[None, :] > np.arange(rows)[:, None]
+
+
+def through_complete(
+    nodes: Bits, bits: Bits, row_degrees: Ints, column_degrees: Ints, total: Ints, difference: Ints
+) -> None:
+    """N_ab + N_ba and N_ab − N_ba where plane a joins every two of some nodes, and ``bits`` are plane b's.
+
+    u of the nodes reaches v through each of them that v is joined to in b, but not through u itself. ``nodes`` are
+    told for the block's columns, the first of which are its rows; ``degrees`` count neighbours among the nodes.
+    """
+    there = np.where(nodes[: len(bits), None], column_degrees - bits, np.int32(0))
+    back = np.where(nodes, row_degrees[:, None] - bits, np.int32(0))
+    np.add(there, back, out=total)
+    np.subtract(there, back, out=difference)
+
+
+def triangle_sums(counts: Ints, forms: Floats, bits: Bits, own: Floats, ends: Floats) -> Floats:
+    """The sums behind triangles, with the forms and own functions of ``counts.triangles``; ``ends``: node sums."""
+    paths, squares, noisy_paths = _combined(forms, counts)
+    here, noise = _combined(own, bits) * upper(*paths.shape)
+    terms = triangle_terms((paths, squares, noisy_paths), here, noise, ends[: len(paths), None] + ends[None, :])
+    return np.asarray(np.stack([term.sum(axis=0) for term in terms]).sum(axis=1))
+
+
+def triangle_terms(forms: Any, here: Any, noise: Any, ends: Any) -> tuple[Any, ...]:
+    """The terms of triangles, of arrays or of whatever else can be added and multiplied."""
+    paths, squares, noisy_paths = forms
+    return (
+        here * paths,
+        noise * (paths * paths + paths - squares),
+        here * noisy_paths,
+        noise * noisy_paths,
+        noise * paths * (ends - 2 * here),
+    )
+
+
+def cycle_sums(counts: Ints, differences: Ints, forms: Floats, skew: Floats) -> Floats:
+    """The sums behind 4-cycles, with the forms of ``counts.cycles``."""
+    found, odd = _combined(forms, counts), _combined(skew[None], differences)[0]
+    inside = upper(*odd.shape)
+    terms = (*cycle_terms(found, odd), *found[5:])
+    return whole_cycles(np.stack([(term * inside).sum(axis=0) for term in terms]).sum(axis=1))
+
+
+def cycle_terms(forms: Any, odd: Any) -> tuple[Any, ...]:
+    """The terms of 4-cycles, but for forms that stand alone; of arrays or of whatever else."""
+    paths, squares, noisy, mixed, scored = forms[:5]
+    return (
+        paths * paths - squares,
+        noisy * paths * paths - 2 * paths * scored,
+        mixed * mixed - odd * odd,
+        noisy * mixed,
+        noisy * noisy,
+    )
+
+
+def whole_cycles(sums: Floats) -> Floats:
+    """The five sums of 4-cycles from those of their terms, and of the three forms that stand alone; by last axis."""
+    a, b, c, d, e, both, three, four = np.moveaxis(sums, -1, 0)
+    return np.stack([a, b + both, c - both, 2 * (d - three), e - four], axis=-1)
+
+
+def _combined(weights: Floats, arrays: Ints | Bits) -> Floats:
+    """Σ weight · array for each row of weights, without touching arrays of weight 0."""
+    totals = np.zeros((len(weights), *arrays.shape[1:]))
+    scratch = np.empty(arrays.shape[1:])
+    for total, row in zip(totals, weights, strict=True):
+        for k in np.flatnonzero(row):
+            total += np.multiply(arrays[k], row[k], out=scratch)
+    return totals

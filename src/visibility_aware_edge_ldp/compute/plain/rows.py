@@ -1,0 +1,97 @@
+"""Rows of packed bits added up: what each column counts over a list of users.
+
+A plane is cut into *panels* of 512 columns, which lie one after the other, each with all rows and an empty one more.
+The compiled twins give the same numbers.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows, zeros_in_line
+
+PANEL = 512
+WORDS = PANEL // 64
+Bits = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def panels_of(plane: Words) -> Words:
+    """The (panels, rows + 1, 8) panels of packed rows, filled up with zeros."""
+    panels = zeros_in_line(*panels_shape(*plane.shape))
+    cut_into(plane, panels)
+    return panels
+
+
+def panels_shape(rows: int, words: int) -> tuple[int, int, int]:
+    """How many panels so many rows and words make, of how many rows and words each."""
+    return -(-words // WORDS), rows + 1, WORDS
+
+
+def cut_into(plane: Words, panels: Words) -> None:
+    """Fill panels of zeros with a plane's rows."""
+    for panel, first in zip(panels, range(0, plane.shape[1], WORDS), strict=True):
+        part = plane[:, first : first + WORDS]
+        panel[:-1, : part.shape[1]] = part
+
+
+def rows_of(panels: Words) -> Words:
+    """The rows that were cut into panels, without the empty one."""
+    whole: Words = panels[:, :-1].transpose(1, 0, 2).reshape(panels.shape[1] - 1, -1)
+    return whole
+
+
+def list_pulls(
+    panels: Words,
+    complete: Bits,
+    weights: Floats,
+    masks: Words,
+    start: int,
+    offsets: Ints,
+    members: npt.NDArray[np.int32],
+) -> tuple[Ints, Floats]:
+    """For lists of the users numbered ``start`` and on: (lists, planes) and (masks, lists) numbers.
+
+    With c_p(x) how many of a list's rows hold a one of plane p in column x: first Σ of c_p over the list itself, whose
+    members come after the user; then the largest |Σ over p of weights[p]·c_p(x)| of all x in the mask and after the
+    user. A mask is given in panels, with a row for each list or one for all. ``complete`` planes join everybody to
+    everybody, and their panels are not read.
+    """
+    planes, columns = [rows_of(each) for each in panels], panels.shape[1] * PANEL
+    lists = offsets.size - 1
+    inside, largest = np.zeros((lists, len(planes)), np.int64), np.zeros((len(masks), lists))
+    for i, (first, last) in enumerate(pairwise(offsets.tolist())):
+        mine, pulls = members[first:last], np.zeros(columns)
+        for p, plane in enumerate(planes):
+            if complete[p]:
+                counts = np.full(columns, mine.size)
+                counts[mine] -= 1
+            else:
+                counts = unpack_rows(plane[mine], columns).sum(axis=0, dtype=np.int64)
+            inside[i, p] = counts[mine].sum()
+            pulls += weights[p] * counts
+        for c, mask in enumerate(masks):
+            row = np.ascontiguousarray(mask[:, min(i, mask.shape[1] - 1)]).reshape(1, -1)
+            kept = unpack_rows(row, columns)[0, start + i + 1 :]
+            largest[c, i] = np.abs(pulls[start + i + 1 :][kept]).max(initial=0.0)
+    return inside, largest
+
+
+def lists_of(edges: npt.NDArray[np.int32], degrees: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """All friend lists in one array, each rising, and where each begins.
+
+    Edges are sorted, each with its smaller end first; a list has its smaller friends first, then its larger ones.
+    """
+    n, low, high = degrees.size, edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(degrees)])
+    smaller = np.bincount(high, minlength=n)
+    before = np.concatenate([[0], np.cumsum(smaller)])
+    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
+    owner, friend = np.divmod(np.sort(high * n + low), max(n, 1))
+    friends = np.empty(2 * len(low), dtype=np.int32)
+    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
+    larger_before = np.concatenate([[0], np.cumsum(degrees - smaller)])
+    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
+    return starts, friends

@@ -1,0 +1,1 @@
+"""Planes of bits larger than memory: square tiles, in a file or mapped."""

@@ -1,0 +1,137 @@
+"""Sums over all users of any function of the degree, from one noisy degree a user.  [DEGREESUM.1-5]"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
+from visibility_aware_edge_ldp.errors import BadStatistic
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bits = npt.NDArray[np.bool_]
+DegreeFunction = Callable[[Ints], npt.NDArray[np.float64 | np.bool_]]
+
+_SHIFTS = (-2, -1, 0, 1, 2)
+# Squares of anything larger, times the correction's constants, would not fit a floating-point number.
+_LARGEST = 1e140
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyDegrees:
+    """All that is known of everybody's degree.
+
+    Parameters
+    ----------
+    nodes
+        How many users there are; no degree exceeds ``nodes - 1``.
+    certain
+        The degrees of those who hide nothing.
+    noisy, public
+        Of those who answered: the public degree plus what was reported, and the public degree alone.
+    first, second
+        Of those who answered: c₁ + c₂ and c₁·c₂ of the noises in ``noisy``; c₂ = 0 where there is one.  [DL.2]
+    absent
+        The public degrees of those who hide something and did not answer.
+    """
+
+    nodes: int
+    certain: Ints = field(repr=False)
+    noisy: Ints = field(repr=False)
+    public: Ints = field(repr=False)
+    first: Floats = field(repr=False)
+    second: Floats = field(repr=False)
+    absent: Ints = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.absent.size and not self.noisy.size:
+            raise BadStatistic("Nobody has answered yet, so nothing can be estimated.")
+
+    @property
+    def asked(self) -> int:
+        """N: how many hide something."""
+        return self.noisy.size + self.absent.size
+
+    @property
+    def expansion(self) -> float:
+        """N/R: how many users each answer stands for."""
+        return self.asked / self.noisy.size if self.noisy.size else 1.0
+
+    @property
+    def noise(self) -> Floats:
+        """The variance of each noisy degree."""
+        return 2 * self.first
+
+
+def corrected(degrees: NoisyDegrees, shifted: list[Floats]) -> Floats:
+    """g − (c₁ + c₂) Dg + c₁c₂ D²g for each answer, from g at x − 2 … x + 2; D is the second difference.  [DL.2]"""
+    two_below, below, here, above, two_above = shifted
+    once = above - 2 * here + below
+    twice = two_above - 4 * above + 6 * here - 4 * below + two_below
+    result: Floats = here - degrees.first * once + degrees.second * twice
+    return result
+
+
+def total(degrees: NoisyDegrees, function: DegreeFunction, clamped: bool = False) -> tuple[float, Spread]:
+    """Σ g(d) over all users without bias, and how it varies.  [DEGREESUM.1-3]
+
+    ``clamped`` extends the function beyond the possible degrees by its values at the ends; it must be left out for
+    polynomials, which extend themselves.
+    """
+    each, noise = per_answer(degrees, function, clamped)
+    start = _float(function(degrees.public))
+    known = sum(float(_float(function(d)).sum()) for d in (degrees.certain, degrees.absent)) + float(start.sum())
+    found, spread = expanded(degrees, each - start, noise)
+    return known + found, spread
+
+
+def per_answer(degrees: NoisyDegrees, function: DegreeFunction, clamped: bool = False) -> tuple[Floats, Floats]:
+    """g(d) of each user who answered, without bias, and its variance without bias.  [DEGREESUM.3]"""
+    shifted = [_float(function(clamp(degrees, shift) if clamped else degrees.noisy + shift)) for shift in _SHIFTS]
+    each = corrected(degrees, shifted)
+    return each, each**2 - corrected(degrees, [g**2 for g in shifted])
+
+
+def clamp(degrees: NoisyDegrees, shift: int) -> Ints:
+    """The shifted noisy degrees, moved to the nearest possible degree."""
+    return np.clip(degrees.noisy + shift, degrees.public, degrees.nodes - 1)
+
+
+def expanded(degrees: NoisyDegrees, each: Floats, noise: Floats) -> tuple[float, Spread]:
+    """A sum over all who hide something from those who answered, and how it varies.  [DEGREESUM.2]"""
+    if not each.size:
+        return 0.0, Spread(0.0)
+    spread = missing(each, float(noise.mean()), degrees.asked)
+    return degrees.expansion * float(each.sum()), spread.plus(Spread(degrees.expansion**2 * float(noise.sum())))
+
+
+def edges(degrees: NoisyDegrees) -> tuple[float, Spread]:
+    """The number of edges: half the sum of all degrees."""
+    return total(degrees, lambda d: d / 2)
+
+
+def stars(degrees: NoisyDegrees, k: int) -> tuple[float, Spread]:
+    """The number of k-stars: the sum of C(d, k)."""
+    return total(degrees, lambda d: binomial(d, k))
+
+
+def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, Spread]:
+    """How many users have at least this degree."""
+    return total(degrees, lambda d: d >= threshold, clamped=True)
+
+
+def binomial(degrees: Ints, k: int) -> Floats:
+    """C(d, k) = d(d − 1)…(d − k + 1)/k!, a polynomial: also for negative d."""
+    result = np.ones(degrees.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in range(k):
+            result = result * (degrees - i) / (i + 1)
+    if not (np.abs(result) <= _LARGEST).all():
+        raise BadStatistic(f"The number of {k}-stars is beyond what can be calculated with; choose a smaller K.")
+    return result
+
+
+def _float(values: npt.NDArray[np.float64 | np.bool_]) -> Floats:
+    return np.asarray(values, dtype=np.float64)

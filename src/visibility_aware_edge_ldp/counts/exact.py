@@ -1,0 +1,230 @@
+"""Exact counts on sparse graphs, for whoever holds the whole graph: the laboratory, and a trusted centre.
+
+Everything works on the sparse edges in blocks of bounded memory; no adjacency matrix is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.errors import BadStatistic
+
+Integers = npt.NDArray[np.int64]
+
+# Two-paths looked at in one go: a few arrays of this length are the working memory.
+_BLOCK = 1 << 21
+
+
+class Graph(Protocol):
+    """What counting needs: n nodes, and an (m, 2) array of edges u < v, sorted."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def edges(self) -> npt.NDArray[np.int32]: ...
+
+    @property
+    def degrees(self) -> Integers: ...
+
+
+def edges(graph: Graph) -> int:
+    """How many edges."""
+    return len(graph.edges)
+
+
+def degrees(graph: Graph) -> Integers:
+    """Degree of each node, in the order of ``graph.names``."""
+    return graph.degrees
+
+
+def max_degree(graph: Graph) -> int:
+    """The largest degree."""
+    return int(graph.degrees.max(initial=0))
+
+
+def degree_histogram(graph: Graph) -> Integers:
+    """How many nodes have degree 0, 1, …, ``max_degree``."""
+    return np.bincount(graph.degrees)
+
+
+def stars(graph: Graph, k: int) -> int:
+    """k-stars: a centre and k of its neighbours, so the sum of C(degree, k).
+
+    Parameters
+    ----------
+    k
+        Leaves, at least 1. Each edge is two 1-stars, one for each end as the centre.
+    """
+    if k < 1:
+        raise BadStatistic(f"A star has at least one leaf, not {k}. Ask for stars:1 or more.")
+    histogram = degree_histogram(graph).tolist()
+    return sum(nodes * math.comb(degree, k) for degree, nodes in enumerate(histogram))
+
+
+def triangles(graph: Graph) -> int:
+    """Triangles, each counted once.
+
+    Edges point from the end of lower degree to the other, which leaves every node with few
+    successors; a triangle is an edge whose ends have a successor in common.
+    """
+    compiled = backend.compiled_lists()
+    if compiled is None:
+        return looked_up_triangles(Ranked.of(graph))
+    starts, successors = compiled.successor_lists(graph.n, graph.edges)
+    return int(compiled.successor_triangles(starts, np.zeros(graph.n, np.int64), successors))
+
+
+def looked_up_triangles(ranked: Ranked) -> int:
+    """The plain twin of the compiled kernel."""
+    out_degree = np.diff(ranked.starts) - ranked.below
+    low, high = ranked.rows, ranked.targets.astype(np.int64)
+    upward = high > low
+    low, high = low[upward], high[upward]
+    # Walk through the shorter of the two lists of successors and look its entries up in the longer.
+    swap = out_degree[low] > out_degree[high]
+    walked, looked_up = np.where(swap, high, low), np.where(swap, low, high)
+    order = np.argsort(looked_up, kind="stable")
+    walked, looked_up = walked[order], looked_up[order]
+    keys = low * ranked.n + high  # sorted, because rows and the targets in a row are
+    first = ranked.starts[:-1] + ranked.below
+    lengths = out_degree[walked]
+    total = 0
+    for part, steps in _walks(first[walked], lengths):
+        wanted: Integers = np.repeat(looked_up[part] * ranked.n, lengths[part])
+        wanted += ranked.targets[steps]
+        total += _count_present(keys, wanted)
+    return total
+
+
+def cycles(graph: Graph) -> int:
+    """Cycles of four distinct nodes, each counted once.
+
+    A cycle is found at its node of highest rank u, as two different two-paths u, v, w to the
+    opposite node w through nodes of lower rank.
+    """
+    ranked = Ranked.of(graph)
+    offset = np.arange(len(ranked.targets)) - ranked.starts[ranked.rows]
+    upward = ranked.targets > ranked.rows
+    tops, firsts, lengths = ranked.targets[upward], ranked.starts[ranked.rows[upward]], offset[upward]
+    order = np.argsort(tops, kind="stable")
+    tops, firsts, lengths = tops[order], firsts[order], lengths[order]
+    paths = np.bincount(tops, weights=lengths, minlength=ranked.n)
+    total = 0
+    for low, high in pairwise(_cuts(np.cumsum(paths))):
+        part = slice(*np.searchsorted(tops, [low, high]))
+        total += _pairs_of_paths(ranked, tops[part].astype(np.int64), firsts[part], lengths[part])
+    return total
+
+
+def transitivity(graph: Graph) -> float:
+    """The share of two-paths that are closed, 3 · triangles / 2-stars; 0.0 where there are none."""
+    wedges = stars(graph, 2)
+    return 3 * triangles(graph) / wedges if wedges else 0.0
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Compressed rows of the graph with its nodes renumbered by degree, ties by position."""
+
+    n: int
+    starts: Integers
+    rows: Integers  # the row of each entry
+    targets: npt.NDArray[np.int32]  # sorted within each row
+    below: Integers  # how many entries of each row are of lower rank than the row
+
+    @classmethod
+    def of(cls, graph: Graph) -> Ranked:
+        n = graph.n
+        order = np.argsort(graph.degrees, kind="stable")
+        rank = np.empty(n, np.int64)
+        rank[order] = np.arange(n)
+        low, high = rank[graph.edges[:, 0]], rank[graph.edges[:, 1]]
+        keys = np.sort(np.concatenate([low * n + high, high * n + low]))
+        rows, targets = np.divmod(keys, max(n, 1))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        below = np.bincount(rows[targets < rows], minlength=n)
+        return cls(n, starts, rows, targets.astype(np.int32), below)
+
+
+def _walks(firsts: Integers, lengths: Integers) -> Iterator[tuple[slice, Integers]]:
+    """Blocks of walks ``first, first + 1, …`` laid end to end, at most about ``_BLOCK`` steps each."""
+    ends = np.cumsum(lengths)
+    for low, high in pairwise(_cuts(ends)):
+        part = slice(low, high)
+        yield part, _laid_out(firsts[part], lengths[part])
+
+
+def _cuts(ends: npt.NDArray[Any]) -> list[int]:
+    """Where to cut a running total, so that each block is at most ``_BLOCK`` or a single item."""
+    total = int(ends[-1]) if len(ends) else 0
+    crossing = np.searchsorted(ends, np.arange(_BLOCK, total, _BLOCK), side="right")
+    cuts: list[int] = np.unique(np.concatenate([[0], crossing, crossing + 1, [len(ends)]])).tolist()
+    return cuts
+
+
+def _laid_out(firsts: Integers, lengths: Integers) -> Integers:
+    ends = np.cumsum(lengths)
+    return np.repeat(firsts - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+
+
+def _count_present(keys: Integers, wanted: Integers) -> int:
+    """How many of ``wanted`` are among the sorted ``keys``."""
+    if not len(wanted):
+        return 0
+    near = keys[slice(*np.searchsorted(keys, [wanted.min(), wanted.max() + 1]))]
+    likely = wanted[_sieve(near)[_slot(wanted)]]
+    if not len(near) or not len(likely):
+        return 0
+    place = np.minimum(np.searchsorted(near, likely), len(near) - 1)
+    return int((near[place] == likely).sum())
+
+
+def _sieve(keys: Integers) -> npt.NDArray[np.bool_]:
+    """A table that is true at every key's slot: most absentees are ruled out by one look."""
+    table = np.zeros(_SLOTS, dtype=bool)
+    table[_slot(keys)] = True
+    return table
+
+
+_SLOTS = 1 << 22
+
+
+def _slot(keys: Integers) -> Integers:
+    # The odd multiplier (2^64 / golden ratio) spreads neighbouring keys; overflow is the point.
+    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(64 - 22)).astype(np.int64)
+
+
+def _pairs_of_paths(ranked: Ranked, tops: Integers, firsts: Integers, lengths: Integers) -> int:
+    """Pairs of two-paths that share both ends, over a block of top nodes."""
+    total = int(lengths.sum())
+    if total == 0:
+        return 0
+    if total > _BLOCK:  # then the block is one node
+        return _pairs_at_hub(ranked, firsts, lengths)
+    ends: Integers = np.repeat(tops * ranked.n, lengths)
+    ends += ranked.targets[_laid_out(firsts, lengths)]
+    ends.sort()
+    new = np.concatenate([[True], ends[1:] != ends[:-1], [True]])
+    return _choose_two(np.diff(np.flatnonzero(new)))
+
+
+def _pairs_at_hub(ranked: Ranked, firsts: Integers, lengths: Integers) -> int:
+    """The same for one node with very many two-paths: a counter per opposite node, filled in blocks."""
+    counts = np.zeros(ranked.n, np.int64)
+    for _, steps in _walks(firsts, lengths):
+        counts += np.bincount(ranked.targets[steps], minlength=ranked.n)
+    return _choose_two(counts)
+
+
+def _choose_two(counts: Integers) -> int:
+    return int((counts * (counts - 1) // 2).sum())

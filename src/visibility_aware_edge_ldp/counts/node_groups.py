@@ -1,0 +1,181 @@
+"""Scores that follow from the groups of a position's two nodes and one bit: a single plane, whatever the policy.
+
+Where a policy goes by groups of nodes and everybody has answered once, the score of {u, v} is one of two numbers that
+the groups of u and v decide; the bit says which. Any function f of it is f₀ + f₁·bit with numbers for each two groups.
+Nodes stand in slots ordered by group, each group filling whole sides of 512 slots, so that every tile of bits and every
+run of words belongs to two groups, and counts by group are counts by place.  [KINDS.1]
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations_with_replacement, pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid
+from visibility_aware_edge_ldp.compute.plain.bitset import Words
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
+from visibility_aware_edge_ldp.compute.tiles.layout import Places, TilesOfPlane, TileSource
+from visibility_aware_edge_ldp.compute.tiles.mmap_plane import reordered, row_ones, strip_by_strip
+from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupScores:
+    """Scores of all positions of n nodes.
+
+    Parameters
+    ----------
+    places
+        Where the nodes stand.
+    low, high
+        For each two groups, the score of a position whose bit is 0, and of one whose bit is 1.
+    plane
+        The bits, in strips: (sides, slots, 8 words), those of every slot with each side.
+    """
+
+    places: Places
+    low: Floats
+    high: Floats
+    plane: Words = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        return self.places.groups.size
+
+    def shuffled(self, coin: str) -> GroupScores:
+        """The same scores with the nodes of each group in an order that a public coin decides."""
+        stream = keyed_coins(hashlib.sha256(coin.encode()).digest())
+        places = Places(self.places.groups, np.frombuffer(stream(8 * self.n), dtype="<u8").astype(np.uint64))
+        rows = rows_of(self.plane, self.places.slots)
+        # Slots that nobody stands in hold no ones, so that it does not matter where they go.
+        columns = np.zeros(self.plane.shape[1], np.int64)
+        columns[self.places.slots] = places.slots
+        return GroupScores(
+            places, self.low, self.high, backend.kernels("tiles").moved(rows, places.slots, columns, places.sides)
+        )
+
+    @property
+    def tiles(self) -> TilesOfPlane:
+        """The plane's upper tiles, for counting triangles."""
+        return TilesOfPlane(self.plane)
+
+    @cached_property
+    def side_degrees(self) -> npt.NDArray[np.int32]:
+        """(slots, sides): how many ones each slot has with each side."""
+        return np.stack([np.bitwise_count(strip).sum(axis=1, dtype=np.int32) for strip in self.plane], axis=1)
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """(n, groups): how many ones each node has with nodes of each group."""
+        by_group = np.add.reduceat(self.side_degrees, self.places.first_sides[:-1], axis=1, dtype=np.int64)
+        found: Ints = by_group[self.places.slots]
+        return found
+
+    @property
+    def sides_of(self) -> list[tuple[int, int]]:
+        """Each group's range of sides."""
+        return list(pairwise(self.places.first_sides.tolist()))
+
+    @cached_property
+    def positions(self) -> Ints:
+        """(groups, groups): how many positions a node of one group has with nodes of another."""
+        return self.places.sizes - np.eye(self.places.sizes.size, dtype=np.int64)
+
+    def affine(self, function: ScoreFunction) -> tuple[Floats, Floats]:
+        """f₀ and f₁ for each two groups."""
+        low = function(self.low)
+        return low, function(self.high) - low
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+        low, more = self.affine(function)
+        own = self.places.groups
+        sums: Floats = (low * self.positions).sum(axis=1)[own] + (more[own] * self.degrees).sum(axis=1)
+        return sums
+
+    @cached_property
+    def values(self) -> Floats:
+        """All scores but 0."""
+        found = np.unique(np.concatenate([self.low.ravel(), self.high.ravel()]))
+        kept: Floats = found[found != 0]
+        return kept
+
+    @cached_property
+    def symbol_counts(self) -> Floats:
+        """(values, n): how many positions of each node have each score."""
+        own, ones = self.places.groups, self.degrees
+        zeros = self.positions[own] - ones
+        each = [((self.high == v)[own] * ones + (self.low == v)[own] * zeros).sum(axis=1) for v in self.values]
+        return np.array(each, dtype=np.float64).reshape(-1, self.n)
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this score of vector_u · vector_v."""
+        value, total, groups = self.values[symbol], 0.0, range(len(self.low))
+        slotted = np.zeros(self.plane.shape[1])
+        slotted[self.places.slots] = on_grid(vector, self.n)  # so that sums of them are exact
+        whole = np.array([vector[self.places.groups == group].sum() for group in groups])
+        squares = np.array([(vector[self.places.groups == group] ** 2).sum() for group in groups])
+        for a, b in combinations_with_replacement(groups, 2):
+            by_one, by_zero = self.high[a, b] == value, self.low[a, b] == value
+            if by_one or by_zero:
+                every = whole[a] * whole[b] if a != b else (whole[a] ** 2 - squares[a]) / 2
+                ones = self._form(slotted, a, b)
+                total += ones * by_one + (every - ones) * by_zero
+        return float(total)
+
+    def _form(self, slotted: Floats, a: int, b: int) -> float:
+        """For groups a ≤ b: Σ over the ones between them of slotted_u · slotted_v, each position once."""
+        (first, last), kernel = self.sides_of[a], backend.kernels("group_sums").later_sums
+        parts = pieces_of(first * SIDE, last * SIDE, SIDE)
+        sums = list(on_cores(lambda rows: kernel(self.plane, rows, self.sides_of[b], slotted), parts))
+        return dot(slotted[first * SIDE : last * SIDE], np.concatenate(sums))
+
+
+@dataclass(frozen=True, eq=False)
+class MappedScores(GroupScores):
+    """Scores of all positions whose plane is a mapped file.
+
+    ``folder`` has room for another order of it; ``source`` is the file of tiles, where workers elsewhere need one.
+    """
+
+    folder: Path
+    source: TileSource | None = None
+
+    @cached_property
+    def side_degrees(self) -> npt.NDArray[np.int32]:
+        """As in memory, and without a second copy."""
+        found = np.empty((self.plane.shape[1], len(self.plane)), np.int32)
+        for side, ones in enumerate(strip_by_strip(row_ones, self.plane)):
+            found[:, side] = ones
+        return found
+
+    @cached_property
+    def degrees(self) -> Ints:
+        """(n, groups): how many ones each node has with nodes of each group."""
+        found = np.zeros((self.plane.shape[1], self.places.sizes.size), np.int64)
+        for group, ones in zip(self.places.side_groups, strip_by_strip(row_ones, self.plane), strict=True):
+            found[:, group] += ones
+        return found[self.places.slots]
+
+    def shuffled(self, coin: str) -> MappedScores:
+        """As in memory: the nodes of each group in an order that a public coin decides."""
+        stream = keyed_coins(hashlib.sha256(coin.encode()).digest())
+        places = Places(self.places.groups, np.frombuffer(stream(8 * self.n), dtype="<u8").astype(np.uint64))
+        plane = reordered(self.plane, self.places, places, self.folder)
+        return MappedScores(places, self.low, self.high, plane, self.folder)
+
+    @property
+    def tiles(self) -> TileSource:  # type: ignore[override]
+        """The upper tiles, from their own file where there is one."""
+        return super().tiles if self.source is None else self.source

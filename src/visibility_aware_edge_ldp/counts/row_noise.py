@@ -1,0 +1,123 @@
+"""What the first answers add to the variance of sums over rows.  [ROWS.2]"""
+
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows
+from visibility_aware_edge_ldp.compute.plain.rows import PANEL, panels_of
+from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
+
+
+class FirstVertices(NamedTuple):
+    """What the first answers add to the variance, and for each user the triangles that it is the middle one of.
+
+    Both are without bias; a user who was not heard has none, and the second is None where rows are of several classes.
+    """
+
+    noise: float
+    middles: Floats | None
+
+
+def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
+    """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
+
+    An unbiased estimate from the scores alone. Users without a spread score have no part in it. ``step`` hears which
+    share of the work was done.  [ROWS.2]
+    """
+    return first_vertices(scores, step).noise
+
+
+def first_vertices(scores: Scores, step: Step | None = None) -> FirstVertices:
+    """The same, and what comes with it in one pass: Σ over later k of ê_jk·P for each j.  [ROWS.2, TRIANGLE.8]"""
+    heard = _rows_of_one_class(scores)
+    if heard is not None:
+        return _of_one_class(scores, heard, step)
+    noisy = scores.weights(spread) != 0
+    earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
+    backend.kernels("bitset")
+    starts = range(0, earlier.users.size, BLOCK // 2)
+    noise = float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
+    return FirstVertices(noise, None)
+
+
+def _by_shares(starts: range, step: Step | None) -> Step | None:
+    """A block's users have those before them tied to those after: so many are worth a share of the whole."""
+    if step is None or not starts:
+        return None
+    before = np.arange(len(starts)) + 0.5
+    work = before * (len(starts) - before + 0.5)
+    shares = iter((work / work.sum()).tolist())
+    return lambda _: step(next(shares))
+
+
+def _rows_of_one_class(scores: Scores) -> Bits | None:
+    """Who was heard, if a position has a score exactly where its row was heard, one of two; None otherwise."""
+    if scores.values.size != 2 or not np.array_equal(scores.member, np.tri(2, dtype=np.bool_)):
+        return None
+    if 0 in scores.complete and scores.complete[0].all():
+        return scores.complete[0]
+    return whole_rows(scores.planes[0], scores.n)
+
+
+def whole_rows(plane: Words, n: int) -> Bits | None:
+    """Which users have a one with every later user, if all others have none with any; None otherwise."""
+    full = pack_rows(np.ones((1, n), np.bool_), n)[0]
+    after = ~((np.uint64(2) << np.arange(64, dtype=np.uint64)) - np.uint64(1))
+    heard = np.zeros(n, np.bool_)
+    for first in range(0, n, 64):
+        word, rows = first // 64, plane[first : first + 64, first // 64 :]
+        later = np.repeat(full[None, word:], len(rows), axis=0)
+        later[:, 0] &= after[: len(rows)]
+        held = rows & later
+        heard[first : first + 64] = whole = (held == later).all(axis=1)
+        if held[~whole].any():
+            return None
+    return heard
+
+
+def _of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> FirstVertices:
+    """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i was heard, and 0 otherwise.
+
+    P = a²h + ab(r + t) + b²N, with h users heard before j, r of them with a one with j, t with k, and N with both: the
+    sum over k needs no more than the sums of t and N and of their products.
+    """
+    ones = panels_of(scores.planes[1])
+    kernel, starts = backend.kernels("shared").earlier_sums, range(0, scores.n, PANEL)
+    parts = on_all_cores(
+        lambda start: kernel(ones, heard, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)
+    )
+    sums, tied = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    before: Integers = np.cumsum(heard) - heard
+    later = scores.n - 1 - np.arange(scores.n)
+    sizes = np.stack([later, scores.plane_degrees[1] - tied], axis=1) * heard[:, None]
+    (a, b), (c, d) = _line(score(scores.values)), _line(square(scores.values))
+    paths, squares = (a * a * before + a * b * tied)[:, None], (c * c * before + c * d * tied)[:, None]
+    shared, early, both, mixed, twice = np.moveaxis(sums, 2, 0)
+    terms = sizes * (paths**2 + paths - squares) + early * (2 * paths * a * b + a * b - c * d)
+    terms += shared * (2 * paths * b * b + b * b - d * d) + (a * b) ** 2 * twice + 2 * a * b**3 * mixed + b**4 * both
+    all_of_them, ones_of_them = terms.sum(axis=0)
+    low, more = _line(spread(scores.values))
+    to_all, to_ones = (sizes * paths + a * b * early + b * b * shared).T
+    return FirstVertices(float(low * all_of_them + more * ones_of_them), a * to_all + b * to_ones)
+
+
+def _line(values: Floats) -> tuple[float, float]:
+    """Two values as a first one, and what the second is more."""
+    return float(values[0]), float(values[1] - values[0])
+
+
+def _noise_of(earlier: Earlier, start: int) -> float:
+    scores, stop = earlier.scores, start + BLOCK // 2
+    pairs = list(product(range(len(scores.planes)), repeat=2))
+    counts = np.stack([earlier.joining(a, b, start, stop) for a, b in pairs])
+    forms = np.zeros((3, len(pairs)))
+    forms[:2] = [np.outer(scores.weights(each), scores.weights(each)).ravel() for each in (score, square)]
+    own = np.stack([np.zeros(len(scores.planes)), scores.weights(spread)])
+    bits = np.stack([earlier.bits(plane, start, stop) for plane in range(len(scores.planes))])
+    ends = np.zeros(counts.shape[2])
+    return float(backend.kernels("pair_sums").triangle_sums(counts, forms, bits, own, ends)[1])

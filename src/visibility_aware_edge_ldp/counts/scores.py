@@ -1,0 +1,222 @@
+"""A score for every position, kept as a few bit planes.
+
+A position's outcome is one of a handful of *symbols*; its score depends on the symbol alone, and is
+0 for a public position without an edge and for one that did not answer. Symbol s is held by the
+planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted sum of planes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid, product, weighted
+from visibility_aware_edge_ldp.compute.plain.bitset import (
+    TILE,
+    Bits,
+    Words,
+    pack_rows,
+    row_sums,
+    unpack_rows,
+    word_count,
+    zeros_in_line,
+)
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS
+
+Floats = npt.NDArray[np.float64]
+Octets = npt.NDArray[np.uint8]
+# With fewer two-paths than this for each pair of nodes, walking them is faster than counting words.
+SPARSE = 4
+ScoreFunction = Callable[[Floats], Floats]
+
+
+def score(value: Floats) -> Floats:
+    """ê itself: its mean is the bit."""
+    return value
+
+
+def square(value: Floats) -> Floats:
+    """ê²."""
+    return value * value
+
+
+def spread(value: Floats) -> Floats:
+    """ê² − ê: its mean is the variance of ê, because a bit is its own square.  [CHANNEL.2]"""
+    return value * value - value
+
+
+class AllScores(Protocol):
+    """What the scores of all positions can be asked, however they are kept."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def values(self) -> Floats:
+        """The scores that there are, but for 0."""
+
+    @property
+    def symbol_counts(self) -> Floats:
+        """(values, n): how many positions of each node have each score."""
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this score of vector_u · vector_v."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of all positions of n nodes.
+
+    Parameters
+    ----------
+    planes
+        (K, n, words) packed symmetric planes.
+    values
+        The score of each of the K symbols that is not 0.
+    member
+        (K, K) booleans: symbol s is held by plane k. Unit triangular after sorting, hence invertible.
+    complete
+        Planes that hold every position among some nodes and no other, with those nodes: they need no counting.
+    """
+
+    n: int
+    planes: Words = field(repr=False)
+    values: Floats
+    member: npt.NDArray[np.bool_]
+    complete: Mapping[int, Bits] = field(default_factory=dict, repr=False)
+
+    def weights(self, function: ScoreFunction) -> Floats:
+        """The planes' weights that give this function of the score."""
+        return weighted(function(self.values), self.symbol_weights.T)
+
+    @cached_property
+    def symbol_weights(self) -> Floats:
+        """(K, K): column s has the planes' weights that give 1 where the symbol is s, and 0 elsewhere."""
+        if not len(self.values):
+            return np.empty((0, 0))
+        return np.linalg.inv(self.member.astype(np.float64)).round()  # whole numbers, however it was calculated
+
+    @property
+    def plane_pairs(self) -> list[tuple[int, int]]:
+        """All (a, b) with a ≥ b, in the order of their counts."""
+        return [(a, b) for a in range(len(self.planes)) for b in range(a + 1)]
+
+    def form_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
+        """The weights of the counts of ``plane_pairs`` that give (F[left, right] + F[right, left])/2."""
+        if (left, right) not in self._forms:
+            f, g = self.weights(left), self.weights(right)
+            each = [(f[a] * g[b] + f[b] * g[a]) / 2 if a != b else f[a] * g[a] for a, b in self.plane_pairs]
+            self._forms[left, right] = np.array(each)
+        return self._forms[left, right]
+
+    @cached_property
+    def _forms(self) -> dict[tuple[ScoreFunction, ScoreFunction], Floats]:
+        """Every block of pairs asks for the same ones."""
+        return {}
+
+    def skew_weights(self, left: ScoreFunction, right: ScoreFunction) -> Floats:
+        """The weights of the differences of unequal planes' counts that give (F[left, right] − F[right, left])/2."""
+        f, g = self.weights(left), self.weights(right)
+        return np.array([(f[a] * g[b] - f[b] * g[a]) / 2 for a, b in self.plane_pairs if a != b])
+
+    @cached_property
+    def plane_degrees(self) -> npt.NDArray[np.int64]:
+        """(K, n): how many ones each node has in each plane."""
+        return np.stack([row_sums(plane) for plane in self.planes]) if len(self.planes) else np.zeros((0, self.n), int)
+
+    @cached_property
+    def strips(self) -> Words:
+        """The planes as strips of 512 columns, for counting in them; filled up with zeros to squares."""
+        sides = -(-self.n // SIDE)
+        found = zeros_in_line(len(self.planes), sides, sides * SIDE, WORDS)
+        for side in range(sides):
+            part = self.planes[:, :, side * WORDS : (side + 1) * WORDS]
+            found[:, side, : self.n, : part.shape[2]] = part
+        return found
+
+    @cached_property
+    def degrees_among(self) -> dict[int, npt.NDArray[np.int32]]:
+        """For each complete plane, (K, n): how many of its nodes each node is joined to in each plane."""
+        return {
+            i: np.stack([row_sums(plane & pack_rows(nodes[None], self.n)) for plane in self.planes]).astype(np.int32)
+            for i, nodes in self.complete.items()
+        }
+
+    @cached_property
+    def lists(self) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
+        """The neighbours in each sparse plane: where each node's begin and end, and who they are."""
+        degrees = self.plane_degrees
+        sparse = np.flatnonzero(((degrees**2).sum(axis=1) > 0) & ((degrees**2).sum(axis=1) < SPARSE * self.n**2))
+        return {int(plane): self._listed(int(plane)) for plane in sparse}
+
+    def _listed(self, plane: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        bands = (unpack_rows(self.planes[plane][start : start + TILE], self.n) for start in range(0, self.n, TILE))
+        members = np.concatenate([(np.flatnonzero(band) % self.n).astype(np.int32) for band in bands])
+        return np.concatenate([[0], np.cumsum(self.plane_degrees[plane])]), members
+
+    @cached_property
+    def symbol_counts(self) -> Floats:
+        """(K, n): how many positions of each node have each symbol."""
+        return product(self.symbol_weights.T, self.plane_degrees.astype(np.float64))
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+        return weighted(self.weights(function), self.plane_degrees)
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
+        weights = self.symbol_weights[:, symbol].tolist()
+        return float(sum(w * self._plane_form(plane, vector) for plane, w in enumerate(weights) if w))
+
+    def _plane_form(self, plane: int, vector: Floats) -> float:
+        """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
+        if plane in self.complete:
+            inside = vector[self.complete[plane]]
+            return float(inside.sum() ** 2 - (inside**2).sum()) / 2
+        on = on_grid(vector, vector.size)
+        return dot(on, backend.plane_times(self.planes[plane], on)) / 2
+
+    def rows(self, chosen: slice | npt.NDArray[np.int64], skip: int = 0) -> npt.NDArray[np.float32]:
+        """The scores in these rows, in single precision, without those of the first ``skip`` planes."""
+        total: npt.NDArray[np.float32] | None = None
+        for weight, plane in zip(self.weights(score).astype(np.float32)[skip:], self.planes[skip:], strict=True):
+            part = unpack_rows(plane[chosen], self.n) * weight
+            total = part if total is None else np.add(total, part, out=total)
+        return np.zeros((len(np.arange(self.n)[chosen]), self.n), np.float32) if total is None else total
+
+
+def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
+    """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
+    flats = [flat for bits, _ in groups for flat in bits]
+    planes = np.array([backend.plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
+    values = np.array([value for _, scores in groups for value in scores])
+    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), complete_among(planes))
+
+
+def complete_among(planes: Words) -> dict[int, Bits]:
+    """Which planes join each of some nodes to all others of them, and to nobody else."""
+    return {i: degrees > 0 for i, degrees in enumerate(map(row_sums, planes)) if _is_complete(degrees)}
+
+
+def _is_complete(degrees: npt.NDArray[np.int64]) -> bool:
+    """Nodes with a neighbour can have no more of them than there are others with one."""
+    members = int((degrees > 0).sum())
+    return members > 0 and int(degrees.sum()) == members * (members - 1)
+
+
+def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
+    """Within a class planes are nested: outcome i lies in its first i + 1 planes."""
+    size = sum(groups)
+    member = np.zeros((size, size), dtype=np.bool_)
+    first = 0
+    for length in groups:
+        member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
+        first += length
+    return member

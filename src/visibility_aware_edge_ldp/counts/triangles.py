@@ -1,0 +1,134 @@
+"""Triangles, their variance, and their covariance with 2-stars, from sums over all pairs of nodes.  [COUNTS.4]
+
+For functions f, g of the score, the *form* F[f, g](u, v) = Σ_w f(ê_uw) g(ê_wv) is a weighted sum of
+the integers N_ab(u, v) = "how many w have u–w in plane a and w–v in plane b". Those integers are
+counted once per block of rows; every form is then a few multiplications, with weights from ``Scores.form_weights``.
+4-cycles are made of the same blocks.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
+from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.counts.scores import Scores, score, spread, square
+
+NAMES = ("count", "one noisy", "two noisy", "three noisy", "with 2-stars")
+# Rows at a time: large enough that Python's share of the work is small, small enough to stay near the cache.
+BLOCK = 48
+Sums = Mapping[str, float]
+Counts = npt.NDArray[np.int32]
+
+
+class PairBlock:
+    """All pairs (u, v) with u in a block of rows and v at or after its first row.
+
+    Arrays have a row for each u and a column for each v; entries with v ≤ u mean nothing.
+
+    Parameters
+    ----------
+    bits
+        (K, rows, columns): which pairs are in each plane.
+    counts
+        For each of ``Scores.plane_pairs``, N_aa, or N_ab + N_ba: in how many ways each pair is joined through the two.
+    differences
+        For those with a ≠ b, N_ab − N_ba.
+    """
+
+    def __init__(self, scores: Scores, start: int) -> None:
+        self.scores, self.start, self.stop = scores, start, min(start + BLOCK, scores.n)
+        pairs, shape = scores.plane_pairs, (self.stop - start, scores.n - start)
+        self.bits = np.empty((len(scores.planes), *shape), np.bool_)
+        for plane, held in zip(scores.planes, self.bits, strict=True):
+            held[:] = unpack_rows(plane[start : self.stop], scores.n, start)
+        self.counts = np.empty((len(pairs), *shape), np.int32)
+        self.differences = np.empty((len(pairs) - len(self.bits), *shape), np.int32)
+        odd = iter(self.differences)
+        for (a, b), total in zip(pairs, self.counts, strict=True):
+            if a == b:
+                total[:] = joined(scores, a, b, slice(start, self.stop), start)
+            else:
+                self._both_ways(a, b, total, next(odd))
+
+    def _both_ways(self, a: int, b: int, total: Counts, difference: Counts) -> None:
+        scores, rows = self.scores, slice(self.start, self.stop)
+        whole, other = (a, b) if a in scores.complete else (b, a)
+        if whole in scores.complete:
+            nodes, degrees = scores.complete[whole][self.start :], scores.degrees_among[whole][other]
+            kernel = backend.kernels("pair_sums").through_complete
+            kernel(nodes, self.bits[other], degrees[rows], degrees[self.start :], total, difference)
+            if whole == b:
+                np.negative(difference, out=difference)
+            return
+        there, back = (joined(scores, *pair, rows, self.start) for pair in ((a, b), (b, a)))
+        np.add(there, back, out=total)
+        np.subtract(there, back, out=difference)
+
+    def inside(self, plane: int) -> npt.NDArray[np.bool_]:
+        """Which pairs u < v are in a plane."""
+        held: npt.NDArray[np.bool_] = self.bits[plane] & upper(*self.bits.shape[1:])
+        return held
+
+    def shared(self, a: int, b: int) -> npt.NDArray[np.int32]:
+        """N_aa, or N_ab + N_ba."""
+        counts: npt.NDArray[np.int32] = self.counts[self.scores.plane_pairs.index((max(a, b), min(a, b)))]
+        return counts
+
+
+def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], first: int = 0) -> Counts:
+    """N_ab for the users of these rows and all from ``first`` on; complete planes need no counting.
+
+    Where plane a joins everybody of a set, u of it reaches v through each of the set's nodes that v is joined to,
+    but not through u itself.
+    """
+    if a in scores.complete:
+        ends = scores.degrees_among[a][b, None, first:] - unpack_rows(scores.planes[b][rows], scores.n, first)
+        return np.where(scores.complete[a][rows, None], ends, np.int32(0))
+    if b in scores.complete:
+        ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
+        return np.where(scores.complete[b][None, first:], ends, np.int32(0))
+    compiled = backend.compiled_lists()
+    if a == b and a in scores.lists and compiled is not None:
+        found: Counts = compiled.shared_in_lists(*scores.lists[a], np.arange(scores.n)[rows], first)
+        return found
+    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
+    counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
+    backend.kernels("shared").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
+    return counts[:, first - side * SIDE : scores.n - side * SIDE]
+
+
+def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
+    """Add up a summand over all blocks; the order of addition does not depend on the threads."""
+    backend.kernels("shared")  # chosen once, before the threads start
+    if len(scores.complete) < len(scores.planes):
+        _ = scores.strips  # and these are cut once
+    starts = range(0, scores.n, BLOCK)
+    parts = list(on_cores(lambda start: summand(PairBlock(scores, start)), starts))
+    return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}
+
+
+def triangle_sums(block: PairBlock) -> Sums:
+    """The block's part of every sum that triangles and transitivity need."""
+    scores = block.scores
+    forms = np.stack([scores.form_weights(each, each) for each in (score, square, spread)])
+    own = np.stack([scores.weights(score), scores.weights(spread)])
+    ends = scores.node_sums(score)[block.start :]
+    found = backend.kernels("pair_sums").triangle_sums(block.counts, forms, block.bits, own, ends)
+    return dict(zip(NAMES, found.tolist(), strict=True))
+
+
+def triangles(sums: Sums) -> tuple[float, float]:
+    """The triangle count and its variance, with what a sample of tile triples adds."""
+    floor = sums["three noisy"] / 3
+    noise = max(sums["one noisy"] + sums["two noisy"] + floor, floor)
+    return sums["count"] / 3, noise + sums.get("sampling", 0.0) / 9
+
+
+def covariance_with_two_stars(sums: Sums) -> float:
+    """Covariance of the triangle and 2-star estimates.  [COUNTS.5]"""
+    return sums["with 2-stars"] - sums["two noisy"]

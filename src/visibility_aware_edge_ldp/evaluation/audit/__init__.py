@@ -1,1 +1,0 @@
-"""The audit: every privacy claim of this software, checked on the machine of whoever doubts it."""

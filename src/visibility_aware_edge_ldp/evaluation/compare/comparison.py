@@ -1,0 +1,122 @@
+"""``va.compare``: visibility-aware against uniform, at equal loss per edge, whomever one trusts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design, designed
+from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, run
+from visibility_aware_edge_ldp.evaluation.results import (
+    AWARE,
+    UNIFORM,
+    Comparison,
+    DrawnHistogram,
+    Evaluation,
+    Histogram,
+    TrialRow,
+)
+from visibility_aware_edge_ldp.evaluation.trials import Progress, summaries
+from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.trust import POSITION
+
+
+def compare(
+    graph: Any,
+    policy: AnyPolicy,
+    epsilons: Sequence[Number] = (0.5, 1, 2, 4),
+    trials: int = 20,
+    statistics: str | Sequence[str] | None = None,
+    *,
+    trust: str | Sequence[str] = "position",
+    seed: int | str | None = None,
+    rounds: int = 1,
+    progress: Progress | None = None,
+    cores: int = 1,
+    folder: str | Path | None = None,
+    **options: Any,
+) -> Comparison:
+    """The same graph, the same code, the same loss per private edge: once with the policy, once with nothing public.
+
+    Parameters
+    ----------
+    graph, policy
+        Anything that ``read_graph`` takes, and which positions of it are public.
+    epsilons, trials
+        Losses per PRIVATE edge, and how many independent collections at each.
+    statistics
+        Names; each trust model answers those that it can. Default: those that the models answer by default.
+    trust
+        One trust model, several, or "all".
+    seed
+        Makes the run repeatable, and therefore not private.
+    rounds
+        Position model: 1, or 2 as in the source documents.
+    progress
+        Is called with 1 after each trial.
+    cores
+        So many processes at a time. A script that asks for more than one needs ``if __name__ == "__main__":``.
+    folder
+        Where finished trials are kept; the same call with the same folder goes on where the last one stopped.
+    **options
+        Go to :func:`estimate` of the models that take them.
+    """
+    more = {**options, **({"rounds": rounds} if rounds != 1 else {})}
+    design = designed(graph, policy, epsilons, trials, statistics, trust, seed, more)
+    return compared(design, run(design, Checkpoint(folder, design), progress, cores))
+
+
+def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
+    """The rows of all finished trials."""
+    aware = design.worlds[AWARE]
+    return Comparison(
+        design.graph.source,
+        design.graph.n,
+        design.graph.m,
+        str(aware.policy),
+        {str(kind): size for kind, size in aware.public.class_sizes.items()},
+        aware.policy.assumptions,
+        int(design.options.get(POSITION.name, {}).get("rounds", 1)),
+        design.trials,
+        _evaluation(design, trials, AWARE),
+        _evaluation(design, trials, UNIFORM),
+        aware.policy.multipliers,
+        _histograms(design, trials),
+    )
+
+
+def _evaluation(design: Design, trials: Mapping[Cell, Trial], policy: str) -> Evaluation:
+    return Evaluation(
+        row
+        for trust, names in design.questions.items()
+        for epsilon in design.epsilons
+        for row in _rows(
+            design, [trials[Cell(trust, policy, epsilon, i)] for i in range(design.trials)], trust, epsilon
+        )
+    )
+
+
+def _rows(design: Design, runs: Sequence[Trial], trust: str, epsilon: Fraction) -> list[TrialRow]:
+    truths = {name: design.truths[name] for name in design.questions[trust]}
+    seconds = float(np.mean([run.seconds for run in runs]))
+    return summaries(trust, float(epsilon), truths, [run.found for run in runs], seconds)
+
+
+def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHistogram, ...]:
+    """Those of the epsilon nearest to 1, for one figure."""
+    epsilon = min(design.epsilons, key=lambda each: abs(math.log(each)))
+    cells = (Cell(trust, policy, epsilon, 0) for trust in design.questions for policy in design.policies)
+    drawn = ((cell, trials[cell].histogram) for cell in cells)
+    return tuple(
+        DrawnHistogram(cell.trust, cell.policy, float(epsilon), found, _over(found, design.truths[HISTOGRAM]))
+        for cell, found in drawn
+        if found is not None
+    )
+
+
+def _over(found: Histogram, truth: Any) -> tuple[float, ...]:
+    return tuple(float(truth[first : last + 1].sum()) for first, last in found.bins)

@@ -1,0 +1,186 @@
+"""What each trust model offers a plan: the error of a statistic, the cost of a survey, and doubts about both.
+
+And what several of them need: the laws of noises, and sizes of reports.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isnan, nan, pi, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
+from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.trust import Trust
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# The mean size of a normal error, in standard errors.
+NORMAL = sqrt(2 / pi)
+# How notes begin that say why there is no mean error.
+MOSTLY_NOISE, FEW_FLIPS, MOSTLY_EXACT = "mostly noise", "only about", "mostly exact"
+BY_LUCK = "the centre's pilot is noisy"
+NO_CLOSED_FORM = "a maximum or a fitted distribution: no closed form; simulate with compare"
+# The wire format: what a user's report has beside its numbers, a number, and about a question.
+HEAD, NUMBER, QUESTION = 55, 8, 400
+_WORD = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What one trust model is asked: all these statistics together for one ε, and what the answers leave out."""
+
+    moments: Moments
+    epsilon: Fraction
+    statistics: Sequence[str]
+    delta: Fraction = Fraction(0)
+    without: Subsample = ALL
+
+
+@dataclass(frozen=True)
+class PredictedError:
+    """A standard error, and the mean of the error's size if it is not that of a normal law.
+
+    ``uneven`` is how many times larger the standard error is than in a typical run.
+    """
+
+    deviation: float
+    mean: float | None = None
+    bias: float = 0.0
+    uneven: float = 1.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one trust model: bytes to and from one reporter on average, and the aggregator's work in machine words."""
+
+    trust: str
+    reporters: int
+    bytes_up: int
+    bytes_down: int
+    words: int
+    seconds: float = nan
+    """How long a run of all of it, with everybody simulated, would take on this machine."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.trust}: {self.reporters:,} reporting, each sends {self.bytes_up:,} bytes and receives "
+            f"{self.bytes_down:,}; the aggregator's work is about {self.words:.1e} words."
+        )
+
+
+def no_doubt(question: Question, found: PredictedError) -> str:
+    """For models whose errors are normal wherever they are not mostly noise."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One trust model, before anybody is asked.
+
+    Parameters
+    ----------
+    trust
+        Which one.
+    error
+        From a question and one of its statistics to the predicted error, or to a sentence on why there is none.
+    cost
+        From a world and the statistics that are asked together to what a survey costs.
+    doubt
+        Why the normal approximation does not hold; empty where it does.  [PLAN.9]
+    bounded
+        Whether lower bounds are known for its protocols.  [LIMIT.1]
+    noted
+        Kinds of statistics that it does not answer, of which a plan says so in a row of their own.
+    """
+
+    trust: Trust
+    error: Callable[[Question, str], PredictedError | str]
+    cost: Callable[[VisibilityAwareGraph, Sequence[str], Subsample], Cost]
+    doubt: Callable[[Question, PredictedError], str] = no_doubt
+    bounded: bool = False
+    noted: tuple[str, ...] = ()
+
+    def offers(self, name: str) -> bool:
+        """Whether a plan has a row for this statistic."""
+        return answers(self.trust, name) or statistic(name).kind in self.noted
+
+    def predicted(self, question: Question, name: str) -> PredictedError | str:
+        """The error of a statistic, as the model knows it, or as one of another program predicts its own."""
+        known = statistic(name)
+        own = [make for each, make in known.predictions.items() if PROTOCOLS[each].trust is self.trust]
+        if not own:
+            return NO_CLOSED_FORM if known.estimators else self.error(question, name)
+
+        def standard_error(other: str) -> float:
+            found = self.error(question, other)
+            return nan if isinstance(found, str) else found.deviation
+
+        deviation = own[0](question, standard_error)
+        return NO_CLOSED_FORM if isnan(deviation) else PredictedError(deviation)
+
+
+def hidden_classes(world: VisibilityAwareGraph) -> int:
+    """How many classes of positions are there that are not public."""
+    return len([kind for kind in NON_PUBLIC if kind in world.public.present])
+
+
+def row_bytes(n: int) -> int:
+    """A row's report: two bits for each of its positions, whether it answered, and what."""
+    return HEAD + 2 * ((n - 1) // 16 + 1)
+
+
+def words_over_pairs(n: int, statistics: Sequence[str]) -> int:
+    """The aggregator's work on all rows: cubic where something is counted over pairs of users, else quadratic."""
+    return n**3 // _WORD if any(statistic(name).over_pairs for name in statistics) else n * n // _WORD
+
+
+@lru_cache(maxsize=16)
+def noise_law(noises: tuple[DiscreteLaplace, ...]) -> tuple[Ints, Floats]:
+    """The values of a sum of these noises, and how likely each is."""
+    chances = np.ones(1)
+    for noise in noises:
+        far = int(40 / float(noise.rate)) + 2
+        each = np.exp(-float(noise.rate) * np.abs(np.arange(-far, far + 1)))
+        chances = np.convolve(chances, each / each.sum())
+    half = chances.size // 2
+    return np.arange(-half, half + 1), chances
+
+
+def degree_noise(moments: Moments, survey: DegreeSurvey) -> list[tuple[Ints, tuple[DiscreteLaplace, ...]]]:
+    """Which of the chosen users have which noises in their degrees.  [DEGREESUM.4]"""
+    hiding = moments.node_classes[:, list(NON_PUBLIC)] > 0
+    groups = []
+    for pattern in np.unique(hiding, axis=0):
+        noises = tuple(survey.mechanism(k) for k, on in zip(NON_PUBLIC, pattern.tolist(), strict=True) if on)
+        groups.append((np.flatnonzero((hiding == pattern).all(axis=1)), noises))
+    return [group for group in groups if group[1]]
+
+
+def mean_size(noise: SmoothNoise) -> float:
+    """E|Z| at scale 1: for Laplace noise 1, for power noise the integral of both pieces of its tail."""
+    if not isinstance(noise, SmoothPower):
+        return 1.0
+    a = float(noise.alpha)
+    joint = (1 - 1 / a) ** (a - 1)
+    mass = 1 + 2 * joint / a
+    core = mass - 1 + a / (a + 1) * (1 - (1 - 1 / a) ** (a + 1))
+    tail = joint * (1 + 1 / a) ** 2 * a / (a - 1)
+    return float((core + tail) / mass)

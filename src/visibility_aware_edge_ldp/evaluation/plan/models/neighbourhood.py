@@ -1,0 +1,129 @@
+"""NEIGHBOURHOOD before anybody is asked: counts by all users, or by public hubs.  [PLAN.7]"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
+from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+    HEAD,
+    NORMAL,
+    NUMBER,
+    QUESTION,
+    Cost,
+    Model,
+    PredictedError,
+    Question,
+    degree_noise,
+    hidden_classes,
+    mean_size,
+    noise_law,
+)
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.surveys.base import least_loss
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import neighbourhood_survey
+from visibility_aware_edge_ldp.public.triangle_assignment import (
+    MOST_HUBS,
+    WEIGHTED,
+    HubPlan,
+    OwnerPlan,
+    believed_plan,
+    hubs_see_everybody,
+    weighted_plan,
+)
+from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.simulation.simulate import FIRST_SHARE
+
+Ints = npt.NDArray[np.int64]
+
+# The wire format: what a hub's report has beside its numbers.
+_HUB_HEAD = 39
+
+
+def owned(moments: Moments, epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
+    """The variance of counts by all users, and about how many triangles weights leave out.  [PLAN.7]"""
+    world = moments.world
+    first = degree_survey(world.public, epsilon * FIRST_SHARE)
+    rest = epsilon * (1 - FIRST_SHARE)
+    noisy, heard = _likely_degrees(moments, epsilon * FIRST_SHARE), np.ones(moments.n, np.bool_)
+    if delta:
+        plan = believed_plan(first, noisy, heard, delta)
+    else:
+        plan = weighted_plan(first, noisy, heard, least_loss(rest, first.multipliers, first.classes))
+    survey = neighbourhood_survey(world.public, rest, plan)
+    noise = variances(survey.loss, plan.sensitivities) / plan.unit**2
+    return float(noise.sum()), _left_out(moments, plan) if plan.guard == WEIGHTED else 0.0
+
+
+def _likely_degrees(moments: Moments, epsilon: Fraction) -> Ints:
+    """Degrees with noises that fill their law evenly, one for each user: what a draw would look like."""
+    degrees = moments.world.graph.degrees.astype(np.int64)
+    place = np.argsort(np.argsort(even_points(1, moments.n)[0])) / moments.n + 0.5 / moments.n
+    result, survey = degrees.copy(), degree_survey(moments.world.public, epsilon)
+    everybody = [(np.arange(moments.n), tuple(survey.mechanism(kind) for kind in survey.classes))]
+    groups = degree_noise(moments, survey) if moments.chosen.size == moments.n else everybody
+    for users, noises in groups:
+        steps, chances = noise_law(noises)
+        result[users] += steps[np.searchsorted(np.cumsum(chances), place[users]).clip(max=steps.size - 1)]
+    return result
+
+
+def _left_out(moments: Moments, plan: OwnerPlan) -> float:
+    """Σ of 1 − the smaller weight of its two users of higher rank, over triangles that are not all public."""
+    corners, each = moments.some_triangles
+    weights = np.minimum(1.0, plan.bounds / np.maximum(moments.world.graph.degrees, 1))
+    lowest = plan.ranks[corners].argmin(axis=1)
+    at = weights[corners]
+    at[np.arange(len(at)), lowest] = 1.0
+    return float((1 - at.min(axis=1)).sum()) * each
+
+
+def hubs(moments: Moments, epsilon: Fraction) -> tuple[float, float, float]:
+    """The standard error of public hubs' counts, the mean of its absolute value, and what no hub counts.  [PLAN.7]"""
+    survey = hub_survey(moments.world.public, epsilon, SHARED)
+    noise, squares = survey.noises["all"], survey.floors("all").astype(np.float64) ** 2
+    one = noise.standard_deviation(1)
+    # From the shape of a single noise to the normal one, by the fourth cumulant of the sum.
+    alone = float((squares**2).sum() / squares.sum() ** 2)
+    shape = NORMAL + alone * (mean_size(noise) * float(noise.scale(1)) / one - NORMAL)
+    deviation = one * float(squares.sum()) ** 0.5
+    return deviation, shape * deviation, _missed(moments, survey.plan)
+
+
+def _missed(moments: Moments, plan: HubPlan) -> float:
+    """Triangles that no hub counts: no territory holds both ends of any of their non-public sides.  [HUB.1]"""
+    corners, each = moments.some_triangles
+    counted = np.zeros(len(corners), np.bool_)
+    for a, b in ((0, 1), (1, 2), (0, 2)):
+        u, v = corners[:, a], corners[:, b]
+        counted |= (moments.world.public.classes.of(u, v) != Visibility.PUBLIC) & (plan.marks[u] & plan.marks[v] > 0)
+    return float(np.count_nonzero(~counted)) * each
+
+
+def error(question: Question, name: str) -> PredictedError:
+    """The error of the triangle count: by hubs where they see everybody, and else by all users."""
+    moments = question.moments
+    if hubs_see_everybody(moments.world.public):
+        deviation, mean, missed = hubs(moments, question.epsilon)
+        return PredictedError(deviation, bias=missed) if missed else PredictedError(deviation, mean)
+    variance, lost = owned(moments, question.epsilon, question.delta)
+    return PredictedError(variance**0.5, bias=lost)
+
+
+def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+    """Hubs send one count and one of loose edges. Users report a degree first, and receive everybody's bound."""
+    if hubs_see_everybody(world.public):
+        return Cost(NEIGHBOURHOOD.name, MOST_HUBS, _HUB_HEAD + 2 * NUMBER, QUESTION, MOST_HUBS)
+    n = world.graph.n
+    up = HEAD + hidden_classes(world) * NUMBER + HEAD + NUMBER
+    return Cost(NEIGHBOURHOOD.name, n, up, QUESTION + n * NUMBER, n)
+
+
+MODEL = Model(NEIGHBOURHOOD, error, cost)

@@ -1,0 +1,146 @@
+"""The error of one statistic in one trust model at one ε, before anybody is asked.  [PLAN.1-9]"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import least_here, least_on_the_hardest
+from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import LowerBound
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.models import curator, neighbourhood, position, user
+from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+    BY_LUCK,
+    MOSTLY_NOISE,
+    NORMAL,
+    Model,
+    PredictedError,
+    Question,
+)
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
+from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+# Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
+TOO_LARGE = 1 / 3
+# Where a centre's split varies so that standard errors are this much larger than typical ones, no law is normal.
+UNEVEN = 1.05
+PREDICTIONS: dict[str, Model] = {
+    each.trust.name: each for each in (position.MODEL, user.MODEL, neighbourhood.MODEL, curator.MODEL)
+}
+"""How each trust model is predicted, by its name."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One row of a plan.
+
+    Parameters
+    ----------
+    value
+        What the assumed graph has.
+    standard_error
+        Of the estimate; for degrees the mean over users. NaN where nothing can be said, and ``note`` says why.
+    bias
+        What the estimate is low by, where it is not unbiased.
+    mean_relative_error
+        The mean of |estimate − value|/value; NaN where the normal approximation does not hold.
+    least
+        No unbiased estimate of a local protocol has a smaller standard error on the assumed graph; NaN if not known.
+    least_on_the_hardest
+        The same for some graph with as many nodes and as high a degree, for every estimate.
+    """
+
+    trust: str
+    statistic: str
+    epsilon: float
+    value: float
+    standard_error: float
+    mean_relative_error: float
+    bias: float = 0.0
+    least: float = math.nan
+    least_on_the_hardest: float = math.nan
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mean relative error can be believed."""
+        return not math.isnan(self.mean_relative_error)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON and CSV; None where nothing can be said."""
+        plain = asdict(self)
+        return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in plain.items()}
+
+
+def predictions(
+    moments: Moments,
+    trust: str,
+    epsilon: Fraction,
+    statistics: Sequence[str],
+    delta: Fraction = Fraction(0),
+    shown: Sequence[str] | None = None,
+    bounds: bool = True,
+    without: Subsample = ALL,
+) -> list[Prediction]:
+    """All statistics that one trust model answers together for one ε, or those of them that are to be shown.
+
+    ``without`` says what the position model leaves out.
+    """
+    model, asked = PREDICTIONS[trust], offered(trust, statistics)
+    question = Question(moments, epsilon, asked, delta, without)
+    secret = moments.world.public.present - {Visibility.PUBLIC}
+    rows = [
+        _row(model, question, name, model.predicted(question, name) if secret else PredictedError(0.0))
+        for name in shown or asked
+    ]
+    return [_with_bounds(moments, row) for row in rows] if bounds and model.bounded else rows
+
+
+def offered(trust: str, statistics: Sequence[str]) -> list[str]:
+    """Those of the statistics that a plan has rows for in this trust model."""
+    return [name for name in statistics if PREDICTIONS[trust].offers(name)]
+
+
+def _row(model: Model, question: Question, name: str, found: PredictedError | str) -> Prediction:
+    trust, epsilon, value = model.trust.name, float(question.epsilon), question.moments.value(name)
+    if isinstance(found, str):
+        return Prediction(trust, name, epsilon, value, math.nan, math.nan, note=found)
+    note = _doubt(model, question, name, value, found)
+    size = _mean_size(found) / value if value else math.inf
+    return Prediction(trust, name, epsilon, value, found.deviation, math.nan if note else size, found.bias, note=note)
+
+
+def _with_bounds(moments: Moments, row: Prediction) -> Prediction:
+    """The same beside what no local protocol can beat.  [LIMIT.2, LIMIT.4]"""
+    found = (bound(moments.world, row.statistic, row.epsilon) for bound in (least_here, least_on_the_hardest))
+    here, hardest = (_root(bound) for bound in found)
+    return replace(row, least=here, least_on_the_hardest=hardest)
+
+
+def _root(bound: LowerBound | None) -> float:
+    return math.nan if bound is None else bound.standard_error_at_least
+
+
+def _mean_size(found: PredictedError) -> float:
+    """E|noise − bias|: given, or that of a normal law about its bias."""
+    if found.mean is not None:
+        return found.mean
+    if not found.bias or not found.deviation:
+        return NORMAL * found.deviation + abs(found.bias)
+    z = found.bias / found.deviation
+    return found.deviation * NORMAL * math.exp(-z * z / 2) + found.bias * math.erf(z / math.sqrt(2))
+
+
+def _doubt(model: Model, question: Question, name: str, value: float, found: PredictedError) -> str:
+    """Why the normal approximation does not hold; empty where it does.  [PLAN.9]"""
+    if not value:
+        return "the assumed graph has none, so there is no relative error"
+    if not statistic(name).per_person and found.deviation > TOO_LARGE * abs(value):
+        return f"{MOSTLY_NOISE}: the standard error is {found.deviation / abs(value):.0%} of the value"
+    if own := model.doubt(question, found):
+        return own
+    if found.uneven > UNEVEN:
+        return f"{BY_LUCK} and decides the split of ε: a standard error {found.uneven:.2g} times that of a typical run"
+    return ""

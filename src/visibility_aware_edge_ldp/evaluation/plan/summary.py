@@ -1,0 +1,276 @@
+"""A plan in words and short tables: can this be afforded, and whom must one trust?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
+from visibility_aware_edge_ldp.evaluation.plan.models.base import BY_LUCK, FEW_FLIPS, MOSTLY_EXACT, MOSTLY_NOISE
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
+from visibility_aware_edge_ldp.public.statistic import TRIANGLES
+from visibility_aware_edge_ldp.public.statistic import statistic as registered
+from visibility_aware_edge_ldp.public.surveys.sample import position_sample
+from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
+from visibility_aware_edge_ldp.simulation.memory import needed_bytes
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.evaluation.plan.planner import Plan
+    from visibility_aware_edge_ldp.evaluation.plan.predictions import Prediction
+    from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached
+
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+LEGEND = {
+    "*": "mostly noise: ± the standard error, which is more than a third of the value, and no mean error",
+    "°": "hardly any noise: the error is 0 or comes in steps, and ± is the standard error",
+    "†": "a centre's small pilot decides how it splits ε, and is noisy: ± the standard error; most runs do better",
+    "-": "no closed form; simulate it with `va-edge-ldp compare`",
+}
+# From here on a plan says what could be left out: beyond so many words of work, about six seconds, or so much memory.
+MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9
+WORDS_A_SECOND = 3.3e11
+SHARES = ("0.5", "0.2", "0.1", "0.05", "0.02", "0.01", "0.005", "0.002", "0.001")
+
+
+def answer(plan: Plan) -> list[str]:
+    """The first lines: yes or no, whom to trust, and what ε each needs."""
+    rows = {row.trust: row for row in plan.predictions if (row.statistic, row.epsilon) == focus(plan)}
+    statistic, epsilon = focus(plan)
+    if plan.target_error is None:
+        found = "; ".join(f"{trust} {_cell(row)}" for trust, row in rows.items())
+        return [f"Mean error of {registered(statistic).phrase} at ε = {epsilon:g}: {found}."]
+    reached = next(each for each in plan.targets if each.statistic == statistic)
+    verdict = _verdict(rows, statistic, epsilon, plan.target_error)
+    return [f"{_condition(plan, statistic)}{verdict}", *_smallest(reached)]
+
+
+def subsample_note(without: Subsample) -> str:
+    """What the position model leaves out, in a sentence that follows another."""
+    if without.positions < 1:
+        return f" Position model: a public coin draws {percent(float(without.positions))} of the positions to be asked."
+    if without.work is not None and without.work < 1:
+        return f" Position model: {percent(without.work)} of the triples and rows are counted."
+    return ""
+
+
+def too_much(plan: Plan) -> list[str]:
+    """Where everything at once takes more than one machine likes: what to leave out, and what that costs."""
+    if (
+        plan.graph.n <= MANY_NODES
+        or plan.without != ALL
+        or POSITION.name not in {row.trust for row in plan.predictions}
+    ):
+        return []
+    statistic, epsilon = focus(plan)
+    before = plan.row(POSITION.name, statistic, str(epsilon)).standard_error
+    lines = []
+    for without, takes in _less(plan):
+        after = plan.with_less(POSITION.name, statistic, str(epsilon), without).standard_error
+        how = f"--work {without.work:g}" if without.work else f"--sample-positions {float(without.positions):.1g}"
+        if before and after == after:
+            lines.append(
+                f"In the position model {takes}; {how} would do, with {after / before:.3g} times the standard error of "
+                f"{registered(statistic).phrase} at ε = {epsilon:g}."
+            )
+    return lines
+
+
+def _less(plan: Plan) -> Iterator[tuple[Subsample, str]]:
+    """A part of the counting where that takes long, a part of the positions where memory ends."""
+    n, words = plan.graph.n, next(each.words for each in plan.costs if each.trust == POSITION.name)
+    if words > FEW_WORDS and plan.without.positions == 1:
+        yield (
+            Subsample(work=float(f"{FEW_WORDS / words:.1g}")),
+            f"counting takes about {_spell(words / WORDS_A_SECOND)}",
+        )
+    needed = needed_bytes(n)
+    if needed > MUCH_MEMORY:
+        share = next(share for share in SHARES if bytes_needed(n, float(share)) <= MUCH_MEMORY or share == SHARES[-1])
+        yield Subsample(position_share(share)), f"every position at once takes {needed / 1e9:.2g} GB of memory"
+
+
+def _spell(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.0f} hours"
+
+
+def position_share(share: str) -> Fraction:
+    """A share of the positions as a sample takes it."""
+    sample = position_sample(share)
+    return Fraction(1) if sample is None else sample.rate
+
+
+def _condition(plan: Plan, statistic: str) -> str:
+    """What the verdict hangs on and was not told: how many triangles friends close."""
+    if not registered(statistic).over_pairs or not lacks_clustering(plan):
+        return ""
+    return (
+        "For a made-up graph with few triangles (friendship graphs have many, and another answer: give --clustering, "
+        "0.2 to 0.6): "
+    )
+
+
+def lacks_clustering(plan: Plan) -> bool:
+    """Whether triangles are few because a graph was made up without being told how many there are."""
+    return plan.made_up and not plan.clustering
+
+
+def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target: float) -> str:
+    good = [trust for trust in TRUSTS if trust in rows and _relative(rows[trust]) <= target]
+    local = [trust for trust in good if TRUSTS[trust].local]
+    what, aim = registered(statistic).phrase, f"within {percent(target)}"
+    if local:
+        row = rows[local[0]]
+        return (
+            f"Yes: ε = {epsilon:g} is enough for {what} {aim}, and {TRUSTS[local[0]].trusted} "
+            f"({local[0]}: mean error {percent(row.mean_relative_error)})."
+        )
+    known = {t: _relative(row) for t, row in rows.items() if TRUSTS[t].local and math.isfinite(_relative(row))}
+    best = min(known, key=lambda trust: known[trust], default=None)
+    nearest = "" if best is None else f" The nearest, {best}, errs by about {percent(known[best])}."
+    if good:
+        centre = percent(_relative(rows[good[0]]))
+        return (
+            f"At ε = {epsilon:g} only with a trusted centre, which would err by about {centre}: no local model brings "
+            f"{what} {aim}.{nearest}"
+        )
+    return f"No: at ε = {epsilon:g} nobody brings {what} {aim}.{nearest}"
+
+
+def _relative(row: Prediction) -> float:
+    """The mean relative error; where it is not known, the standard error, which is larger."""
+    if row.holds:
+        return row.mean_relative_error
+    size = row.standard_error / abs(row.value) if row.value else math.nan
+    return math.inf if math.isnan(size) else size
+
+
+def _smallest(reached: Reached) -> list[str]:
+    known = {trust: e for trust, e in reached.epsilons.items() if e is not None}
+    never = [trust for trust in reached.epsilons if trust not in known]
+    local = sorted((e, trust) for trust, e in known.items() if TRUSTS[trust].local)
+    parts = [f"{trust} {e:.3g}" for e, trust in local]
+    parts += [f"with a trusted centre {e:.3g}" for trust, e in known.items() if not TRUSTS[trust].local]
+    lines = [f"The smallest ε for {percent(reached.target_error)}: {', '.join(parts)}."] if parts else []
+    return [*lines, *([f"Never, up to ε = 16: {', '.join(never)}."] if never else [])]
+
+
+def focus(plan: Plan) -> tuple[str, float]:
+    """The statistic and the ε that the first lines are about: triangles at ε = 1 where the plan has them."""
+    names, losses = plan.statistics, sorted({row.epsilon for row in plan.predictions})
+    statistic = TRIANGLES.name if TRIANGLES.name in names else names[0]
+    return statistic, min(losses, key=lambda e: abs(math.log(e)))
+
+
+def error_table(plan: Plan) -> Table:
+    """One line a trust model and statistic: the mean error at every ε, and the least possible standard error."""
+    losses, (_, focused) = sorted({row.epsilon for row in plan.predictions}), focus(plan)
+    head = ("trust", "statistic", *(f"ε = {loss:g}" for loss in losses), f"least at {focused:g}")
+    by_key = {(row.trust, row.statistic, row.epsilon): row for row in plan.predictions}
+    rows, before = [], ""
+    for trust, statistic in dict.fromkeys((row.trust, row.statistic) for row in plan.predictions):
+        cells = [_cell(by_key[trust, statistic, loss]) for loss in losses]
+        row = by_key[trust, statistic, focused]
+        least = percent(row.least / row.value) if row.least == row.least and row.value else "-"
+        rows.append((trust if trust != before else "", statistic, *cells, least))
+        before = trust
+    return head, rows
+
+
+def _cell(row: Prediction) -> str:
+    if row.holds:
+        return percent(row.mean_relative_error)
+    if math.isnan(row.standard_error) or not row.value:
+        return "-"
+    return f"±{percent(row.standard_error / abs(row.value))}{_mark(row)}"
+
+
+def _mark(row: Prediction) -> str:
+    marks = {MOSTLY_NOISE: "*", FEW_FLIPS: "°", MOSTLY_EXACT: "°", BY_LUCK: "†"}
+    return next((mark for start, mark in marks.items() if row.note.startswith(start)), "")
+
+
+def legend(plan: Plan) -> list[str]:
+    """What the marks of the table mean, as far as there are any."""
+    cells = [cell for row in error_table(plan)[1] for cell in row[2:-1]]
+    return [f"{mark} {text}." for mark, text in LEGEND.items() if any(cell.endswith(mark) for cell in cells)]
+
+
+def target_table(plan: Plan) -> Table:
+    """The smallest ε of each trust model, one line a statistic."""
+    models = tuple(dict.fromkeys(row.trust for row in plan.predictions))
+    rows = []
+    for each in plan.targets:
+        found = [("-" if m not in each.epsilons else _epsilon(each.epsilons[m])) for m in models]
+        rows.append((each.statistic, *found, each.least_epsilon or "-"))
+    return ("statistic", *models, "cheapest"), rows
+
+
+def _epsilon(value: float | None) -> str:
+    return "never" if value is None else f"{value:.3g}"
+
+
+def cost_table(plan: Plan) -> Table:
+    """Bytes and work, and how long a simulated run would take on this machine; one line a trust model."""
+    head = ("trust", "who reports", "bytes up", "bytes down", "words of work", "a run here")
+    return head, [
+        (
+            each.trust,
+            f"{each.reporters:,}",
+            f"{each.bytes_up:,}",
+            f"{each.bytes_down:,}",
+            f"{each.words:.1e}",
+            _time(each.seconds),
+        )
+        for each in plan.costs
+    ]
+
+
+def _time(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "-"
+    return f"about {_spell(seconds)}" if seconds >= 1 else "below 1 s"
+
+
+def public_table(rows: Sequence[Publicity]) -> Table:
+    """Relative standard errors as more becomes public: one line a policy, one column a trust model."""
+    models = tuple(dict.fromkeys(row.trust for row in rows))
+    by_key = {(row.public, row.trust): row.relative_standard_error for row in rows}
+    lines = [
+        (public, *(percent(by_key[public, m]) for m in models)) for public in dict.fromkeys(r.public for r in rows)
+    ]
+    return ("public", *models), lines
+
+
+def next_steps(plan: Plan, shown: bool = False, drawn: bool = False) -> list[str]:
+    """What to try next; not the effect of publicity where it is ``shown``, nor figures where they are ``drawn``."""
+    statistic, epsilon = focus(plan)
+    steps = []
+    if lacks_clustering(plan) and any(registered(name).over_pairs for name in plan.statistics):
+        steps.append(
+            "A made-up graph has few triangles, which makes their relative errors too large without a centre, and too "
+            "small with one: give --clustering (friendship graphs have 0.2 to 0.6), or --family FILE with a graph like "
+            "yours."
+        )
+    if not plan.public_share and not shown:
+        what = registered(statistic).phrase
+        steps.append(f"See what public profiles would buy: --more-public (for {what} at ε = {epsilon:g}).")
+    if not drawn:
+        steps.append("Draw it: --output FOLDER writes figures with the lower bounds, and all numbers as JSON and CSV.")
+    steps.append(f"Simulate before you ask anybody: va-edge-ldp compare GRAPH --epsilons {epsilon:g}.")
+    return steps
+
+
+def percent(share: float) -> str:
+    """Three digits, or two below 1 %."""
+    if math.isnan(share):
+        return "-"
+    value = 100 * share
+    if not 1e-4 <= abs(value) < 1e5:
+        return "0%" if not value else f"{value:.0e}%"
+    return f"{value:.0f}%" if value >= 100 else f"{value:.3g}%" if value >= 1 else f"{value:.2g}%"

@@ -1,1 +1,0 @@
-"""The inner loops: packed bits and counts of shared neighbours."""

@@ -1,0 +1,286 @@
+"""The report: one HTML page that needs nothing else."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, DrawnHistogram, Gain, TrialRow
+from visibility_aware_edge_ldp.evaluation.trials import relative_error
+from visibility_aware_edge_ldp.presentation.comparison_figures import (
+    Series,
+    crosses_all,
+    error_panels,
+    gain_panels,
+    gains_by_statistic,
+    histogram_panels,
+    is_alone,
+    left_out,
+    middle_epsilon,
+    series_of,
+    statistic_panels,
+)
+from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, on_its_own
+from visibility_aware_edge_ldp.presentation.files import filled, script_hash
+from visibility_aware_edge_ldp.presentation.labels import (
+    COLOURS,
+    DASH,
+    MARKER_PATHS,
+    THEME,
+    clear,
+    factor,
+    label,
+    percent,
+    spread,
+    value,
+)
+from visibility_aware_edge_ldp.public.trust import TRUSTS
+from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
+
+TEMPLATE, SCRIPT = "report.html.j2", "report.js"
+SYNTHETIC = "(synthetic)"
+
+
+def describe(statistic: str, series: Series) -> str:
+    """A panel in words, for those who do not see it."""
+    models = dict.fromkeys(trust for trust, _ in series)
+    lines = (f"{trust}: {_points(series, trust)}" if len(models) > 1 else _points(series, trust) for trust in models)
+    return f"Mean relative error of {label(statistic)} against ε: {'. '.join(lines)}."
+
+
+def _points(series: Series, trust: str) -> str:
+    return "; ".join(
+        f"at ε = {u.epsilon:g}, {UNIFORM} {percent(u.mean_relative_error)}, {AWARE} {percent(a.mean_relative_error)}"
+        for u, a in zip(series[trust, UNIFORM], series[trust, AWARE], strict=True)
+    )
+
+
+def describe_gains(statistic: str, gains: Sequence[Gain]) -> str:
+    """How many times smaller the error is, for each model and epsilon."""
+    points = (f"{g.aware.trust} at ε = {g.aware.epsilon:g}, {factor(g.factor, g.factor)}" for g in gains)
+    return f"Gain from visibility for {label(statistic)} against ε: {'; '.join(points)}."
+
+
+def describe_statistics(comparison: Comparison, epsilon: float) -> str:
+    """All errors at one epsilon."""
+    points = (
+        f"{gain.aware.trust}, {label(gain.aware.statistic)}: {UNIFORM} {percent(gain.uniform.mean_relative_error)}, "
+        f"{AWARE} {percent(gain.aware.mean_relative_error)}"
+        for gain in comparison.gains
+        if gain.aware.epsilon == epsilon
+    )
+    return f"Mean relative error by statistic at ε = {epsilon:g}. {'; '.join(points)}."
+
+
+def describe_histogram(found: DrawnHistogram) -> str:
+    """How far the drawn bins are from the true ones."""
+    off = percent(relative_error(found.drawn.nodes, found.truth))
+    return (
+        f"Degree histogram, {found.trust}, {found.policy}, at ε = {found.epsilon:g}, in {len(found.drawn.bins)} bins: "
+        f"estimated and true numbers of nodes differ by {off} of all nodes in all."
+    )
+
+
+def page(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> str:
+    """The report as HTML; every text that comes from outside is escaped."""
+    script = (Path(__file__).parent / SCRIPT).read_text(encoding="utf-8")
+    told = {"script": script, "script_hash": script_hash(script), "command": command, "audit": audit}
+    return filled(TEMPLATE, **content(comparison), **told)
+
+
+def content(comparison: Comparison) -> dict[str, Any]:
+    """All that the template is filled with."""
+    every = series_of(comparison)
+    return {
+        "c": comparison,
+        "version": __version__,
+        "synthetic": SYNTHETIC in comparison.graph,
+        "alone": is_alone(comparison),
+        "models": models(comparison),
+        "statistics": [label(name) for name in every],
+        "choices": [(name, label(name)) for name in every],
+        "histogram": HISTOGRAM in every,
+        "epsilons": [f"{epsilon:g}" for epsilon in _epsilons(comparison)],
+        "classes": classes(comparison),
+        "positions": sum(comparison.positions.values()),
+        "public_share": percent(_share(comparison, "PUBLIC")),
+        "friend_visible": comparison.positions.get("FRIEND_VISIBLE", 0) > 0,
+        "private_loss": times_epsilon(comparison.multipliers.private),
+        "friend_loss": times_epsilon(comparison.multipliers.friend_visible),
+        "times": times(comparison.multipliers),
+        "some_left_out": any(left_out(series) for series in every.values()),
+        "hundred": any(crosses_all(series) for series in every.values()),
+        "groups": groups(comparison),
+        "summary": summary(comparison.gains),
+        "bound": f"{bound(comparison.trials):.1f}",
+        "scatter": f"{200 * math.sqrt(0.95 * 0.05 / comparison.trials):.0f}",
+        **drawings(comparison),
+    }
+
+
+def drawings(comparison: Comparison) -> dict[str, list[dict[str, str]] | str]:
+    """Every figure with its words, and what it is about."""
+    every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
+    degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
+    return {
+        "figures": [
+            _shown(errors[name], f"Error of {label(name)}", describe(name, own), statistic=name, trust=_names(own))
+            for name, own in every.items()
+        ],
+        "gain_figures": [
+            _shown(
+                panel, f"Gain of {panel.title}", describe_gains(name, own), statistic=name, trust=_names(every[name])
+            )
+            for (name, own), panel in zip(gains_by_statistic(comparison).items(), gains.values(), strict=True)
+        ],
+        "statistic_figures": [
+            _shown(panel, f"Errors at {panel.title}", describe_statistics(comparison, each), epsilon=f"{each:g}")
+            for each, panel in statistic_panels(comparison).items()
+        ],
+        "degree_figures": [
+            _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
+        ],
+        "middle": f"{middle_epsilon(comparison):g}",
+    }
+
+
+def _about(found: DrawnHistogram) -> dict[str, str]:
+    return {"statistic": HISTOGRAM, "trust": found.trust, "epsilon": f"{found.epsilon:g}"}
+
+
+def _shown(panel: Panel, title: str, words: str, **about: str) -> dict[str, str]:
+    # The words begin differently for every panel of a page, and so do its identifiers.
+    prefix = f"d{sha256(words.encode()).hexdigest()[:8]}-"
+    return {
+        "drawing": on_its_own(panel, prefix),
+        "words": words,
+        "title": title,
+        "about": attributes(about),
+    }
+
+
+def _names(series: Iterable[tuple[str, str]]) -> str:
+    """The models that have a line."""
+    return " ".join(dict.fromkeys(trust for trust, _ in series))
+
+
+def models(comparison: Comparison) -> list[dict[str, str]]:
+    """The trust models: whom one trusts, how epsilon is spent, and which statistics are answered."""
+    asked = {
+        trust: ", ".join(dict.fromkeys(label(row.statistic) for row in comparison.aware if row.trust == trust))
+        for trust in comparison.models
+    }
+    return [
+        {
+            "name": trust.upper(),
+            "trust": trust,
+            "words": TRUSTS[trust].promise,
+            "note": TRUSTS[trust].spending,
+            "asked": asked[trust],
+            "colour": THEME[COLOURS[trust]],
+            "mark": MARKER_PATHS[trust],
+        }
+        for trust in comparison.models
+    ]
+
+
+def classes(comparison: Comparison) -> list[dict[str, Any]]:
+    """For each class of positions: how many there are, and the loss of one edge at each epsilon."""
+    return [
+        {
+            "name": name,
+            "count": f"{size:,}",
+            "share": percent(_share(comparison, name)),
+            "promise": f"at most {times_epsilon(loss)}" if loss else "not protected",
+            "losses": [f"{float(loss) * epsilon:g}" if loss else DASH for epsilon in _epsilons(comparison)],
+        }
+        for name, size in comparison.positions.items()
+        for loss in [comparison.multipliers.of(Visibility.of(name))]
+    ]
+
+
+def times(multipliers: Multipliers) -> str:
+    """How many times as much as a PRIVATE edge a FRIEND_VISIBLE one may lose, in words; empty for no more."""
+    ratio = multipliers.friend_visible / multipliers.private
+    if ratio == 1:
+        return ""
+    return "twice" if ratio == 2 else f"{float(ratio):g} times"
+
+
+def groups(comparison: Comparison) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The table's rows, by trust model and epsilon."""
+    ordered = groupby(comparison.gains, key=lambda gain: (gain.aware.trust, gain.aware.epsilon))
+    return [
+        (f"{trust.upper()}, ε = {epsilon:g}", [table_row(gain) for gain in own]) for (trust, epsilon), own in ordered
+    ]
+
+
+def table_row(gain: Gain) -> dict[str, Any]:
+    """One statistic at one epsilon as texts."""
+    row = gain.aware
+    return {
+        "about": attributes({"trust": row.trust, "epsilon": f"{row.epsilon:g}", "statistic": row.statistic}),
+        "statistic": label(row.statistic),
+        "truth": value(row.truth),
+        "sides": [_side(gain.uniform), _side(row)],
+        "gain": factor(gain.factor, gain.factor) + ("×" if math.isfinite(gain.factor) else ""),
+        "gain_spread": factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
+        "verdict": verdict(gain),
+    }
+
+
+def _side(row: TrialRow) -> dict[str, Any]:
+    return {
+        "estimate": value(row.mean_estimate),
+        "spread": "" if math.isnan(row.standard_deviation) else spread(row.standard_deviation),
+        "interval": [value(end) for end in interval(row)],
+        "error": percent(row.mean_relative_error),
+        "error_spread": "" if math.isnan(row.error_uncertainty) else percent(row.error_uncertainty),
+        "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
+    }
+
+
+def interval(row: TrialRow) -> tuple[float, float] | tuple[()]:
+    """The 95 % interval of the mean estimate, by Student's t; none for one trial, and none for lists."""
+    if math.isnan(row.standard_deviation):
+        return ()
+    reach = clear(row.trials - 1) * row.standard_deviation / math.sqrt(row.trials)
+    return row.mean_estimate - reach, row.mean_estimate + reach
+
+
+def verdict(gain: Gain) -> str:
+    """Whether the gain is clearly not 1: better, worse or unclear.
+
+    It is the gain's logarithm that is tested, so that swapping the policies swaps the verdict.
+    """
+    if not 0 < gain.factor < math.inf or math.isnan(gain.uncertainty):
+        return "unclear"
+    if abs(math.log(gain.factor)) <= bound(gain.aware.trials) * gain.uncertainty / gain.factor:
+        return "unclear"
+    return "better" if gain.factor > 1 else "worse"
+
+
+def bound(trials: int) -> float:
+    """How many standard errors are clear between two means of so many trials."""
+    return clear(2 * max(trials - 1, 1))
+
+
+def summary(gains: Sequence[Gain]) -> dict[str, Any]:
+    """How many cells were better, worse and unclear, and the gain in the middle."""
+    factors = [gain.factor for gain in gains if not math.isnan(gain.factor)]
+    counts = {word: sum(verdict(gain) == word for gain in gains) for word in ("better", "worse", "unclear")}
+    return {"cells": len(gains), "median": f"{median(factors):.2g}" if factors else DASH, **counts}
+
+
+def _epsilons(comparison: Comparison) -> list[float]:
+    return list(dict.fromkeys(row.epsilon for row in comparison.aware))
+
+
+def _share(comparison: Comparison, name: str) -> float:
+    total = sum(comparison.positions.values())
+    return comparison.positions.get(name, 0) / total if total else math.nan

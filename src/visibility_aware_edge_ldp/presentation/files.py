@@ -1,0 +1,76 @@
+"""Files that appear whole or not at all, values that JSON and CSV can hold, and HTML templates."""
+
+import math
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+
+
+def finite(content: Any) -> Any:
+    """The same with None for NaN and infinity, which neither JSON nor a spreadsheet knows."""
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def write_whole(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write all files under temporary names first, and rename them when every one is on the disk."""
+    parts = {folder / name: folder / f".{name}.{os.getpid()}.part" for name in files}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for part, content in zip(parts.values(), files.values(), strict=True):
+            _write(part, content)
+        for path, part in parts.items():
+            os.replace(part, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BadInput(
+            f"The results cannot be written to {folder}: {reason}. Choose another folder, or make room in this one."
+        ) from error
+    finally:
+        for part in parts.values():
+            _discard(part)
+    return list(parts)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # a name must not come to stand for a file that a power cut has emptied
+
+
+def _discard(part: Path) -> None:
+    try:
+        part.unlink(missing_ok=True)
+    except OSError:
+        return  # the folder itself is the trouble, and that has been said
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template of this folder with these values in it."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingPart("jinja2", "plot", "A report") from error
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(**values)
+
+
+def script_hash(script: str) -> str:
+    """What a page's security policy calls the one script that may run."""
+    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"

@@ -1,0 +1,202 @@
+"""Rules that give every position a class, from public metadata alone.
+
+A rule is stored compactly (never an n × n array) and is bound to a roster of node names before
+use. A bound rule answers for any position, edge or not, the same from both ends.
+"""
+
+import hashlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+Classes = npt.NDArray[np.uint8]
+Ends = npt.NDArray[np.int64]
+Names = Sequence[Hashable]
+BoundRule = Callable[[Ends, Ends], Classes]
+
+
+class Rule(Protocol):
+    """What decides a position's class."""
+
+    def bind(self, names: Names) -> BoundRule:
+        """For this roster: a function from arrays of ends to an array of classes."""
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        """The classes that positions of this roster may have, without looking at every position."""
+
+    def describe(self) -> dict[str, Any]:
+        """All that decides the classes, as canonical JSON values: its digest names the policy."""
+
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class SameClass:
+    """Every position has the same class."""
+
+    visibility: Visibility
+
+    def bind(self, names: Names) -> BoundRule:
+        return lambda u, v: np.full(u.shape, self.visibility, dtype=np.uint8)
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset({self.visibility})
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "same", "class": str(self.visibility)}
+
+    def __str__(self) -> str:
+        return f"every position is {self.visibility}"
+
+
+@dataclass(frozen=True)
+class KeyedHash:
+    """Fractions of all positions, drawn by a hash under a public salt."""
+
+    public: Fraction
+    friend_visible: Fraction
+    salt: str
+
+    def bind(self, names: Names) -> BoundRule:
+        keys = _node_keys(names, self.salt)
+        public, friends = (int(share * 2**64) for share in (self.public, self.public + self.friend_visible))
+
+        def classes(u: Ends, v: Ends) -> Classes:
+            # The sum is the same from both ends; the node keys are 64-bit digests, so sums do not collide.
+            drawn = _mix(keys[u] + keys[v])
+            return (drawn >= public).astype(np.uint8) + (drawn >= friends).astype(np.uint8)
+
+        return classes
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        shares = (self.public, self.friend_visible, 1 - self.public - self.friend_visible)
+        return frozenset(kind for kind, share in zip(Visibility, shares, strict=True) if share)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": "hash",
+            "public": str(self.public),
+            "friend_visible": str(self.friend_visible),
+            "salt": self.salt,
+        }
+
+    def __str__(self) -> str:
+        private = 1 - self.public - self.friend_visible
+        shares = (self.public, self.friend_visible, private)
+        named = zip(shares, ("PUBLIC", "FRIEND_VISIBLE", "PRIVATE"), strict=True)
+        text = ", ".join(f"{float(share):.1%} {name}" for share, name in named if share)
+        return f"{text} of all positions, by a hash under the public salt {self.salt!r}"
+
+
+@dataclass(frozen=True)
+class ListedPositions:
+    """Explicit public lists of positions; all others have one class."""
+
+    listed: Mapping[frozenset[Hashable], Visibility] = field(repr=False)
+    otherwise: Visibility = Visibility.PRIVATE
+
+    def bind(self, names: Names) -> BoundRule:
+        refuse_strangers({end: 0 for pair in self.listed for end in pair}, names)
+        place, n = {name: i for i, name in enumerate(names)}, len(names)
+        codes = np.array([_pair_code(pair, place, n) for pair in self.listed], dtype=np.int64)
+        classes = np.array(list(self.listed.values()), dtype=np.uint8)
+        order = np.argsort(codes)
+        codes, classes = codes[order], classes[order]
+
+        def look_up(u: Ends, v: Ends) -> Classes:
+            found = np.full(u.shape, self.otherwise, dtype=np.uint8)
+            if len(codes):
+                wanted = np.minimum(u, v) * n + np.maximum(u, v)
+                at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+                hit = codes[at] == wanted
+                found[hit] = classes[at[hit]]
+            return found
+
+        return look_up
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        complete = len(self.listed) == len(names) * (len(names) - 1) // 2
+        return frozenset(self.listed.values()) | (frozenset() if complete else {self.otherwise})
+
+    def describe(self) -> dict[str, Any]:
+        rows = sorted([*sorted(map(canonical, pair)), str(kind)] for pair, kind in self.listed.items())
+        return {"kind": "listed", "positions": rows, "otherwise": str(self.otherwise)}
+
+    def __str__(self) -> str:
+        return f"{len(self.listed):,} listed positions, all others {self.otherwise}"
+
+
+@dataclass(frozen=True)
+class MostOpen:
+    """Several rules at once: a position gets the most open class that any of them gives."""
+
+    rules: tuple[Rule, ...]
+
+    def bind(self, names: Names) -> BoundRule:
+        bound = [rule.bind(names) for rule in self.rules]
+
+        def classes(u: Ends, v: Ends) -> Classes:
+            result = bound[0](u, v)
+            for rule in bound[1:]:
+                result = np.minimum(result, rule(u, v))
+            return result
+
+        return classes
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset().union(*(rule.present(names) for rule in self.rules))
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "most open", "rules": [rule.describe() for rule in self.rules]}
+
+    def __str__(self) -> str:
+        return "the most open of: " + "; ".join(map(str, self.rules))
+
+
+def _pair_code(pair: frozenset[Hashable], place: Mapping[Hashable, int], n: int) -> int:
+    if len(pair) != 2:
+        raise BadPolicy(f"A position needs two different nodes; got {sorted(map(str, pair))}.")
+    low, high = sorted(place[end] for end in pair)
+    return low * n + high
+
+
+def canonical(value: Hashable) -> str:
+    """A name or value as text that tells 1 from "1" and nothing from "None", whatever library the number is from."""
+    if isinstance(value, Integral):
+        return f"number {int(value)}"
+    return f"text {value}" if isinstance(value, str) else repr(value)
+
+
+def refuse_strangers(named: Mapping[Hashable, Any], names: Names) -> None:
+    strangers = named.keys() - set(names)
+    if strangers:
+        shown = ", ".join(sorted(map(repr, strangers))[:3])
+        raise BadPolicy(
+            f"The policy names {len(strangers):,} nodes that are not in the graph, such as {shown}. "
+            "Check that both use the same node names; people without any edge belong into the graph's roster, which "
+            "read_graph(…, nodes=…) takes."
+        )
+
+
+def _node_keys(names: Names, salt: str) -> npt.NDArray[np.uint64]:
+    key = hashlib.sha256(salt.encode()).digest()
+    digests = (hashlib.blake2b(str(name).encode(), digest_size=8, key=key).digest() for name in names)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def _mix(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every input bit reaches every output bit."""
+    word ^= word >> np.uint64(30)
+    word *= np.uint64(0xBF58476D1CE4E5B9)
+    word ^= word >> np.uint64(27)
+    word *= np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    return word

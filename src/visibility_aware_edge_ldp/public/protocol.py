@@ -1,0 +1,126 @@
+"""The protocols: each one value with its trust model, statistics, survey and the bytes of its reports.
+
+A protocol is added by registering a ``Protocol`` here and one file on each side: a client, a collection, a prediction
+of the planner and an audit, all under its name. Programs outside this package call :func:`register`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.public.layout import Layout
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
+from visibility_aware_edge_ldp.public.surveys import (
+    curator,
+    degrees,
+    histogram,
+    hubs,
+    neighbourhood,
+    position,
+    rows,
+    sample,
+)
+from visibility_aware_edge_ldp.public.surveys.base import Survey
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER, Trust
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What both sides know of a protocol.
+
+    Parameters
+    ----------
+    name
+        Its stem: the name of its file on every side.
+    trust
+        What one client may hold.
+    statistics
+        The kinds of statistics that its reports answer; "stars" stands for every "stars:K".
+    survey
+        Makes a survey from a public view, what an edge may pay, and what is particular to it.
+    layouts
+        The bytes of a report, for each round that a survey may have.
+    """
+
+    name: str
+    trust: Trust
+    statistics: frozenset[str]
+    survey: Callable[..., Survey]
+    layouts: tuple[Layout[Any], ...]
+
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """The numbers of the rounds that a survey may have."""
+        return tuple(range(1, len(self.layouts) + 1))
+
+    def layout(self, round_number: int = 1) -> Layout[Any]:
+        """The bytes of one round's reports."""
+        return self.layouts[round_number - 1]
+
+    def answers(self, name: str) -> bool:
+        """Whether its reports answer this statistic."""
+        known = statistic(name)
+        return known.kind in self.statistics or self.name in known.estimators
+
+
+PROTOCOLS: dict[str, Protocol] = {}
+"""All protocols by name."""
+
+
+def register(known: Protocol) -> Protocol:
+    """Make a protocol known by its name; refuses a name that is taken."""
+    if known.name in PROTOCOLS:
+        raise BadInput(f"{known.name!r} cannot be registered: there is a protocol of that name already.")
+    PROTOCOLS[known.name] = known
+    return known
+
+
+def protocol(name: str) -> Protocol:
+    """The protocol of this name; refuses an unknown name."""
+    if name not in PROTOCOLS:
+        raise BadInput(f"{name!r} is not a protocol; use one of {', '.join(PROTOCOLS)}.{did_you_mean(name, PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def answers(trust: Trust, name: str) -> bool:
+    """Whether clients of a trust model can answer for this statistic.
+
+    For one that brings its own estimators: whether there is one for reports of this model.
+    """
+    known = statistic(name)
+    if known.estimators:
+        return any(PROTOCOLS[each].trust is trust for each in known.estimators if each in PROTOCOLS)
+    return trust.answers(known.kind)
+
+
+_DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
+_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name}
+# Where those that answered 1 are asked again, the second round's reports look like the first's.
+register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
+register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))
+register(Protocol("degrees", USER, _DEGREES | {"tail"}, degrees.degree_survey, (degrees.LAYOUT,)))
+register(Protocol("histogram", USER, frozenset({"degree_histogram"}), histogram.histogram_survey, (histogram.LAYOUT,)))
+register(Protocol("rows", USER, frozenset(rows.STATISTICS), rows.triangle_survey, (position.LAYOUT, rows.LAYOUT)))
+register(
+    Protocol(
+        NeighbourhoodSurvey.protocol,
+        NEIGHBOURHOOD,
+        frozenset({"triangles"}),
+        neighbourhood.neighbourhood_survey,
+        (neighbourhood.LAYOUT,),
+    )
+)
+register(Protocol("hubs", NEIGHBOURHOOD, frozenset({"triangles"}), hubs.hub_survey, (hubs.LAYOUT,)))
+# A centre answers any number of questions, one after the other, all with the same bytes.
+register(
+    Protocol(
+        CuratorSurvey.protocol,
+        CURATOR,
+        frozenset({"edges", "max_degree", "triangles", "stars"}),
+        curator.curator_survey,
+        (curator.LAYOUT,),
+    )
+)

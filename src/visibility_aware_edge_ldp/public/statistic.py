@@ -1,0 +1,250 @@
+"""The statistics: each one value with its name, its words, its exact count and what kind of number it is.
+
+A statistic is added by registering a ``Statistic`` here, its formula in ``counts/``, and its estimator with each
+collection that can answer it. Programs outside this package call :func:`register`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from visibility_aware_edge_ldp.counts import exact as exact_counts
+from visibility_aware_edge_ldp.counts.exact import Graph
+from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """What is counted, and how it is called.
+
+    Parameters
+    ----------
+    name
+        As it is typed and written in JSON: "triangles", "stars:3".
+    label
+        In tables and figures: "largest degree", "3-stars".
+    meaning
+        What it counts, for somebody who was asked: "pairs of participants who are friends".
+    exact
+        From a graph to the true value.
+    sides
+        How many edges the counted subgraph has; 0 where no subgraph is counted.
+    family
+        For one of many with a parameter, their common name: "stars" of "stars:3".
+    parameter
+        The 3 of "stars:3".
+    article
+        Whether a sentence says "the" before the label.
+    per_person
+        Whether there is a number for each user or for each bin of users, rather than one.
+    from_degrees
+        Whether everybody's degree is all that it depends on.
+    over_pairs
+        Whether it is counted over pairs of users and what they have in common.
+    estimators
+        For statistics of other programs, by the name of a protocol: from what its collection has prepared, and this
+        value, to an ``Estimate``. The package's own estimators stand with the collections.
+    predictions
+        The same for the planner: from a question (``question.moments`` is what it knows of the assumed graph) and a
+        function that gives the standard error of any other statistic by its name, to the standard error of this one.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    exact: Callable[[Graph], Any] = field(compare=False)
+    sides: int = 0
+    family: str = ""
+    parameter: int | None = None
+    article: bool = False
+    per_person: bool = False
+    from_degrees: bool = False
+    over_pairs: bool = False
+    estimators: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
+    predictions: Mapping[str, Callable[..., float]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def phrase(self) -> str:
+        """Within a sentence: "the largest degree", "4-cycles"."""
+        return f"the {self.label}" if self.article else self.label
+
+    @property
+    def kind(self) -> str:
+        """The name without its parameter: "stars" for "stars:3"."""
+        return self.family or self.name
+
+
+@dataclass(frozen=True)
+class Family:
+    """Statistics with a parameter, such as "stars:K"."""
+
+    name: str
+    letter: str
+    least: int
+    member: Callable[[int], Statistic]
+    refusal: Callable[[str, int, int], str]
+
+    def refuse_impossible(self, name: str, parameter: int, n: int) -> None:
+        """Refuse a parameter that says nothing about a graph of n nodes."""
+        if not self.least <= parameter <= n - 1:
+            raise BadStatistic(self.refusal(name, parameter, n))
+
+
+def _stars(k: int) -> Statistic:
+    return Statistic(
+        f"stars:{k}",
+        f"{k}-stars",
+        f"choices of {k} friends of one participant",
+        lambda graph: exact_counts.stars(graph, k),
+        sides=k,
+        family="stars",
+        parameter=k,
+        from_degrees=True,
+    )
+
+
+def _no_stars(name: str, k: int, n: int) -> str:
+    way_out = "A 1-star is an edge: ask for edges." if k == 1 else "Choose a smaller K."
+    return f"{name!r} is impossible on {n:,} nodes: a star has at least 2 leaves and at most {n - 1:,}. {way_out}"
+
+
+def _tail(start: int) -> Statistic:
+    return Statistic(
+        f"tail:{start}",
+        f"{start} friends or more",
+        "participants with at least so many friends",
+        lambda graph: int((graph.degrees >= start).sum()),
+        family="tail",
+        parameter=start,
+        from_degrees=True,
+    )
+
+
+def _no_tail(name: str, start: int, n: int) -> str:
+    return f"{name!r} tells nothing on {n:,} nodes: degrees from 1 to {n - 1:,} are counted."
+
+
+EDGES = Statistic(
+    "edges", "edges", "pairs of participants who are friends", exact_counts.edges, sides=1, from_degrees=True
+)  # fmt: skip
+DEGREES = Statistic(
+    "degrees",
+    "all degrees",
+    "everybody’s number of friends, without names",
+    exact_counts.degrees,
+    per_person=True,
+    from_degrees=True,
+)
+MAX_DEGREE = Statistic(
+    "max_degree",
+    "largest degree",
+    "the most friends that anybody has",
+    exact_counts.max_degree,
+    article=True,
+    from_degrees=True,
+)
+DEGREE_HISTOGRAM = Statistic(
+    "degree_histogram",
+    "degree histogram",
+    "how many participants have 0, 1, 2, … friends",
+    exact_counts.degree_histogram,
+    article=True,
+    per_person=True,
+    from_degrees=True,
+)
+TRIANGLES = Statistic(
+    "triangles",
+    "triangles",
+    "threes of participants who are all friends of each other",
+    exact_counts.triangles,
+    sides=3,
+    over_pairs=True,
+)
+TRANSITIVITY = Statistic(
+    "transitivity",
+    "transitivity",
+    "how often two friends of somebody are friends themselves",
+    exact_counts.transitivity,
+    over_pairs=True,
+)
+FOUR_CYCLES = Statistic(
+    "four_cycles",
+    "4-cycles",
+    "fours of participants who are friends in a ring",
+    exact_counts.cycles,
+    sides=4,
+    over_pairs=True,
+)
+STATISTICS: dict[str, Statistic] = {
+    each.name: each for each in (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
+}
+FAMILIES: dict[str, Family] = {
+    "stars": Family("stars", "K", 2, _stars, _no_stars),
+    "tail": Family("tail", "T", 1, _tail, _no_tail),
+}
+PLAIN = tuple(STATISTICS)
+EVERYTHING = (*PLAIN, "stars:2", "stars:3")
+
+
+def register(statistic: Statistic) -> None:
+    """Make a statistic known by its name to all commands; refuses a name that is taken."""
+    if statistic.name in STATISTICS or ":" in statistic.name:
+        raise BadStatistic(f"{statistic.name!r} cannot be registered: it has a colon, or is there already.")
+    STATISTICS[statistic.name] = statistic
+
+
+def statistic(name: str) -> Statistic:
+    """The statistic of this name, a family's member included; refuses an unknown name."""
+    if name in STATISTICS:
+        return STATISTICS[name]
+    family, parameter = _member(name)
+    if family is None or parameter is None:
+        ways = ", ".join(f"{each.name}:{each.letter} with {each.letter} ≥ {each.least}" for each in FAMILIES.values())
+        choice = f"choose from {', '.join(STATISTICS)}, {ways}"
+        raise BadStatistic(f"{name!r} is not a statistic; {choice}.{did_you_mean(name, (*STATISTICS, *EVERYTHING))}")
+    return family.member(parameter)
+
+
+def exact(graph: Graph, name: str) -> Any:
+    """The true value of a statistic given by name."""
+    (known,) = check_statistics([name], graph.n)
+    return statistic(known).exact(graph)
+
+
+def star_size(name: str) -> int | None:
+    """k of "stars:k"; None for other statistics."""
+    family, parameter = _member(name)
+    return parameter if family is not None and family.name == "stars" else None
+
+
+def tail_start(name: str) -> int | None:
+    """T of "tail:T", the number of nodes with a degree of at least T; None for other statistics."""
+    family, parameter = _member(name)
+    return parameter if family is not None and family.name == "tail" else None
+
+
+def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]:
+    """The statistics asked for, each known and possible on n nodes; "all" means every one."""
+    listed = statistics.split(",") if isinstance(statistics, str) else list(statistics)
+    wanted = tuple(dict.fromkeys(name.strip() for name in listed))
+    if wanted == ("all",):
+        wanted = possible(EVERYTHING, n)
+    if not wanted:
+        raise BadStatistic(f"No statistic was asked for; choose from {', '.join(STATISTICS)}, stars:K.")
+    for name in wanted:
+        statistic(name)
+        family, parameter = _member(name)
+        if family is not None and parameter is not None:
+            family.refuse_impossible(name, parameter, n)
+    return wanted
+
+
+def possible(statistics: Iterable[str], n: int) -> tuple[str, ...]:
+    """Those of a list of defaults that n nodes can have: a small graph has no large stars."""
+    return tuple(name for name in statistics if (star_size(name) or 0) <= n - 1)
+
+
+def _member(name: str) -> tuple[Family | None, int | None]:
+    """The family and the parameter in "stars:3"; None for other names."""
+    head, _, tail = name.partition(":")
+    return (FAMILIES[head], int(tail)) if head in FAMILIES and tail.isdecimal() else (None, None)

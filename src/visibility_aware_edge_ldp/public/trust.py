@@ -1,0 +1,119 @@
+"""The trust models, by what one client may hold: each one value with its words, defaults and options."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+
+# USER: of epsilon, what the degrees get where triangles are asked for too; they need far less of it.
+DEGREE_SHARE = Fraction(1, 4)
+# CURATOR in a comparison: of epsilon, what a pilot gets that decides how the rest is split.
+PILOT_SHARE = Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """A trust model.
+
+    Parameters
+    ----------
+    name
+        As it is typed: "position". In prose and certificates it is written in capitals, see ``title``.
+    promise
+        A certificate's sentence: what one client holds, and whom it need not trust.
+    trusted
+        Whom everybody else has to trust, for somebody who chooses between the models.
+    spending
+        How a comparison spends epsilon in this model.  [COMPOSITION.1]
+    defaults
+        The statistics that are estimated if none are named.
+    options
+        Which keywords of ``estimate`` belong to it.
+    compared
+        Those of them that a comparison takes.
+    answered
+        The kinds of statistics that its clients can answer for; None for every kind.
+    unanswered
+        Kinds that they cannot.
+    local
+        Whether clients add the noise themselves, so that no centre need be trusted.
+    """
+
+    name: str
+    promise: str
+    trusted: str
+    spending: str
+    defaults: tuple[str, ...]
+    options: tuple[str, ...]
+    compared: tuple[str, ...]
+    local: bool = True
+    answered: tuple[str, ...] | None = None
+    unanswered: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name as certificates write it: "POSITION"."""
+        return self.name.upper()
+
+    def answers(self, kind: str) -> bool:
+        """Whether clients of this model can answer for statistics of this kind, such as "stars"."""
+        return kind not in self.unanswered and (self.answered is None or kind in self.answered)
+
+
+POSITION = Trust(
+    "position",
+    "one reporter holds one bit and randomizes it before it is sent; the aggregator is not trusted.",
+    "nobody is trusted: every position answers for itself, with noise",
+    "POSITION (nobody is trusted): every position answers once, with all of ε, and everything is estimated from the "
+    "same answers.",
+    defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
+    options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
+    compared=("rounds", "estimator", "dropout"),
+    unanswered=("tail",),
+)
+USER = Trust(
+    "user",
+    "one reporter holds its own friend list and adds noise before it sends; the aggregator is not trusted.",
+    "nobody is trusted: everybody adds noise to what their own friend list says",
+    f"USER (nobody is trusted): where both are asked for, the degrees get {DEGREE_SHARE} of ε and the triangles the "
+    "rest, as `estimate` splits it.",
+    # 4-cycles would take a share of epsilon from triangles, so they come only when asked for.
+    defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
+    options=("dropout", "degree_share", "hide", "engine"),
+    compared=("degree_share", "dropout"),
+)
+NEIGHBOURHOOD = Trust(
+    "neighbourhood",
+    "one reporter sees its friends' friends too, counts, and adds noise before it sends; the aggregator is not "
+    "trusted.",
+    "only friends of friends are trusted, who see the edges anyway",
+    "NEIGHBOURHOOD (nobody but friends of friends is trusted, who see the edges anyway): counts triangles, with all of "
+    "ε; public hubs report where they see everybody, and else all users.",
+    defaults=("triangles",),
+    options=("delta", "dropout", "reporters"),
+    compared=("reporters", "delta", "dropout"),
+    answered=("triangles",),
+)
+CURATOR = Trust(
+    "curator",
+    "central, not local: a trusted centre holds the whole graph; the promise is against those who see its answers.",
+    "one centre is trusted with the whole graph",
+    f"CURATOR (a trusted centre; not local privacy): its questions share one ε: {PILOT_SHARE} for a pilot, and the "
+    "rest where the pilot says that it is needed. `estimate --trust curator` would give ε to each.",
+    defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "stars:4"),
+    options=("delta",),
+    compared=("delta",),
+    local=False,
+    answered=("edges", "max_degree", "triangles", "stars"),
+)
+TRUSTS: dict[str, Trust] = {each.name: each for each in (POSITION, USER, NEIGHBOURHOOD, CURATOR)}
+"""All trust models by name, the least trusting first."""
+
+
+def trust_model(name: str) -> Trust:
+    """The trust model of this name; refuses an unknown name."""
+    if name not in TRUSTS:
+        raise BadInput(
+            f"{name!r} is not a trust model; use one of {', '.join(TRUSTS)}.{did_you_mean(name, tuple(TRUSTS))}"
+        )
+    return TRUSTS[name]

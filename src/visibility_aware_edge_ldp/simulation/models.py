@@ -1,0 +1,327 @@
+"""The four trust models in a simulation: from a request to answers with their certificate."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.aggregator import streamed
+from visibility_aware_edge_ldp.aggregator.answers import Answers
+from visibility_aware_edge_ldp.aggregator.collection import estimate
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
+from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, triangles
+from visibility_aware_edge_ldp.aggregator.sample import SampledCollection, bytes_needed
+from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
+from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection
+from visibility_aware_edge_ldp.compute.engines.tasks import on_threads
+from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, open_engine
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
+from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
+from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
+from visibility_aware_edge_ldp.public.triangle_assignment import hubs_see_everybody
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation import memory
+from visibility_aware_edge_ldp.simulation.curator import Centre, survey_for
+from visibility_aware_edge_ldp.simulation.execution import (
+    ANSWERS,
+    COUNTING,
+    FILED,
+    LISTED_BELOW,
+    NOBODY_LISTENS,
+    PATHS,
+    PLANES,
+    ROWS,
+    Phases,
+    Run,
+    Steps,
+    by_lists,
+    watched,
+)
+from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
+from visibility_aware_edge_ldp.simulation.out_of_core import by_file, collect_rows_on
+from visibility_aware_edge_ldp.simulation.simulate import (
+    collect,
+    collect_assigned_triangles,
+    collect_hubs,
+    collect_rows,
+)
+from visibility_aware_edge_ldp.simulation.worlds import certificate
+
+COIN_ASSUMPTION = "the coin of the sample was public before anybody answered, and hangs on no bit"
+BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
+SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
+ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What ``estimate`` was asked for, validated."""
+
+    world: VisibilityAwareGraph
+    epsilon: Number
+    statistics: tuple[str, ...]
+    options: Any
+    dropout: float = 0.0
+    seed: int | str | None = None
+    phases: Phases = NOBODY_LISTENS
+
+    @cached_property
+    def run(self) -> Run:
+        """Which way it goes, and what memory it takes."""
+        known = ("rounds", "estimator", "hide", "work", "engine")
+        chosen = {name: getattr(self.options, name) for name in known if hasattr(self.options, name)}
+        return Run(self.world, self.options.trust.name, self.statistics, dropout=self.dropout, **chosen)
+
+
+def answer(request: Request) -> Answers:
+    """Estimates with their certificate, by the trust model of the request's options."""
+    return MODELS[request.options.trust.name](request)
+
+
+def position(request: Request) -> Answers:
+    """Every non-public position answers by randomized response in each round."""
+    if request.options.is_sampled:
+        return sample(request)
+    run, work = request.run, request.options.work
+    if run.strategy == PLANES and run.over_pairs:
+        WorkBudget(work).refuse_sampling()
+    run.refuse_too_large()
+    with open_engine(request.options.engine or "threads", folder=_folder()) as workers:
+        counting = watched(on_threads if request.options.engine is None else workers, request.phases.of(COUNTING))
+        budget = WorkBudget(work, counting, {name: request.phases.of(name) for name in (ROWS, PATHS)})
+        # What does not fit into memory goes into the engine's folder, which is removed with it, whatever happens.
+        folder = workers.folder() if run.strategy == FILED else None
+        return position_answers(request, budget, folder, keep_tiles=not isinstance(workers, Threads))
+
+
+def position_answers(
+    request: Request, budget: WorkBudget, folder: Path | None = None, keep_tiles: bool = False
+) -> Answers:
+    """All positions are asked, and everything is estimated from the same answers.
+
+    Where counts for each node suffice, answers are counted as they come and not kept; with a ``folder`` they are kept
+    in files there, for which see ``out_of_core.by_file``.
+    """
+    world, wanted, seed, told = request.world, request.statistics, request.seed, request.phases.of(ANSWERS)
+    survey = position_survey(world.public, request.epsilon, request.options.rounds)
+    unbiased = request.options.estimator == "unbiased"
+    collection: Any
+    if unbiased and set(wanted) <= set(streamed.STATISTICS):
+        collection = collect(world, survey, seed, request.dropout, told, into=StreamedCollection)
+        found = estimate(collection, wanted)
+    elif folder is not None:
+        collection, found = by_file(
+            world, survey, wanted, budget, folder, keep_tiles=keep_tiles, seed=seed, progress=told
+        )
+    else:
+        collection = collect(world, survey, seed, request.dropout, told, into=PositionCollection)
+        found = estimate(collection, wanted, budget) if unbiased else estimate_ipw_capped(collection, wanted)
+    sizes = getattr(collection, "class_sizes", None) or world.public.class_sizes
+    rates = collection.response_rates()
+    return Answers(found, certificate(world, POSITION, survey.releases, seed, response=rates, classes=sizes))
+
+
+def sample(request: Request) -> Answers:
+    """Every non-public position that a public coin draws answers by randomized response in each round.
+
+    The coin is new for each run, and follows from the seed where there is one.  [SAMPLE.1-5]
+    """
+    world, seed, chosen = request.world, request.seed, request.options
+    coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of a sample").hex()
+    survey = position_survey(world.public, request.epsilon, chosen.rounds, sample=chosen.sample_positions, coin=coin)
+    lists = by_lists(survey, request.statistics)
+    _refuse_too_large(world, survey, lists)
+    kind: type[Any] = SampledCollection if lists else PositionCollection
+    collection = collect(world, survey, seed, request.dropout, request.phases.of(ANSWERS), into=kind)
+    found = estimate(collection, request.statistics)
+    note = (
+        f"A public coin drew {float(survey.rate):.3g} of the positions; those counted above were asked, and the "
+        "others lost nothing. An edge that was asked loses no less for the sample"
+    )
+    rates, sizes = collection.response_rates(), collection.asked_sizes
+    certified = certificate(
+        world, POSITION, survey.releases, seed, rates, sizes, assumptions=(COIN_ASSUMPTION,), notes=(note,)
+    )
+    return Answers(found, certified)
+
+
+def _refuse_too_large(world: VisibilityAwareGraph, survey: PositionSurvey, lists: bool) -> None:
+    """Say before the work starts that it does not fit, and what would."""
+    n, m, rounds = world.graph.n, world.graph.m, survey.rounds
+    if lists:
+        octets = bytes_needed(n, survey.rate, len(world.public.edges), rounds)
+        fits = float(survey.rate) * memory.available_bytes() / octets / 2
+        need = memory.graph_need(n, m).plus("lists of the sample", octets)
+        memory.refuse(n, need, f"Sample fewer of them, about --sample-positions {fits:.1g}.")
+    else:
+        need = memory.by_planes(n, m, 1 + 2 * (rounds + 1), rounds, pairs=True)
+        memory.refuse(n, need, f"Sample fewer positions, --sample-positions {float(LISTED_BELOW):g}, without 4-cycles.")
+
+
+def user(request: Request) -> Answers:
+    """Every user reports its noisy degree, answers for its row, and sums over its list, as far as is needed.
+
+    With an engine, its workers are the users who sum.
+    """
+    request.run.refuse_too_large()
+    if request.options.hide == "degree":
+        return whole_degrees(request)
+    world, engine = request.world, request.options.engine
+    plan = plan_for(
+        request.statistics, request.epsilon, world.graph.n, request.options.degree_share, absent=request.dropout > 0
+    )
+    if unasked := [name for name in request.statistics if name not in (*plan.by_degrees, *plan.by_rows)]:
+        raise BadStatistic(f"{unasked[0]} takes reports that `estimate` does not ask for; collect them by themselves.")
+    if engine is None:
+        found, releases, response = _ask_users(request, plan)
+    else:
+        with open_engine(engine, folder=_folder()) as workers:
+            found, releases, response = _ask_users(request, plan, workers)
+    certified = certificate(
+        world, USER, releases, request.seed, {"users": response},
+        per_list=per_list(world, plan), spent=spending(world, plan),
+    )  # fmt: skip
+    return Answers({name: found[name] for name in request.statistics}, certified)
+
+
+def whole_degrees(request: Request) -> Answers:
+    """The degree histogram from users who hide their whole degree, by Hadamard response."""
+    if request.statistics != ("degree_histogram",):
+        raise BadInput("Users who hide their whole degree answer degree_histogram alone; ask for nothing else.")
+    world, survey = request.world, histogram_survey(request.world.public, request.epsilon)
+    collection = collect(world, survey, request.seed, request.dropout, into=HistogramCollection)
+    response = {"users": collection.response_rate}
+    certified = certificate(world, USER, collection.releases, request.seed, response, also=(survey.guarantee,))
+    return Answers(estimate(collection, request.statistics), certified)
+
+
+def _ask_users(
+    request: Request, plan: Plan, engine: Workers | None = None
+) -> tuple[dict[str, Estimate], tuple[Release, ...], float]:
+    """The estimates by name, what they cost, and the share of users who took part."""
+    world, seed, dropout, phases = request.world, request.seed, request.dropout, request.phases
+    found: dict[str, Estimate] = {}
+    response = 1.0
+    if plan.by_degrees:
+        asked = degree_survey(world.public, plan.degree_epsilon)
+        degrees = collect(world, asked, seed, dropout, into=DegreeCollection)
+        wedges = "stars:2" if world.graph.n > 2 else "edges"  # two nodes have no 2-stars
+        names = dict.fromkeys(wedges if name == TRANSITIVITY.name else name for name in plan.by_degrees)
+        found |= estimate(degrees, tuple(names))
+        response = degrees.response_rate
+    if plan.summed:
+        surveys = row_surveys(world.public, plan.row_epsilon, plan.summed)
+        collecting = collect_rows if engine is None else partial(collect_rows_on, engine)
+        rows = collecting(world, surveys, seed, dropout, phases)
+        steps = Steps(phases.of(PATHS), len(rows))
+        found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
+        response = min(collection.response_rate for collection in rows.values())
+    if plan.cycles_once:
+        # Where no sums are asked for, users answer for their rows and nothing more, as POSITION's clients do.
+        alone = position_survey(world.public, plan.row_epsilon)
+        first = rows[TRIANGLES.name].first if plan.summed else collect(world, alone, seed)
+        found |= estimate(first, (FOUR_CYCLES.name,))
+    if TRANSITIVITY.name in plan.by_rows:
+        wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
+        found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)
+    return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
+
+
+def neighbourhood(request: Request) -> Answers:
+    """Triangles from hubs ("hubs", "plain hubs"), from all users ("users"), or with document 004's cap ("cap:50")."""
+    request.run.refuse_too_large()
+    if request.statistics != NEIGHBOURHOOD.defaults:
+        raise BadStatistic("In the neighbourhood model triangles are counted; for the rest use --trust user.")
+    world, seed, chosen = request.world, request.seed, _reporters(request.world, request.options.reporters)
+    if not world.public.present & set(NON_PUBLIC):
+        known = Estimate(TRIANGLES.name, float(public_triangles(world.public)), 0.0)
+        return _counted(request, known, "everything is public, so nobody was asked")
+    if chosen in (SHARED, PLAIN):
+        if request.dropout:
+            raise BadInput("A hub that stays away takes its triangles with it; leave dropout out.")
+        hubs = collect_hubs(world, hub_survey(world.public, request.epsilon, chosen), seed)
+        note = f"at most {hubs.left_out():,.0f} triangles are left out (they are in the interval)"
+        return _counted(request, estimate(hubs, request.statistics)[TRIANGLES.name], note)
+    cap = int(chosen.removeprefix("cap:")) if chosen.startswith("cap:") else None
+    users = collect_assigned_triangles(
+        world, request.epsilon, request.options.delta, cap, seed=seed, dropout=request.dropout
+    )
+    lost = users.survey.plan.lost
+    note = f"at most about {lost:,.0f} triangles are lost to bounds (they are in the interval)" if lost else ""
+    first = users.degrees.took_part if users.degrees is not None else users.took_part
+    believed = (BOARD_ASSUMPTION,) if users.survey.plan.delta else ()
+    found = estimate(users, request.statistics)[TRIANGLES.name]
+    return _counted(request, found, note, {"users": float((first & users.took_part).mean())}, believed)
+
+
+def _reporters(world: VisibilityAwareGraph, reporters: str) -> str:
+    """Who counts: a kind of hubs, all users, or all users with a cap."""
+    known = {"hubs": SHARED, "plain hubs": PLAIN, "users": "users"}
+    if reporters == "auto":
+        return SHARED if hubs_see_everybody(world.public) else "users"
+    if reporters.startswith("cap:") and reporters[4:].isdecimal() and int(reporters[4:]) >= 2:
+        return reporters
+    if reporters not in known:
+        raise BadInput(f"{reporters!r} cannot report; use auto, hubs, plain hubs, users, or cap:50 (from 2 on).")
+    return known[reporters]
+
+
+def _counted(
+    request: Request,
+    found: Estimate,
+    note: str,
+    response: dict[str, float] | None = None,
+    assumed: tuple[str, ...] = (),
+) -> Answers:
+    """Triangles and their certificate: hubs count at once, users report degrees first."""
+    names = ("the degrees", "the counts")[-len(found.releases) :] if found.releases else ()
+    prices = (dict(release.prices) for release in found.releases)
+    # The loss of an edge, PRIVATE where there are any.
+    losses = (float((each.get(Visibility.PRIVATE) or next(iter(each.values()))).epsilon) for each in prices)
+    certified = certificate(
+        request.world, NEIGHBOURHOOD, found.releases, request.seed, response,
+        assumptions=(SIGHT_ASSUMPTION, *assumed), notes=(note,) if note else (),
+        spent=dict(zip(names, losses, strict=True)),
+    )  # fmt: skip
+    return Answers({TRIANGLES.name: found}, certified)
+
+
+def curator(request: Request) -> Answers:
+    """The centre answers every question once, each for an epsilon of its own."""
+    request.run.refuse_too_large()
+    survey = survey_for(request.world, request.epsilon, request.options.delta, request.statistics)
+    answers = Centre(request.world).ask(survey, request.seed)
+    kept_back = tuple(name for name, each in answers.items() if not each.evidence.releasable)
+    certified = certificate(
+        request.world, CURATOR, survey.releases, request.seed,
+        assumptions=("nobody but the centre sees the graph",), not_for_release=kept_back,
+    )  # fmt: skip
+    return Answers({name: each.estimate for name, each in answers.items()}, certified)
+
+
+def _folder() -> Path | None:
+    """Where files go that workers read: of workers elsewhere, nobody but the user knows which folders they see."""
+    named = os.environ.get("TMPDIR")
+    return Path(named) if named else None
+
+
+MODELS: dict[str, Callable[[Request], Answers]] = {
+    each.name: run
+    for each, run in ((POSITION, position), (USER, user), (NEIGHBOURHOOD, neighbourhood), (CURATOR, curator))
+}

@@ -1,0 +1,245 @@
+"""The options of ``estimate``, each with the trust models that it belongs to: validated once, refused in one place.
+
+And how one epsilon of the user model is split between the questions that the statistics need.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, TypedDict
+
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
+from visibility_aware_edge_ldp.public.surveys.sample import position_sample
+from visibility_aware_edge_ldp.public.trust import CURATOR, DEGREE_SHARE, NEIGHBOURHOOD, POSITION, USER, Trust
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+ESTIMATORS = ("unbiased", "ipw_capped")
+SAMPLE_ALONE = (
+    "A sample of positions is drawn in the position model, for the unbiased estimator, and needs neither a "
+    "share of the work nor an engine; leave the others out."
+)
+NOT_OF_THIS_MODEL = {
+    "hide": "hide is 'edge', or in the user model 'degree'; got {value!r} in the {trust} model.",
+    "reporters": "Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.",
+    "work": "A share of the work is chosen in the position model, not in {trust}; leave it out.",
+    "sample_positions": SAMPLE_ALONE,
+    "engine": "An engine works for the position and the user model, not for {trust}; leave it out.",
+    "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
+    "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
+    "dropout": "A curator holds everything and cannot drop out; leave dropout out.",
+}
+
+
+"""The sentence that refuses an option of another trust model; an option without one is left unused there."""
+
+
+class Keywords(TypedDict, total=False):
+    """The options by name, as ``estimate`` takes them."""
+
+    rounds: int
+    delta: Number
+    estimator: str
+    degree_share: Number
+    hide: str
+    reporters: str
+    work: float | None
+    sample_positions: Number
+    engine: str | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a trust model lets its user choose beside epsilon; ``delta`` is left unspent where noise needs none."""
+
+    trust: ClassVar[Trust]
+    delta: Number = 0
+
+    def __post_init__(self) -> None:
+        parse_delta(self.delta)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The statistics that are estimated if none are named."""
+        return self.trust.defaults
+
+
+@dataclass(frozen=True)
+class PositionOptions(Options):
+    """POSITION: how often positions answer, which of them are asked, and how their answers are counted."""
+
+    trust = POSITION
+    rounds: int = 1
+    estimator: str = "unbiased"
+    work: float | None = None
+    sample_positions: Number = 1
+    engine: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_sampled and (self.estimator != "unbiased" or self.work is not None or self.engine is not None):
+            raise BadInput(SAMPLE_ALONE)
+        if self.estimator not in ESTIMATORS:
+            raise BadInput(f"{self.estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a public coin draws which positions are asked."""
+        return position_sample(self.sample_positions) is not None
+
+
+@dataclass(frozen=True)
+class UserOptions(Options):
+    """USER: how epsilon is split, what is hidden, and who answers for the second round."""
+
+    trust = USER
+    degree_share: Number = DEGREE_SHARE
+    hide: str = "edge"
+    engine: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.hide not in ("edge", "degree"):
+            raise BadInput(NOT_OF_THIS_MODEL["hide"].format(value=self.hide, trust=self.trust.name))
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The statistics that are estimated if none are named: users who hide their degree tell its bin alone."""
+        return ("degree_histogram",) if self.hide == "degree" else self.trust.defaults
+
+
+@dataclass(frozen=True)
+class NeighbourhoodOptions(Options):
+    """NEIGHBOURHOOD: who counts triangles."""
+
+    trust = NEIGHBOURHOOD
+    reporters: str = "auto"
+
+
+@dataclass(frozen=True)
+class CuratorOptions(Options):
+    """CURATOR: a delta alone."""
+
+    trust = CURATOR
+
+
+OPTIONS: dict[str, type[Options]] = {
+    each.trust.name: each for each in (PositionOptions, UserOptions, NeighbourhoodOptions, CuratorOptions)
+}
+
+
+DEFAULTS: dict[str, Any] = {each.name: each.default for kind in OPTIONS.values() for each in fields(kind)}
+
+
+DEFAULTS["dropout"] = 0.0
+
+
+def options_for(trust: Trust, given: Mapping[str, Any]) -> Options:
+    """The options of this trust model from keywords; refuses what belongs to another one."""
+    kind = OPTIONS[trust.name]
+    own = {each.name for each in fields(kind)}
+    for name, sentence in NOT_OF_THIS_MODEL.items():
+        misplaced = name not in own and name not in trust.options and name in given
+        if misplaced and not _is_default(name, given[name]):
+            raise BadInput(sentence.format(value=given[name], trust=trust.name))
+    unknown = [name for name in given if name not in DEFAULTS]
+    if unknown:
+        raise TypeError(f"estimate() got an unexpected keyword argument {unknown[0]!r}")
+    return kind(**{name: value for name, value in given.items() if name in own})
+
+
+def _is_default(name: str, value: Any) -> bool:
+    """Whether an option says what it would say if it were left out; a share of 1 is also written "1"."""
+    return position_sample(value) is None if name == "sample_positions" else bool(value == DEFAULTS[name])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which statistics come from which question, and what each question may spend."""
+
+    by_degrees: tuple[str, ...]
+    by_rows: tuple[str, ...]
+    degree_epsilon: Fraction
+    row_epsilon: Fraction
+    cycles_twice: bool = True
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """What users sum over their rows."""
+        names = dict.fromkeys(TRIANGLES.name if name == TRANSITIVITY.name else name for name in self.by_rows)
+        return tuple(name for name in names if name != FOUR_CYCLES.name or self.cycles_twice)
+
+    @property
+    def cycles_once(self) -> bool:
+        """Whether 4-cycles are estimated from answers for positions, which take one round."""
+        return FOUR_CYCLES.name in self.by_rows and not self.cycles_twice
+
+
+def plan_for(
+    statistics: Sequence[str],
+    epsilon: Number,
+    nodes: int,
+    degree_share: Number = DEGREE_SHARE,
+    absent: bool = False,
+) -> Plan:
+    """All of epsilon to the only question, or a share to the degrees.
+
+    Where whole rows may be missing, 4-cycles take two rounds: one round's estimate is for positions that are missing
+    one by one.
+    """
+    share = parse_share(degree_share, "the degrees' share of epsilon")
+    if not 0 < share < 1:
+        raise BadPrivacyParameter(f"The degrees' share of epsilon is above 0 and below 1; got {degree_share}.")
+    whole = parse_epsilon(epsilon)
+    by_degrees = tuple(name for name in statistics if needs_degrees(name))
+    by_rows = tuple(name for name in statistics if needs_rows(name))
+    if not by_rows:
+        return Plan(by_degrees, (), whole, Fraction(0))
+    if not by_degrees:
+        return Plan((), by_rows, Fraction(0), whole, absent or two_rounds_pay(whole, nodes))
+    rest = whole * (1 - share)
+    return Plan(by_degrees, by_rows, whole * share, rest, absent or two_rounds_pay(rest, nodes))
+
+
+def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
+    """Whether the second round's noise on 4-cycles is below what one round has at least.  [CYCLE.3]"""
+    first = best_first_share([FOUR_CYCLES.name], epsilon)
+    one_round, answers = (1 / (4 * math.sinh(float(part * epsilon) / 2) ** 2) for part in (Fraction(1), first))
+    return nodes * one_round**2 * float((1 - first) * epsilon) ** 2 > 40 * answers
+
+
+def needs_degrees(name: str) -> bool:
+    """Whether noisy degrees answer it, alone or with something else."""
+    known = statistic(name)
+    return known.from_degrees or name == TRANSITIVITY.name or DegreeSurvey.protocol in known.estimators
+
+
+def needs_rows(name: str) -> bool:
+    """Whether it is summed over users' rows; a statistic of another program comes from the degrees alone."""
+    known = statistic(name)
+    return known.over_pairs and not known.estimators
+
+
+def per_list(world: VisibilityAwareGraph, plan: Plan) -> dict[str, Guarantee[OneListEntry]]:
+    """What an entry of one list loses by its holder's own reports: half of the degrees' loss, all of the row's."""
+    each = plan.degree_epsilon / 2 + plan.row_epsilon
+    return {str(kind): Guarantee(OneListEntry, world.policy.multiplier(kind) * each) for kind in NON_PUBLIC[::-1]}
+
+
+def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
+    """On what epsilon goes."""
+    spent = {"the degrees": plan.degree_epsilon} if plan.by_degrees else {}
+    if plan.by_rows and not plan.summed:
+        spent["the answers"] = plan.row_epsilon
+    surveys = row_surveys(world.public, plan.row_epsilon, plan.summed) if plan.summed else {}
+    for name, survey in surveys.items():
+        spent["the first answers"] = survey.first.epsilon
+        spent[f"the rows' {name.replace('_', ' ')}"] = survey.total
+        spent["their standard errors"] = spent.get("their standard errors", Fraction(0)) + survey.reach
+    return {what: float(share) for what, share in spent.items()}

@@ -1,0 +1,287 @@
+"""Let the clients of a survey answer on a graph we hold, through the bytes of their reports, and collect these.
+
+Every protocol's clients are cut from the graph, answer every round and are collected by the code that campaigns use.
+Where there is a seed, each client's random bytes follow from it, so that runs repeat whatever the order of the clients.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from typing import Any, TypeVar, overload
+
+from visibility_aware_edge_ldp.aggregator import COLLECTIONS
+from visibility_aware_edge_ldp.aggregator.collection import Collection
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection, bought_plan, capped_plan
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.client.clients import CLIENTS
+from visibility_aware_edge_ldp.client.hubs import HubClient
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import FriendLists, TwoHop, two_hop
+from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
+from visibility_aware_edge_ldp.public.surveys.base import Survey
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.execution import ANSWERS, NOBODY_LISTENS, ROWS, Phases, Progress, Steps
+from visibility_aware_edge_ldp.simulation.worlds import CoinsFor, coins_for, cut, cut_lists, cut_sample, who_is_present
+
+# Runs of positions that may be answered before they are needed: a few megabytes.
+RUNS_AT_ONCE = 16
+# Users of two-round surveys who answer together.
+USERS_AT_ONCE = 1024
+# NEIGHBOURHOOD: what of epsilon buys the degrees that bound everybody's noise.
+FIRST_SHARE = Fraction(1, 4)
+C = TypeVar("C", bound=Collection[Any, Any])
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """How the clients of a protocol are simulated in which everybody answers one survey on its own.
+
+    Parameters
+    ----------
+    views
+        From a graph and a survey to what each client holds, one after the other.
+    purpose
+        From a round to what names its random bytes.
+    asked
+        From a survey and a view to how many answer there; None where clients are users of the roster, for all of whom
+        it is drawn at once who takes part.
+    """
+
+    views: Callable[[Any, Any], Iterator[Any]]
+    purpose: Callable[[int], str]
+    asked: Callable[[Any, Any], int] | None = None
+
+
+SIMULATED = {
+    "position": Simulated(
+        lambda graph, survey: cut(graph), "round {}".format, asked=lambda survey, view: int(view.count)
+    ),
+    "sample": Simulated(
+        cut_sample,
+        "round {}".format,
+        asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size),
+    ),
+    "degrees": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "degrees"),
+    "histogram": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "histogram"),
+}
+"""By the protocol's name. The protocols whose rounds hang together follow below, each with a function of its own."""
+
+
+def exact_purse(survey: Survey) -> Purse:
+    """Enough for one client's reports of all rounds of this survey, and nothing more."""
+    prices = [survey.payment(number) for number in range(1, survey.rounds + 1)]
+    epsilons = {kind: sum((each[kind].epsilon for each in prices), Fraction(0)) for kind in prices[0]}
+    deltas = (max((price.delta for price in each.values()), default=Fraction(0)) for each in prices)
+    return Purse(epsilons, sum(deltas, Fraction(0)))
+
+
+def through_bytes(name: str, report: Any, round_number: int = 1) -> Any:
+    """The report as the aggregator reads it, from the bytes that leave the client."""
+    layout = PROTOCOLS[name].layout(round_number)
+    return layout.decode(layout.encode(report))
+
+
+def reports(
+    world: VisibilityAwareGraph,
+    survey: Any,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    progress: Progress | None = None,
+) -> Iterator[Any]:
+    """What all clients of a survey send in every round, in order, through its bytes; ``progress`` counts positions.
+
+    ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits. Some clients answer
+    while the reports of those before them are taken in.
+    """
+    name, coins = survey.protocol, coins_for(seed)
+    how = SIMULATED[name]
+    users = None if how.asked else who_is_present(world.graph.n, dropout, coins("dropout", 0))
+
+    def answers(view: Any) -> list[Any]:
+        client = CLIENTS[name](view, world.public, exact_purse(survey))
+        present = None if users is None else users[view.start : view.start + view.count]
+        if how.asked is not None:
+            present = who_is_present(how.asked(survey, view), dropout, coins("dropout", view.start))
+        sent = []
+        for number in range(1, survey.rounds + 1):
+            report = client.answer(survey, number, coins(how.purpose(number), view.start), present)
+            sent.append(through_bytes(name, report, number))
+            _ = sent[-1].digest  # kept with the report, and worked out here on all cores
+        return sent
+
+    steps = Steps(progress, world.public.positions)
+    for sent in _ahead(answers, how.views(world.graph, survey)):
+        yield from sent
+        steps(sent[0].count)
+
+
+def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterator[list[Any]]:
+    """What each view answers, in order; some are being answered while those before them are taken in."""
+    before: Iterable[list[Any]] = ()
+    while batch := list(islice(views, RUNS_AT_ONCE)):
+        following = on_cores(answers, batch)
+        yield from before
+        before = following
+    yield from before
+
+
+@overload
+def collect(
+    world: VisibilityAwareGraph,
+    survey: Any,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    progress: Progress | None = None,
+) -> Any: ...
+@overload
+def collect(
+    world: VisibilityAwareGraph,
+    survey: Any,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    progress: Progress | None = None,
+    *,
+    into: type[C],
+) -> C: ...
+def collect(
+    world: VisibilityAwareGraph,
+    survey: Any,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    progress: Progress | None = None,
+    *,
+    into: type[Any] | None = None,
+) -> Any:
+    """What all clients of a survey send, in the collection of its protocol, or in another one."""
+    collection = (into or COLLECTIONS[survey.protocol])(survey, world.public)
+    for report in reports(world, survey, seed, dropout, progress):
+        collection.absorb(report)
+    return collection
+
+
+def collect_rows(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, RowSurvey],
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    phases: Phases = NOBODY_LISTENS,
+) -> dict[str, RowCollection]:
+    """Every user answers for its row once and then every survey's sum; what is sent goes through its bytes.
+
+    The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
+    """
+    coins = coins_for(seed)
+    collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
+    clients = _first_round(world, surveys, collections, coins, dropout, Steps(phases.of(ANSWERS), world.graph.n))
+    steps, layout = Steps(phases.of(ROWS), len(surveys) * len(clients)), PROTOCOLS["rows"].layout(2)
+    for name, survey in surveys.items():
+        first = FirstRound(survey, world.public, collections[name].close_first_round())
+        # The clients and the aggregator read the transcript at the same time, each for itself.
+        list(on_cores(lambda read: read(), (first.prepared, collections[name].read_transcript)))
+
+        def sent(
+            one: tuple[int, TwoRoundClient],
+            name: str = name,
+            survey: RowSurvey = survey,
+            first: FirstRound = first,
+        ) -> bytes:
+            start, users = one
+            return layout.encode(users.total(survey, first, coins(f"{name} sums", start)))
+
+        for octets in on_cores(sent, clients):
+            collections[name].absorb(layout.decode(octets))
+            steps()
+    return collections
+
+
+def _first_round(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, RowSurvey],
+    collections: Mapping[str, RowCollection],
+    coins: CoinsFor,
+    dropout: float,
+    steps: Steps,
+) -> list[tuple[int, TwoRoundClient]]:
+    """The first user of each client with the client, once all of them have answered for their rows."""
+    present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
+
+    def answer(view: FriendLists) -> tuple[TwoRoundClient, list[PositionReport]]:
+        users = TwoRoundClient(view, world.public, row_purse(surveys))
+        here = None if present is None else present[view.start : view.start + view.count]
+        each = (users.answer(survey, 1, coins("row answers", view.start), here) for survey in surveys.values())
+        sent = [through_bytes("rows", report) for report in each]
+        for report in sent:
+            _ = report.digest  # kept with the report, and worked out here on all cores
+        return users, sent
+
+    clients, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
+    for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
+        for name, report in zip(surveys, sent, strict=True):
+            collections[name].absorb_answers(report)
+        clients.append((view.start, users))
+        steps(view.count)
+    return clients
+
+
+def row_purse(surveys: Mapping[str, RowSurvey]) -> Purse:
+    """Enough for these surveys, which share their first round, and nothing more."""
+    one = next(iter(surveys.values()))
+    whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
+    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC})
+
+
+def collect_assigned_triangles(
+    world: VisibilityAwareGraph,
+    epsilon: Number,
+    delta: Number = 0,
+    cap: int | None = None,
+    first_share: Number = FIRST_SHARE,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    leaving: float = 0.0,
+) -> NeighbourhoodCollection:
+    """Everybody reports its degree, the plan is made, and everybody counts; all goes through its bytes.
+
+    ``epsilon`` is for both rounds together. ``cap`` asks for document 004's hard cap; the degrees then only tell how
+    much it loses. ``dropout`` is the chance that a user never takes part, ``leaving`` that it leaves after the first
+    round.
+    """
+    total, share = parse_epsilon(epsilon), parse_share(first_share, "the first round's share of epsilon")
+    asked, rest = degree_survey(world.public, total * share), total * (1 - share)
+    first = collect(world, asked, seed, dropout, into=DegreeCollection)
+    plan = bought_plan(first, rest, delta) if cap is None else capped_plan(first, cap)
+    survey = neighbourhood_survey(world.public, rest, plan)
+    everybody, coins = TwoHop(0, world.graph.edges, world.graph.n), coins_for(seed)
+    users = NeighbourhoodClient(everybody, world.public, exact_purse(survey), (first.survey, first.reported))
+    staying = who_is_present(world.graph.n, leaving, coins("leaving", 0))
+    present = plan.heard & first.took_part
+    report = users.answer(survey, 1, coins("owned triangles", 0), present if staying is None else present & staying)
+    collection = NeighbourhoodCollection(survey, world.public, first)
+    collection.absorb(through_bytes(collection.protocol, report))
+    return collection
+
+
+def collect_hubs(
+    world: VisibilityAwareGraph, survey: HubSurvey, seed: int | str | None = None, absent: Iterable[int] = ()
+) -> HubCollection:
+    """Every hub of the survey's plan answers, but for the nodes in ``absent``; all goes through its bytes."""
+    coins, graph, gone = coins_for(seed), world.graph, set(absent)
+    collection = HubCollection(survey, world.public)
+    for place, node in enumerate(survey.plan.hubs):
+        if node not in gone:
+            hub = HubClient(two_hop(graph.n, graph.edges, node), world.public, exact_purse(survey))
+            collection.absorb(through_bytes("hubs", hub.answer(survey, 1, coins("hub", place))))
+    return collection

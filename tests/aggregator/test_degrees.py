@@ -1,0 +1,231 @@
+"""A collection of degrees takes in what keeps to the protocol, and answers every question about degrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.aggregator.collection import estimate
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.public.statistic import exact, tail_start
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, degree_report, degree_survey
+from visibility_aware_edge_ldp.simulation.simulate import collect, exact_purse
+from visibility_aware_edge_ldp.simulation.worlds import cut_lists
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+WORLD = VisibilityAwareGraph(erdos_renyi(60, 300, 2), VisibilityPolicy("0.3", "0.3", "0.4"))
+SURVEY = degree_survey(WORLD.public, 1)
+N = WORLD.graph.n
+COUNTS = ("edges", "stars:2", "stars:3", "stars:4")
+
+
+def reports(size: int) -> list[DegreeReport]:
+    found = []
+    for view in cut_lists(WORLD.graph, size):
+        coins = keyed_coins(seeded_key("reports", view.start))
+        found.append(DegreeClient(view, WORLD.public, exact_purse(SURVEY)).answer(SURVEY, 1, coins))
+    return found
+
+
+def test_order_and_repetition_do_not_matter() -> None:
+    one, other = (DegreeCollection(SURVEY, WORLD.public) for _ in range(2))
+    sent = reports(7)
+    for report in sent:
+        one.absorb(report)
+    for report in [*sent[::-1], *sent]:
+        other.absorb(report)
+    assert estimate(one, ["edges"])["edges"].value == estimate(other, ["edges"])["edges"].value
+    assert one.releases == other.releases
+    assert one.response_rate == 1
+
+
+def test_two_collections_of_one_survey_are_paid_twice() -> None:
+    first, second = (collect(WORLD, SURVEY, seed) for seed in (1, 2))
+    bill = Bill((*first.releases, *second.releases))
+    assert bill["PRIVATE"].epsilon == 2
+    assert Bill((*first.releases, *first.releases))["PRIVATE"].epsilon == 1
+    found = estimate(first, COUNTS)
+    assert Bill(release for each in found.values() for release in each.releases)["FRIEND_VISIBLE"].epsilon == 2
+
+
+def test_what_breaks_the_protocol_is_refused() -> None:
+    (good,) = reports(N)
+    bad = {
+        "another survey": replace(good, survey="0" * 64),
+        "beyond the last": replace(good, start=1),
+        "second, different": degree_report(good.survey, 0, good.answered, good.values + 1),
+        "second": degree_report(good.survey, 5, np.array([True]), np.array([[1], [2]])),
+    }
+    wrong_classes = degree_report(good.survey, 0, good.answered, good.values[:1])
+    for words, report in [*bad.items(), ("another survey", wrong_classes)]:
+        collection = DegreeCollection(SURVEY, WORLD.public)
+        collection.absorb(good)
+        before = collection.releases
+        with pytest.raises(ProtocolViolation, match=words):
+            collection.absorb(report)
+        assert collection.releases == before
+    other = VisibilityAwareGraph(WORLD.graph, VisibilityPolicy.nothing())
+    with pytest.raises(ProtocolViolation, match="another"):
+        DegreeCollection(SURVEY, other.public)
+    with pytest.raises(ProtocolViolation, match="another"):
+        DegreeCollection(replace(SURVEY, classes=SURVEY.classes[:1]), WORLD.public)
+
+
+def test_the_absent_may_still_come() -> None:
+    (whole,) = reports(N)
+    first, second = np.arange(N) < 20, np.arange(N) >= 20
+    collection = DegreeCollection(SURVEY, WORLD.public)
+    collection.absorb(degree_report(whole.survey, 0, first, whole.values))
+    assert collection.response_rate == pytest.approx(20 / N)
+    collection.absorb(degree_report(whole.survey, 0, second, whole.values))
+    together = DegreeCollection(SURVEY, WORLD.public)
+    together.absorb(whole)
+    assert collection.releases == together.releases
+    assert estimate(collection, "all").keys() == estimate(together, "all").keys()
+
+
+def test_nobody_answered() -> None:
+    with pytest.raises(BadStatistic, match="Nobody"):
+        estimate(DegreeCollection(SURVEY, WORLD.public), ["edges"])
+
+
+@pytest.mark.parametrize("policy", ["0", "0.5", "1"])
+def test_without_noise_everything_is_exact(policy: str) -> None:
+    world = VisibilityAwareGraph(WORLD.graph, VisibilityPolicy(policy))
+    found = estimate(collect(world, degree_survey(world.public, 500), 1), [*COUNTS, "degrees", "tail:10"])
+    for name in COUNTS:
+        assert found[name].value == pytest.approx(exact(WORLD.graph, name))
+        assert found[name].standard_error == pytest.approx(0, abs=1e-3)
+    assert found["degrees"].value == pytest.approx(WORLD.graph.degrees)
+    assert found["tail:10"].value == pytest.approx((WORLD.graph.degrees >= 10).sum())
+
+
+def test_everything_public_needs_no_answers_and_has_no_error() -> None:
+    world = VisibilityAwareGraph(WORLD.graph, VisibilityPolicy(1))
+    collection = DegreeCollection(degree_survey(world.public, 1), world.public)
+    assert collection.response_rate == 1
+    found = estimate(collection, "all")
+    assert found["edges"].interval() == (300, 300)
+    assert found["max_degree"].interval() == (WORLD.graph.degrees.max(),) * 2
+    assert found["degree_histogram"].value == pytest.approx(np.bincount(WORLD.graph.degrees, minlength=N))
+    assert not found["degrees"].variance.any()
+
+
+def test_public_hubs_are_exact_though_they_report_noise() -> None:
+    """[DEGREESUM.4]: with rule "any" a hub hides nothing; with "both" it has no PRIVATE positions."""
+    for rule in ("any", "both"):
+        world = VisibilityAwareGraph(WORLD.graph, VisibilityPolicy.public_hubs("0.1", rule=rule))
+        hubs = np.argsort(-WORLD.graph.degrees, kind="stable")[:6]
+        survey = degree_survey(world.public, 1)
+        found = estimate(collect(world, survey, 3), ["degrees"])["degrees"]
+        noise = {kind: survey.mechanism(kind).variance for kind in survey.classes}
+        expected = np.full(N, sum(noise.values()))
+        expected[hubs] = 0 if rule == "any" else noise[survey.classes[0]]
+        assert found.variance == pytest.approx(expected)
+        if rule == "any":
+            assert (found.value[hubs] == WORLD.graph.degrees[hubs]).all()
+
+
+def test_absent_users_are_given_what_is_public_plus_what_others_hide() -> None:
+    collection = collect(WORLD, SURVEY, 1, dropout=0.4)
+    found = estimate(collection, ["degrees", "edges"])["degrees"]
+    absent = ~collection.answered
+    assert 5 < absent.sum() < 50
+    public = np.bincount(WORLD.public.edges.ravel(), minlength=N)
+    hidden = (found.value - public)[~absent].mean()
+    assert found.value[absent] == pytest.approx(public[absent] + hidden)
+    assert not found.unbiased
+    assert (found.variance[absent] > 0).all()
+    assert tuple(found.labels or ()) == tuple(WORLD.public.names)
+
+
+def test_one_answer_says_nothing_about_the_others() -> None:
+    (whole,) = reports(N)
+    collection = DegreeCollection(SURVEY, WORLD.public)
+    collection.absorb(degree_report(whole.survey, 0, np.arange(N) == 3, whole.values))
+    found = estimate(collection, [*COUNTS, "degrees", "max_degree", "degree_histogram", "tail:3"])
+    assert found["stars:2"].variance == np.inf
+    assert found["edges"].interval()[0] == -np.inf
+
+
+def test_the_largest_degree_may_be_somebody_absent() -> None:
+    """[DEGREESUM.5]"""
+    all_here = estimate(collect(WORLD, SURVEY, 1), ["max_degree"])["max_degree"]
+    some_gone = estimate(collect(WORLD, SURVEY, 1, dropout=0.2), ["max_degree"])["max_degree"]
+    (whole,) = reports(N)
+    few_gone = DegreeCollection(SURVEY, WORLD.public)
+    few_gone.absorb(degree_report(whole.survey, 0, np.arange(N) != 7, whole.values))
+    assert all_here.interval()[1] < N - 1
+    assert some_gone.interval()[1] == N - 1
+    cautious = estimate(few_gone, ["max_degree"])["max_degree"]
+    assert cautious.interval(0.9)[1] < N - 1
+    assert cautious.interval(0.99)[1] == N - 1
+
+
+def test_the_histogram_sums_to_the_users_whoever_answers() -> None:
+    for dropout in (0.0, 0.3):
+        found = estimate(collect(WORLD, SURVEY, 1, dropout), ["degree_histogram"])["degree_histogram"]
+        assert found.value.sum() == pytest.approx(N)
+        assert found.value.min() >= 0
+        low, high = found.interval()
+        assert ((low <= found.value) & (found.value <= high)).all()
+        assert found.labels[0][0] == 0
+        assert found.labels[-1][1] == N - 1
+
+
+def test_names_of_statistics() -> None:
+    collection = DegreeCollection(degree_survey(WORLD.public, 1), WORLD.public)
+    assert collection.wanted("all") == (
+        "edges",
+        "degrees",
+        "max_degree",
+        "degree_histogram",
+        "stars:2",
+        "stars:3",
+    )
+    three = VisibilityAwareGraph(erdos_renyi(3, 2, 1), VisibilityPolicy.nothing()).public
+    assert DegreeCollection(degree_survey(three, 1), three).wanted("all")[-1] == "stars:2"
+    assert collection.wanted(" edges, tail:5 ,edges") == ("edges", "tail:5")
+    assert tail_start("tail:12") == 12
+    assert tail_start("tail:") is tail_start("tail:-1") is tail_start("stars:2") is None
+    for bad in (["triangles"], ["transitivity"], ["tail:x"], ["stars:60"], ["stars:1"], ["edge"], [], ""):
+        with pytest.raises(BadStatistic):
+            estimate(collection, bad)
+
+
+def test_large_stars_on_few_users() -> None:
+    found = estimate(collect(WORLD, degree_survey(WORLD.public, 500), 1), ["stars:12", "stars:59"])
+    assert found["stars:12"].value == pytest.approx(exact(WORLD.graph, "stars:12"))
+    assert found["stars:59"].value == pytest.approx(0, abs=1e-6)
+
+
+def test_a_maximum_whose_doubt_is_all_used_up_by_one_absent_user_still_has_limits() -> None:
+    """1 of 40 is absent: 1 − 0.95 − 2/40 is no chance at all but what rounding leaves of it."""
+    world = VisibilityAwareGraph(erdos_renyi(40, 160, 2), VisibilityPolicy.nothing())
+    survey = degree_survey(world.public, 1)
+    collection = DegreeCollection(survey, world.public)
+    for view in list(cut_lists(world.graph, 1))[1:]:
+        coins = keyed_coins(seeded_key("absent", view.start))
+        collection.absorb(DegreeClient(view, world.public, exact_purse(survey)).answer(survey, 1, coins))
+    low, high = estimate(collection, ["max_degree"])["max_degree"].interval(0.95)
+    assert low <= world.graph.degrees.max() <= high == 39
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_classes_do_not_wrap_around(sign: int) -> None:
+    """2^62 in each of two classes would be 2^63, which is a negative number."""
+    collection = DegreeCollection(SURVEY, WORLD.public)
+    values = np.zeros((2, N), np.int64)
+    values[:, 4] = sign * (1 << 62)
+    collection.absorb(degree_report(SURVEY.identity, 0, np.ones(N, np.bool_), values))
+    assert abs(collection.reported[4] - sign * (1 << 61)) < N
+    found = estimate(collection, ["edges", "max_degree", "degree_histogram", "tail:3"])
+    assert found["edges"].value * sign > 2.0**59
+    assert 0 <= found["max_degree"].value <= N - 1

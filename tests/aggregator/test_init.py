@@ -1,0 +1,21 @@
+"""Every protocol has a collection, and it answers the statistics that the protocol names."""
+
+from __future__ import annotations
+
+from visibility_aware_edge_ldp.aggregator import COLLECTIONS
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
+
+# A centre's answers are estimates by themselves.
+WITHOUT = {"curator"}
+
+
+def test_every_protocol_has_a_collection() -> None:
+    assert set(COLLECTIONS) == set(PROTOCOLS) - WITHOUT
+
+
+def test_a_collection_answers_what_its_protocol_says() -> None:
+    for name, collection in COLLECTIONS.items():
+        # A list of a sample has no 4-cycles; the same reports in planes have.
+        missing = PROTOCOLS[name].statistics - set(collection.estimators)
+        assert missing == ({"four_cycles"} if name == "sample" else set())
+        assert set(collection.estimators) <= PROTOCOLS[name].statistics

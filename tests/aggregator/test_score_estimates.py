@@ -1,0 +1,56 @@
+"""How much counting an estimate is worth, and one pass over pairs for all that needs it.  [KINDS.3]"""
+
+from __future__ import annotations
+
+import pytest
+
+from visibility_aware_edge_ldp.aggregator.score_estimates import (
+    AUTOMATIC,
+    ESTIMATORS,
+    FEW_NODES,
+    VARIANCE_ROWS,
+    WorkBudget,
+)
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.simulation.simulate import collect
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+WORLD = VisibilityAwareGraph(erdos_renyi(30, 90, 1), VisibilityPolicy.nothing())
+COLLECTION = collect(WORLD, position_survey(WORLD.public, 2), 1)
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.5])
+def test_shares_of_the_work_are_above_nought_and_at_most_one(share: float) -> None:
+    with pytest.raises(BadInput, match="share of the work"):
+        WorkBudget(share)
+
+
+def test_rows_that_are_worked_through() -> None:
+    assert AUTOMATIC.rows(FEW_NODES, False) == FEW_NODES
+    assert AUTOMATIC.rows(FEW_NODES + 1, False) == VARIANCE_ROWS
+    assert AUTOMATIC.rows(10_000, True) == 10_000
+    assert VARIANCE_ROWS <= AUTOMATIC.rows(100_000, True) < 100_000
+    assert WorkBudget(0.5).rows(10_000, True) == 5000
+    assert WorkBudget(1).rows(10_000, False) == 10_000
+
+
+def test_only_what_is_asked_for_is_summed_over_pairs() -> None:
+    for wanted, sums in (("stars:4", set()), ("transitivity", {"triangles"}), ("four_cycles", {"cycles"})):
+        given = COLLECTION.prepared((wanted,), AUTOMATIC, None)
+        assert set(given.pair_sums) == sums
+        asked = statistic(wanted)
+        assert ESTIMATORS[asked.kind](given, asked).statistic == wanted
+
+
+def test_progress_adds_up() -> None:
+    told: list[tuple[float, float]] = []
+    budget = WorkBudget(progress={"rows": lambda done, total: told.append((done, total))})
+    step = budget.steps("rows", 4)
+    assert step is not None
+    step(1)
+    step(3)
+    assert told == [(1, 4), (4, 4)]
+    assert budget.steps("paths", 1) is None

@@ -1,0 +1,167 @@
+"""The audit of owned triangles: plans, both rounds, deltas, and the twins that it must catch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
+from visibility_aware_edge_ldp.audit.engine.small_worlds import edges_of
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood as exact_owned
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_bounds
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood import (
+    OwnedStage,
+    audit_owned,
+    check_users,
+    plan_of,
+    pure_stages,
+    real_users,
+)
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood_bounds import REAL, BelievedStage, audit_believed
+from visibility_aware_edge_ldp.client import degrees as user_degrees
+from visibility_aware_edge_ldp.client import neighbourhood
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.views import two_hop
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport
+from visibility_aware_edge_ldp.public.triangle_assignment import (
+    CLIPPED,
+    WEIGHTED,
+    believed_margin,
+    believed_plan,
+    tails,
+)
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+PRIVATE = Visibility.PRIVATE
+MUTANTS = (*exact_owned.MUTANTS, *neighbourhood_bounds.MUTANTS)
+
+
+@pytest.mark.parametrize(("guard", "first"), [(WEIGHTED, "1/4"), (CLIPPED, "")])
+def test_pure_guards_keep_the_claim_under_every_plan_of_four_users(guard: str, first: str) -> None:
+    stages = [stage for stage in pure_stages(guard, first) if stage.n == 4]
+    assert {tuple(s.plan.bounds) for s in stages} >= {(1, 1, 1, 1), (1, 2, 3, 4), (4, 4, 4, 4)}
+    finding = audit_owned(guard, stages)
+    assert finding.holds
+    assert {loss.kind for loss in finding.losses} == {"PRIVATE", "FRIEND_VISIBLE"}
+    assert max(loss.found / loss.claimed for loss in finding.losses) > 0.3
+
+
+def test_both_rounds_are_in_the_sum() -> None:
+    stage = OwnedStage((PRIVATE,) * 6, 4, plan_of(WEIGHTED, 3, 3, 3, 3), "1/4", "3/4")
+    first, second = stage.first_losses(0), stage.second_losses(0)
+    assert first == pytest.approx(np.full(32, 0.25))
+    assert 0 < second.max() < 0.75
+    assert stage.asked(PRIVATE) == stage.billed(PRIVATE) == 1
+
+
+def test_one_call_for_all_says_what_separate_users_say() -> None:
+    """Each with the two steps that it sees alone."""
+    stage = OwnedStage((PRIVATE,) * 10, 5, plan_of(WEIGHTED, 1, 2, 2, 3, 4))
+    purse = {kind: price.epsilon for kind, price in stage.survey.payment().items()}
+    for world in stage.worlds[::37]:
+        edges = edges_of(world, 5)
+        together = real_users(stage.survey, stage.view, edges).counts
+        for user in range(5):
+            alone = NeighbourhoodClient(two_hop(5, edges, user), stage.view, Purse(purse)).answer(
+                stage.survey, 1, no_noise
+            )
+            assert alone.values.tolist() == [together[user]]
+
+
+def small_stage(guard: str = WEIGHTED) -> OwnedStage:
+    return OwnedStage((PRIVATE,) * 6, 4, plan_of(guard, 2, 2, 3, 3), "", "1")
+
+
+def test_a_client_that_draws_less_noise_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where four users cannot tell: with half of the noise the claim is kept on them, not on more."""
+    check_users(small_stage())
+    honest = neighbourhood.sample_each
+    monkeypatch.setattr(neighbourhood, "sample_each", lambda loss, scales, coins: honest(loss, scales // 2, coins))
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        check_users(small_stage())
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("half", [small_stage()])
+
+
+@pytest.mark.parametrize("guard", [WEIGHTED, CLIPPED])
+def test_the_client_broken_where_a_user_has_no_friends_is_caught(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit_owned("whole", [small_stage(guard)]).holds
+    monkeypatch.setattr(NeighbourhoodClient, "randomize", _sure_alone(NeighbourhoodClient.randomize))
+    assert audit_owned("broken", [small_stage(guard)]).losses[0].found == np.inf
+    neighbourhood_bounds.second_rounds.cache_clear()
+    assert not audit_believed("broken", [BelievedStage(4)]).holds
+    neighbourhood_bounds.second_rounds.cache_clear()
+
+
+def _sure_alone(honest: Callable[..., NeighbourhoodReport]) -> Callable[..., NeighbourhoodReport]:
+    def broken(self: NeighbourhoodClient, survey: object, *rest: object) -> NeighbourhoodReport:
+        report = honest(self, survey, *rest)
+        friends = np.bincount(self._view.edges.ravel(), minlength=self._public.n)
+        return replace(report, values=np.where(friends == 0, 0, report.values))
+
+    return broken
+
+
+def test_noise_that_is_cut_or_shared_out_is_no_noise_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = neighbourhood.sample_each
+    monkeypatch.setattr(neighbourhood, "sample_each", lambda *asked: honest(*asked) // 2)
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("halved", [small_stage()])
+
+
+def test_degrees_that_drop_their_noise_in_one_world_stop_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = OwnedStage((PRIVATE,) * 6, 4, plan_of(WEIGHTED, 2, 2, 3, 3), "1/5", "4/5")
+    honest = user_degrees.randomize
+
+    def broken(counts: np.ndarray, *rest: object) -> np.ndarray:
+        return np.where(counts == 0, 0, honest(counts, *rest))
+
+    monkeypatch.setattr(user_degrees, "randomize", broken)
+    with pytest.raises(ProtocolViolation, match="another noise"):
+        audit_owned("broken", [stage])
+
+
+def test_a_bill_above_what_was_asked_for_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although less is lost than billed: who asked for ε = 1 did not agree to 2."""
+    monkeypatch.setattr(surveys, "least_loss", lambda epsilon, *rest: 2 * epsilon)
+    (loss,) = audit_owned("dear", [small_stage()]).losses
+    assert (loss.claimed, loss.holds) == (1, False)
+    neighbourhood_bounds.second_rounds.cache_clear()
+    assert not audit_believed("dear", [BelievedStage(4)]).holds
+    neighbourhood_bounds.second_rounds.cache_clear()
+
+
+def test_believed_bounds_spend_a_good_part_of_their_delta() -> None:
+    finding = audit_believed("believed", [REAL])
+    (loss,) = finding.losses
+    assert finding.holds
+    assert 0.4 * loss.claimed_delta < loss.found_delta <= loss.claimed_delta
+    assert loss.found == pytest.approx(loss.claimed)
+
+
+def test_chances_of_bounds_are_those_of_the_real_plan() -> None:
+    """All bounds and sides together are certain; a low bound has the chance that the theorem gives it."""
+    stage = BelievedStage(first="2", delta="1e-3")
+    margin = believed_margin(stage.degree_survey, Fraction("1e-3"))
+    for degree in range(5):
+        assert sum(stage.chance(degree, bound) for bound in stage.ranges) == pytest.approx(1)
+        parts = [stage.chance(degree, bound, side, 2) for bound in stage.ranges for side in (-1, 1)]
+        assert sum(parts) == pytest.approx(1)
+    assert stage.chance(3, 2) == pytest.approx(float(tails((stage.noise,), margin + 1)), rel=1e-6)
+    heard = np.ones(5, np.bool_)
+    made = believed_plan(stage.degree_survey, np.array([-50, 2 - margin, 3 - margin, 4, 50]), heard, Fraction("1e-3"))
+    assert made.bounds.tolist() == [2, 2, 3, 3, 3]
+
+
+def test_twins_are_caught() -> None:
+    """By the same function as the real code, and each says what is wrong with it."""
+    for twin in MUTANTS:
+        assert not twin.run().holds, twin.broken
+        assert twin.broken

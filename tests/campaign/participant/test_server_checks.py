@@ -1,0 +1,206 @@
+"""A participant finds its own report in the frozen set, or hears that it is not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from campaign.participant.conftest import QUICK
+from support.campaign_people import Ask, join, reply, who
+from support.campaign_stub import Served, Stub, no_fault, said, stored_and_dropped
+from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached, Reply, Transport
+from visibility_aware_edge_ldp.campaign.participant import server_checks
+from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
+from visibility_aware_edge_ldp.campaign.participant.program import enroll
+from visibility_aware_edge_ldp.campaign.participant.server_checks import check
+from visibility_aware_edge_ldp.campaign.server.estimate_json import FORMAT
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def through(change: Change | None = None, answers: dict[str, Any] | None = None, proves: bool = True) -> Surroundings:
+    """A server whose proofs are changed on the way, or refused, and which has these answers."""
+
+    class Changing(Transport):
+        def get(self, path: str, most: int = 1 << 28, own: bool = False) -> Reply:
+            if path == "/v1/estimates" and answers is None:
+                raise Declined(409, "not-ready", "")
+            if path == "/v1/estimates":
+                return Reply(200, {}, json.dumps(answers).encode())
+            if "/proof/" in path and not proves:
+                raise Declined(404, "not-found", "")
+            found = super().get(path, most, own)
+            if change is None or "/proof/" not in path:
+                return found
+            content = json.loads(found.body)
+            change(content)
+            return replace(found, body=json.dumps(content).encode())
+
+    return replace(QUICK, transport=Changing)
+
+
+def five_have_answered(ask: Ask, tmp_path: Path) -> tuple[Served, Path]:
+    served = ask(rounds=2)
+    for place in range(5):
+        home = tmp_path / f"home {place}"
+        join(served, home, who(served, place))
+        reply(served, home, [who(served, 7)])
+    return served, tmp_path / "home 2"
+
+
+def answers_of(served: Served, root: str = "", answered: int = 5, **other: object) -> dict[str, Any]:
+    """The answers of a campaign, from a set of this root."""
+    named = {"format": server_checks.ANSWERS_FORMAT, "campaign": served.campaign.charter.identity}
+    return {**named, "rounds": [{"root": root or served.root, "answered": answered}, {"root": ""}], **other}
+
+
+def test_a_report_is_found_by_what_was_sent(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    (early,) = check(home, surroundings=through())
+    assert (early.standing, early.root, early.count) == (server_checks.NOT_CLOSED, "", 0)
+    served.close_first()
+    (found,) = check(home, surroundings=through())
+    assert (found.standing, found.root, found.count, found.answers) == (server_checks.INCLUDED, served.root, 5, False)
+    (counted,) = check(home, surroundings=through(answers=answers_of(served)))
+    assert counted == replace(found, answers=True)
+
+
+def test_every_answered_round_is_told_of(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    reply(served, home, [])
+    first, second = check(home, surroundings=through())
+    assert [first.standing, second.standing] == [server_checks.INCLUDED, server_checks.NOT_CLOSED]
+    assert (second.round, second.root, second.count) == (2, "", 0)
+
+
+def test_what_was_never_acknowledged_is_told_of(ask: Ask, stub: Stub, tmp_path: Path) -> None:
+    """While the round is open it can be sent again; afterwards it is in the set or was not counted."""
+    served, home = ask(rounds=2), tmp_path / "home"
+    join(served, home)
+    impatient = replace(QUICK, patience=replace(QUICK.patience, total=0.0))
+    stub.faults = [no_fault, no_fault, stored_and_dropped]  # the round, one's own receipt, the upload
+    with pytest.raises(NotReached):
+        reply(served, home, [], impatient)
+    (open_still,) = check(home, surroundings=through())
+    assert open_still.standing == server_checks.UNACKNOWLEDGED
+    served.close_first()
+    assert check(home, surroundings=through())[0].standing == server_checks.INCLUDED
+    assert check(home, surroundings=through(proves=False))[0].standing == server_checks.LEFT_OUT
+
+
+def test_the_token_is_shown_to_the_enrolled_server_alone(ask: Ask, tmp_path: Path) -> None:
+    """A server that moved is named by enrolling again, which shows no token to anybody."""
+    served, home = five_have_answered(ask, tmp_path)
+    asked: list[tuple[str, bool]] = []
+    moved, name = served.url.replace("127.0.0.1", "localhost"), who(served, 2)
+    around = replace(QUICK, transport=_noting(asked))
+    enroll(moved, name, served.tokens[name], served.issuer, home, surroundings=around)
+    assert asked
+    assert not any(own for _, own in asked)
+    served.close_first()
+    assert check(home, surroundings=around)[0].standing == server_checks.INCLUDED
+    assert {place.split(":")[0] for place, own in asked if own} == {"localhost"}
+
+
+def _noting(asked: list[tuple[str, bool]]) -> type[Transport]:
+    """A server without answers that notes where each request goes."""
+
+    class Noting(Transport):
+        def get(self, path: str, most: int = 1 << 28, own: bool = False) -> Reply:
+            asked.append((self._url.netloc, own))
+            if path == "/v1/estimates":
+                raise Declined(409, "not-ready", "")
+            return super().get(path, most, own)
+
+    return Noting
+
+
+def _sibling(said: dict[str, Any]) -> None:
+    said["proof"][0] = said["proof"][0][::-1]
+
+
+def _shorter(said: dict[str, Any]) -> None:
+    said["proof"].pop()
+
+
+def _place(said: dict[str, Any]) -> None:
+    said["index"] += 1
+
+
+def _number(said: dict[str, Any]) -> None:
+    said["count"] += 4
+
+
+@pytest.mark.parametrize("change", [_sibling, _shorter, _place, _number])
+def test_a_tampered_proof_does_not_verify(change: Change, ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    with pytest.raises(ProtocolViolation, match="is NOT in the frozen set") as refused:
+        check(home, surroundings=through(change))
+    assert refused.value.exit_code == 3
+
+
+def test_another_report_under_the_own_name_does_not_verify(ask: Ask, tmp_path: Path) -> None:
+    """The server's own proof for it is sound; what it proves is not what was sent."""
+    served, home = five_have_answered(ask, tmp_path)
+    served.kept[1, 2] = served.kept[1, 2][:-1] + bytes([served.kept[1, 2][-1] ^ 1])
+    served.close_first()
+    with pytest.raises(ProtocolViolation, match="is NOT in the frozen set"):
+        check(home, surroundings=through())
+
+
+def test_answers_from_another_set_are_noticed(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    for other in (answers_of(served, "0" * 64), answers_of(served, answered=6)):
+        with pytest.raises(ProtocolViolation, match="The answers name another set of round 1 than"):
+            check(home, surroundings=through(answers=other))
+    with pytest.raises(ProtocolViolation, match="do not name the rounds"):
+        check(home, surroundings=through(answers=answers_of(served, rounds="none")))
+
+
+def test_answers_of_another_campaign_or_version_are_noticed(ask: Ask, tmp_path: Path) -> None:
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    with pytest.raises(ProtocolViolation, match="name another campaign"):
+        check(home, surroundings=through(answers=answers_of(served, campaign="0" * 64)))
+    with pytest.raises(ProtocolViolation, match="are written as"):
+        check(home, surroundings=through(answers=answers_of(served, format="va-edge-ldp estimates 77")))
+    assert server_checks.ANSWERS_FORMAT == FORMAT, "what servers write"
+
+
+def test_answers_that_are_too_long_are_not_read(ask: Ask, stub: Stub, tmp_path: Path) -> None:
+    """Twelve people's answers have no millions of octets."""
+    served, home = five_have_answered(ask, tmp_path)
+    served.close_first()
+    for size, why in ((1_000_000, "are written as"), (2_000_000, "expected at most")):
+        stub.faults = [no_fault, said(b'{"words":"' + b"x" * size + b'"}')]  # the round, the answers
+        with pytest.raises(ProtocolViolation, match=why):
+            check(home, surroundings=QUICK)
+
+
+def test_a_round_that_is_called_open_for_ever_is_noticed(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that has lost a report might never say that the round is closed."""
+    served, home = five_have_answered(ask, tmp_path)
+    with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
+        check(home, surroundings=through(answers=answers_of(served, "0" * 64)))
+    monkeypatch.setattr(server_checks, "time", SimpleNamespace(time=lambda: 1e12))
+    with pytest.raises(ProtocolViolation, match="calls round 1 open, though its time is over"):
+        check(home, surroundings=through())
+
+
+def test_who_has_not_answered_has_nothing_to_check(ask: Ask, tmp_path: Path) -> None:
+    served = ask()
+    join(served, tmp_path / "home")
+    with pytest.raises(BadInput, match="Nothing was answered"):
+        check(tmp_path / "home", surroundings=through())

@@ -1,0 +1,271 @@
+"""Real clients' uploads are taken and have one size, all else is refused; the documents.  [CHARTER.4-5] [CHARTER.6]"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.campaign_upload_costs import microseconds, uploads
+from support.campaign_vectors import CASES, EPOCH, NAMES, charter_for, documents_of, upload
+from visibility_aware_edge_ldp.campaign.charter import Round
+from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.terms import Documents, Terms, checked_names, in_order, renumbered
+from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in, salted
+from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.hubs import HubClient
+from visibility_aware_edge_ldp.client.position import PositionClient
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, two_hop
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
+from visibility_aware_edge_ldp.public.surveys import hubs as hub_report
+from visibility_aware_edge_ldp.public.surveys import position as codec
+from visibility_aware_edge_ldp.public.surveys import rows as row_report
+from visibility_aware_edge_ldp.public.surveys.hubs import HubReport
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.transcript import Transcript, holders
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+N = 12
+ENOUGH = dict.fromkeys(NON_PUBLIC, Fraction(100))
+WORLDS = {case: (charter_for(case, documents_of(case)), documents_of(case).view) for case in CASES}
+ASKED = {case: Terms(*world) for case, world in WORLDS.items()}
+friends = st.sets(st.integers(0, N - 1), max_size=N)
+people = st.lists(
+    st.integers(-50, 50) | st.text("abcdef", min_size=1, max_size=3), min_size=2, max_size=12, unique=True
+)
+
+
+def coins_of(seed: int) -> Coins:
+    return np.random.default_rng(seed).bytes
+
+
+def sent_by_client(case: str, user: int, listed: set[int], seed: int) -> list[bytes]:
+    """All uploads of a client with this friend list, one a round."""
+    terms, coins, purse = ASKED[case], coins_of(seed), Purse(ENOUGH)
+    view, survey, listed = terms.view, terms.survey, listed - {user}
+    if terms.charter.question == "hubs":
+        edges = np.array(sorted([min(user, v), max(user, v)] for v in listed), np.int32).reshape(-1, 2)
+        whole = np.unique(np.concatenate([view.edges, edges]), axis=0).astype(np.int32)
+        return [salted(hub_report.encode_hub(HubClient(two_hop(N, whole, user), view, purse).answer(survey, 1, coins)))]
+    lists = FriendLists(user, np.array([0, len(listed)]), np.array(sorted(listed), np.int32))
+    if terms.charter.question == "degrees":
+        return [salted(degree_report.encode(DegreeClient(lists, view, purse).answer(survey, 1, coins)))]
+    if terms.charter.question == "position":
+        bits = np.isin(np.arange(user + 1, N), sorted(listed))
+        respondent = PositionClient(PositionBits(row_start(N, user), bits), view, purse)
+        return [
+            salted(codec.encode(respondent.answer(survey, number, coins))) for number in range(1, survey.rounds + 1)
+        ]
+    holder = TwoRoundClient(lists, view, purse)
+    first = holder.answer(survey, 1, coins)
+    heard = FirstRound(survey, view, transcript_with(view, survey.first.identity, first))
+    return [salted(codec.encode(first)), salted(row_report.encode_rows(holder.total(survey, heard, coins)))]
+
+
+def transcript_with(view: PublicView, survey: str, report: PositionReport) -> Transcript:
+    """Everybody answered nothing but noughts, but for one row."""
+    answered = view.class_bits[Visibility.FRIEND_VISIBLE] | view.class_bits[Visibility.PRIVATE]
+    ones = np.zeros(view.positions, np.bool_)
+    said = np.unpackbits(np.frombuffer(report.ones, np.uint8), count=report.count, bitorder="little")
+    ones[report.start : report.start + report.count] = said
+    return Transcript(survey, answered, np.packbits(ones, bitorder="little"))
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_clients_are_understood_and_lengths_say_nothing(case: str, data: st.DataObject) -> None:
+    terms = ASKED[case]
+    user = data.draw(st.sampled_from(np.flatnonzero(terms.asked(1)).tolist()))
+    sent = sent_by_client(case, user, data.draw(friends), data.draw(st.integers(0, 1 << 20)))
+    for number, upload_ in enumerate(sent, 1):
+        assert len(upload_) == terms.upload_size(user, number)
+        report = terms.check_upload(user, number, upload_, first=report_in(sent[0]))
+        assert report.survey in (terms.survey.identity, terms.row_survey.identity)
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_bytes_that_are_taken_are_those_that_a_client_writes(case: str, data: st.DataObject) -> None:
+    """Change a few bytes: what is still taken encodes to itself and answers for the same positions."""
+    terms = ASKED[case]
+    number = data.draw(st.integers(1, len(terms.charter.rounds)))
+    user = data.draw(st.sampled_from(np.flatnonzero(terms.asked(number)).tolist()))
+    honest = upload(terms, user, number)
+    spoilt = bytearray(honest)
+    for _ in range(data.draw(st.integers(1, 3))):
+        spoilt[data.draw(st.integers(0, len(spoilt) - 1))] ^= data.draw(st.integers(1, 255))
+    try:
+        report = terms.check_upload(user, number, bytes(spoilt))
+    except ProtocolViolation:
+        return
+    encoders = {
+        "PositionReport": codec.encode,
+        "DegreeReport": degree_report.encode,
+        "RowReport": row_report.encode_rows,
+        "HubReport": hub_report.encode_hub,
+    }
+    assert encoders[type(report).__name__](report) == report_in(bytes(spoilt))  # type: ignore[operator]
+    fixed = -len(report.ones) if isinstance(report, PositionReport) else SALT + 38
+    assert spoilt[SALT:fixed] == honest[SALT:fixed]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_everybody_who_is_asked_and_nobody_else(case: str) -> None:
+    terms, view = ASKED[case], ASKED[case].view
+    asked = terms.asked(1)
+    question = terms.charter.question
+    if question in ("position", "triangles"):
+        assert np.array_equal(asked, holders(view))
+        assert not asked[N - 1]
+    if question == "hubs":
+        assert set(np.flatnonzero(asked)) == set(terms.survey.plan.hubs)
+    fresh = Terms(terms.charter, documents_of(case).view)
+    for user in range(N):
+        assert fresh.asks(user, 1) == asked[user] == terms.asks(user, 1)
+        if not asked[user]:
+            with pytest.raises(ProtocolViolation, match="not asked"):
+                terms.upload_size(user, 1)
+
+
+@pytest.mark.parametrize("case", ["position, one round", "triangles", "4-cycles"])
+def test_a_row_is_found_with_and_without_the_table_of_all_positions(case: str) -> None:
+    charter = WORLDS[case][0]
+    bare, prepared = (Terms(charter, documents_of(case).view) for _ in range(2))
+    prepared.prepared()
+    assert "class_bits" in vars(prepared.view)
+    for user in np.flatnonzero(prepared.asked(1)).tolist():
+        sent = upload(prepared, user, 1)
+        assert bare.upload_size(user, 1) == prepared.upload_size(user, 1)
+        assert bare.check_upload(user, 1, sent) == prepared.check_upload(user, 1, sent)
+    assert "class_bits" not in vars(bare.view)
+
+
+def test_a_row_that_stays_away_in_part_is_refused() -> None:
+    """The twin: a server that only decodes would take it, and spoil everybody's transcript."""
+    terms = ASKED["triangles"]
+    user = int(np.flatnonzero(terms.asked(1))[0])
+    survey, view = terms.survey, terms.view
+    bits = PositionBits(row_start(N, user), np.zeros(N - 1 - user, np.bool_))
+    here = np.arange(N - 1 - user) > 3
+    respondent = PositionClient(bits, view, Purse(ENOUGH))
+    sent = salted(codec.encode(respondent.answer(survey.first, 1, coins_of(1), here)))
+    codec.decode(report_in(sent))
+    with pytest.raises(ProtocolViolation, match="as a whole"):
+        terms.check_upload(user, 1, sent)
+
+
+def test_loose_edges_that_are_not_asked_for_are_refused() -> None:
+    """One hub knows everybody: no position is loose, and a count of such would say something else."""
+    policy = VisibilityPolicy.from_profiles({"Ada": "public"}, rule="any")
+    documents = drafted(NAMES, policy, [(0, other) for other in range(1, N)], "epoch")
+    rounds = (Round(1, 1),)
+    charter = charter_of(documents, "0" * 64, "hubs", 1, ("triangles",), rounds, "one hub", "epoch")
+    terms = Terms(charter, documents.view)
+    (hub,) = terms.survey.plan.hubs
+    reports = (HubReport(terms.survey.identity, 0, (5,), loose) for loose in (0, 1))
+    quiet, loud = (salted(hub_report.encode_hub(report)) for report in reports)
+    assert terms.check_upload(hub, 1, quiet).digest
+    with pytest.raises(ProtocolViolation, match="No loose edges"):
+        terms.check_upload(hub, 1, loud)
+
+
+@pytest.mark.parametrize("number", [0, 3, -1])
+def test_rounds_that_do_not_exist(number: int) -> None:
+    with pytest.raises(ProtocolViolation, match=re.escape(f"there is no {number}.")):
+        ASKED["triangles"].asked(number)
+
+
+def test_a_check_is_quick() -> None:
+    """The benchmark's own uploads are taken, in far less than a server can spend on each."""
+    for _, terms, number, data in uploads(1001):
+        assert microseconds(terms, number, data, 200) < 1000
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_documents_come_back(case: str) -> None:
+    made = documents_of(case)
+    charter = charter_for(case, made)
+    back = Documents.from_bytes(charter, made.roster_bytes, made.policy_bytes, made.edges_bytes)
+    assert back.roster == made.roster
+    assert back.policy == made.policy
+    assert np.array_equal(back.edges, made.edges)
+    assert back.view.roster_digest == made.view.roster_digest
+    assert (back.roster_bytes, back.policy_bytes, back.edges_bytes) == (
+        made.roster_bytes,
+        made.policy_bytes,
+        made.edges_bytes,
+    )
+
+
+@given(people, st.randoms(use_true_random=False))
+def test_the_order_does_not_depend_on_who_wrote_the_roster(names: list[str | int], chance: object) -> None:
+    shuffled = list(names)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert in_order(shuffled, "e") == in_order(names, "e")
+
+
+@given(people, st.data())
+def test_in_one_epoch_a_position_has_one_holder(names: list[str | int], data: st.DataObject) -> None:
+    """Whoever else is on the roster, of two people the same one comes first."""
+    few = data.draw(st.lists(st.sampled_from(names), unique=True))
+    assert [name for name in in_order(names, "e") if name in few] == in_order(few, "e")
+
+
+def test_the_order_is_the_hash_of_epoch_and_name() -> None:
+    expected = sorted(["a", "b", 7], key=lambda name: hashlib.sha256(f'["e","{name}"]'.encode()).digest())
+    assert in_order(["a", "b", 7], "e") == expected
+    many = [f"p{i}" for i in range(30)]
+    assert in_order(many, "e") != in_order(many, "another")
+
+
+def test_edges_go_with_their_people() -> None:
+    policy = VisibilityPolicy.of(VisibilityPolicy.from_profiles({}).rule) | VisibilityPolicy.from_positions(
+        public=[("Ada", "Bea"), ("Eve", 9)]
+    )
+    made = drafted(NAMES, policy, [(1, 0), (4, 8), (0, 1)], EPOCH)
+    told = {frozenset(made.roster[end] for end in edge) for edge in made.edges}
+    assert told == {frozenset({"Ada", "Bea"}), frozenset({"Eve", 9})}
+    assert made.edges.dtype == np.int32
+    assert (made.edges[:, 0] < made.edges[:, 1]).all()
+    made.view.classes  # noqa: B018 - they are at public positions
+
+
+def test_no_edges_are_no_edges() -> None:
+    assert renumbered([], [1, 0]).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a", "a"], [1, "1"], ["a", ""], ["a", "b\tc"], ["a", "\x7f"], ["a", 1.5], ["a", None], ["a", (1,)], ["a", True]],
+    ids=str,
+)
+def test_names_that_cannot_be_told_apart_are_refused(names: list[object]) -> None:
+    with pytest.raises(BadInput, match="name"):
+        checked_names(names)
+
+
+def test_a_roster_stays_small() -> None:
+    assert checked_names(["a", "é" * 200]) == ["a", "é" * 200]
+    with pytest.raises(BadInput, match=r"200 characters.*has 201"):
+        checked_names(["a", "é" * 201])
+
+
+def test_a_name_has_one_place_in_an_epoch_whether_it_is_a_number_or_its_digits() -> None:
+    """[CHARTER.5] Otherwise an issuer could make both ends of a position hold it, in two campaigns of one epoch."""
+    for epoch in ("2026", "2027"):
+        texts = [str(name) for name in in_order(range(40), epoch)]
+        assert texts == in_order([str(number) for number in range(40)], epoch)

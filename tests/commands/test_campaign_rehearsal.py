@@ -1,0 +1,61 @@
+"""How long a rehearsal will take is said before it has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.campaign.rehearsal.people import Trial, seconds_left
+from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
+from visibility_aware_edge_ldp.commands import campaign_rehearsal
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.truth.synthetic import parse
+
+
+def test_a_few_of_each_process_go_first_from_all_over_the_roster() -> None:
+    present = np.flatnonzero(np.arange(120) % 7 != 0)
+    trial = Trial.of(present, 3)
+    assert sorted(person % 3 for person in trial.first) == [0, 1, 2]
+    assert [sum(person % 3 == place for person in trial.timed) for place in range(3)] == [6, 6, 6]
+    assert len(set(trial.people)) == 21
+    assert set(trial.people) <= set(present.tolist())
+    assert min(trial.timed) < 10
+    assert max(trial.timed) > 110
+
+
+def test_few_people_have_no_trial() -> None:
+    assert Trial.of(np.arange(55), 2).people == []
+    assert Trial.of(np.arange(56), 2).people != []
+
+
+def test_a_second_round_takes_longer() -> None:
+    assert seconds_left(2, 3, 10, [5]) == 2 * 10 + 3 * 5
+    assert seconds_left(2, 3, 10, [5, 4]) > 2 * 10 + 3 * (5 + 4)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.2, "2 seconds"), (89, "89 seconds"), (90, "1.5 minutes"), (9_000, "2.5 hours")]
+)
+def test_it_is_said_in_words(seconds: float, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign_rehearsal._announce(seconds)
+    assert capsys.readouterr().err == f"This will take about {said} more.\n"
+
+
+@pytest.mark.long
+def test_it_is_said_once_and_everybody_has_one_turn() -> None:
+    few, world = (
+        VisibilityAwareGraph(parse(each), VisibilityPolicy.nothing()) for each in ("random:9,12", "random:64,200")
+    )
+    # The second round's kernels are compiled where that was never done: a trial of the first round cannot know it.
+    rehearse(few, "triangles", 2, processes=1)
+    heard: list[float] = []
+    steps: list[tuple[float, float]] = []
+    found = rehearse(
+        world, "triangles", 2, processes=2, announce=heard.append, progress=lambda *said: steps.append(said)
+    )
+    assert len(heard) == 1
+    # How near it is depends on what else the machine does; here it is of the right size.
+    assert 0.2 < heard[0] / sum(found.seconds[name] for name in ("enrolling", "round 1", "round 2")) < 3
+    assert found.same
+    assert [each.answered for each in found.turnout] == [63, 63]
+    assert steps[-1] == (64 * 3, 64 * 3)

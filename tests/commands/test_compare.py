@@ -1,0 +1,152 @@
+"""``va-edge-ldp compare``: JSON, tables, trials that go on, and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Run, Said
+from support.command_line import BAD, assert_one_sentence
+
+
+def test_compare_as_json(run: Run) -> None:
+    done = run("compare", "random:30,60", "--epsilons", "1,2", "--trials", "2", "--seed", "3", "--trust", "position",
+               "--statistics", "edges,triangles,degree_histogram", "--json")  # fmt: skip
+    assert done.code == 0
+    said = done.json
+    assert (said["nodes"], said["edges"], said["trials"], said["trust"]) == (30, 60, 2, ["position"])
+    assert [row["epsilon"] for row in said["uniform"]] == [1, 1, 1, 2, 2, 2]
+    assert {row["statistic"] for row in said["visibility-aware"]} == {"edges", "triangles", "degree_histogram"}
+    assert said["uniform"][2]["truth"] is None
+
+
+def test_compare_as_a_table(run: Run) -> None:
+    words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "2", "--seed", "3", "--statistics", "edges")
+    done = run(*words, "--policy", "document-003")
+    assert done.code == 0
+    assert all(word in done.out for word in ("uniform", "visibility-aware", "gain", "edges", "33.1% PUBLIC"))
+    assert "ε is the loss per PRIVATE edge" in done.out
+    assert "its questions share one ε" in done.out
+    assert "neighbourhood" not in done.out  # there triangles alone are counted
+    rows = [line.split("│")[1:4] for line in done.out.splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        [trust, "1", "edges"] for trust in ("position", "user", "curator")
+    ]
+
+
+def test_every_trust_model_is_compared_by_default(run: Run) -> None:
+    done = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--seed", "3")
+    assert all(word in done.out for word in ("position", "user", "neighbourhood", "curator", "four_cycles", "try next"))
+    assert max(map(len, done.out.splitlines()[1:])) <= 200
+    listed = run("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--trust", "curator,user", "--json")
+    assert listed.json["trust"] == ["user", "curator"]
+
+
+@pytest.mark.long
+def test_a_comparison_goes_on_where_it_was_stopped(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from visibility_aware_edge_ldp.evaluation.compare import runner
+
+    words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "3", "--seed", "3", "--trust", "position",
+             "--statistics", "edges,triangles", "--json")  # fmt: skip
+    whole = run(*words).json
+    really, calls = runner.run_cell, []
+
+    def stop_at_the_fourth(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return really(*given)
+
+    monkeypatch.setattr(runner, "run_cell", stop_at_the_fourth)
+    stopped = run(*words, "--output", "out")
+    assert (stopped.code, stopped.out) == (130, "")
+    assert "3 finished collections are in out/trials.jsonl; the same command goes on" in stopped.err
+    again = run(*words, "--output", "out")
+    assert "Going on from 3 of 6 collections" in again.err
+    assert len(calls) == 4 + 3
+    for side in ("uniform", "visibility-aware"):
+        for one, other in zip(again.json[side], whole[side], strict=True):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    assert sorted(path.name for path in (folder / "out").iterdir() if path.suffix in (".json", ".jsonl", ".html")) == [
+        "report.html",
+        "results.json",
+        "trials.jsonl",
+    ]
+
+
+def test_a_stopped_comparison_without_a_folder_says_so(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from visibility_aware_edge_ldp.evaluation.compare import runner
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run_cell", stop)
+    done = run("compare", "tiny.txt", "--trials", "1", "--epsilons", "1")
+    assert (done.code, done.out) == (130, "")
+    assert "With --output FOLDER, a stopped comparison can go on" in done.err
+
+
+def test_a_seeded_comparison_repeats(run: Run) -> None:
+    words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "2", "--statistics", "edges", "--seed")
+    one, again, other = run(*words, "3").out, run(*words, "3").out, run(*words, "4").out
+    assert one == again
+    assert one != other
+
+
+def test_compare_with_one_trial_and_nothing_to_find_has_no_nan(run: Run) -> None:
+    done = run("compare", "gaps.txt", "--epsilons", "1", "--trials", "1", "--statistics", "triangles,edges", "--json")
+    assert done.code == 0
+    assert done.json["uniform"][0]["truth"] == 0
+    assert done.json["uniform"][0]["error_uncertainty"] is None
+
+
+SHARED = (
+    "unknown policy",
+    "policy sum",
+    "policy of strangers",
+    "missing file",
+    "truncated gzip",
+    "empty file",
+    "one node",
+    "unknown trust",
+    "unknown statistic",
+    "k > n",
+    "top > n",
+    "rounds 3",
+)
+
+
+@pytest.mark.parametrize(("words", "hint"), [BAD[what] for what in SHARED], ids=SHARED)
+def test_bad_input_of_a_comparison_is_refused(run: Run, words: list[str], hint: str) -> None:
+    done = run("compare", *words, "--trials", "1", "--epsilons", "1")
+    assert_one_sentence(Said(done.code, done.out, done.err.lstrip("\n")), hint)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--epsilons", "0"], "epsilon must be above 0"),
+        (["--epsilons", "1,,2"], "finite number"),
+        (["--epsilons", ""], "finite number"),
+        (["--epsilons", "1,nan"], "finite number"),
+        (["--epsilons", "1e-30", "--trials", "1"], "too small"),
+        (["--trials", "0"], "At least one trial"),
+        (["--trials", "-5"], "At least one trial"),
+        (["--trust", "nobody"], "'nobody' is not a trust model; use all, or some of position, user"),
+        (["--trust", "usr"], "Did you mean 'user'"),
+        (["--trust", ""], "'' is not a trust model"),
+        (["--trust", "neighbourhood", "--statistics", "edges"], "edges is not answered in the model neighbourhood"),
+        (["--trust", "user", "--rounds", "2"], "takes the option 'rounds'"),
+    ],
+)
+def test_bad_numbers_of_a_comparison_are_refused(run: Run, words: list[str], hint: str) -> None:
+    done = run("compare", "tiny.txt", *words)
+    assert_one_sentence(Said(done.code, done.out, done.err.lstrip("\n")), hint)
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0"])
+def test_the_progress_bar_leaves_nothing_behind(run: Run, epsilon: str) -> None:
+    done = run("compare", "tiny.txt", "--trials", "1", "--epsilons", epsilon, "--statistics", "edges", "--json")
+    assert not done.err.startswith("\n")

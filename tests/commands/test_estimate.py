@@ -1,0 +1,182 @@
+"""``va-edge-ldp estimate``: JSON, tables, certificates, and what is said before a large run."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from command import Run
+from support.command_line import assert_one_sentence
+from visibility_aware_edge_ldp import cli
+
+STAMP = "Simulation, not private"
+
+
+def test_estimate_as_json(run: Run) -> None:
+    done = run("estimate", "random:30,60", "--epsilon", "2", "--statistics", "all", "--seed", "1", "--json")
+    assert (done.code, done.err) == (0, "")
+    said = done.json
+    assert said["graph"] == {"source": "random:30,60 (synthetic)", "nodes": 30, "notes": []}
+    assert set(said["estimates"]) >= {"edges", "triangles", "transitivity", "degree_histogram", "stars:3"}
+    edges = said["estimates"]["edges"]
+    assert edges["interval"][0] < edges["value"] < edges["interval"][1]
+    assert len(said["estimates"]["degrees"]["value"]) == 30
+    losses = said["certificate"]["loss_per_edge"]
+    assert losses["PRIVATE"] == {"epsilon": 2.0, "delta": 0.0}
+    assert losses["FRIEND_VISIBLE"] == {"epsilon": 4.0, "delta": 0.0}
+
+
+def test_estimate_as_a_table(run: Run) -> None:
+    done = run("estimate", "tiny.txt", "--statistics", "edges,triangles", "--seed", "1")
+    assert (done.code, done.err) == (0, "")
+    assert "tiny.txt: 4 nodes; ε = 1 for all statistics together" in " ".join(done.out.split())
+    assert all(word in done.out for word in ("statistic", "95 % interval", "edges", "triangles"))
+    assert "Trust model POSITION" in done.out
+    assert "an edge at a PRIVATE position loses at most ε = 1" in done.out
+    assert "Policy: every position is PRIVATE." in done.out
+
+
+@pytest.mark.parametrize("trust", ["user", "USER", "neighbourhood"])
+def test_other_trust_models_say_whom_they_trust(run: Run, trust: str) -> None:
+    done = run("estimate", "random:40,200", "--trust", trust, "--statistics", "triangles", "--seed", "1")
+    assert (done.code, done.err) == (0, "")
+    assert f"Trust model {trust.upper()}" in done.out
+    assert "an edge at a PRIVATE position loses at most ε = 1\n" in done.out
+    assert "Of ε went" in done.out
+
+
+def test_bounds_stand_beside_errors(run: Run) -> None:
+    words = ("estimate", "random:40,200", "--trust", "user", "--statistics", "edges,stars:2", "--bounds", "--seed", "1")
+    done = run(*words)
+    assert (done.code, done.err) == (0, "")
+    assert "not for release" in done.out
+    rows = run(*words, "--json").json["lower_bounds"]
+    assert [row["statistic"] for row in rows] == ["edges", "stars:2"]
+    assert all(float(row["± s.e."]) >= float(row["least unbiased here"]) > 0 for row in rows)
+    assert run("estimate", "random:40,200", "--trust", "curator", "--bounds").code == 2
+
+
+def test_whole_degrees_are_hidden_for_an_epsilon_of_their_own(run: Run) -> None:
+    done = run("estimate", "random:40,200", "--trust", "user", "--hide", "degree", "--seed", "1")
+    assert (done.code, done.err) == (0, "")
+    assert "each whole degree, twice that per edge" in " ".join(done.out.split())
+    assert "loses at most ε = 2" in done.out
+
+
+def test_a_delta_that_is_not_spent_is_said(run: Run) -> None:
+    words = ("estimate", "random:40,200", "--statistics", "triangles", "--delta", "1e-6", "--seed", "1", "--trust")
+    assert "not spent" in run(*words, "user").err
+    assert "δ = 1e-06" in run(*words, "neighbourhood").out
+
+
+def test_a_seeded_run_repeats_exactly_and_is_stamped(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--seed", "7", "--statistics", "edges,triangles,stars:2")
+    one, again, other = run(*words), run(*words), run(*words[:3], "8", *words[4:])
+    assert one == again
+    assert STAMP in one.out
+    assert other.out != one.out
+    assert run(*words, "--json").json["certificate"]["simulation_not_private"] is True
+
+
+def test_an_unseeded_run_is_not_stamped_and_two_differ(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--statistics", "edges,degrees")
+    plain = run(*words)
+    assert plain.code == 0
+    assert STAMP not in plain.out
+    one, other = run(*words, "--json").json, run(*words, "--json").json
+    assert one["certificate"]["simulation_not_private"] is False
+    assert one["estimates"]["degrees"] != other["estimates"]["degrees"]
+
+
+def test_everything_public_is_exact(run: Run) -> None:
+    said = run(
+        "estimate", "tiny.txt", "--policy", "fractions:1", "--statistics", "edges,triangles,stars:2", "--json"
+    ).json
+    values = {name: estimate["value"] for name, estimate in said["estimates"].items()}
+    assert values == {"edges": 4, "triangles": 1, "stars:2": 5}
+
+
+@pytest.mark.parametrize(
+    ("policy", "positions"),
+    [
+        ("nothing", {"PRIVATE": 435}),
+        ("good.toml", {"PUBLIC": 29, "PRIVATE": 406}),
+        ("profiles:1,both", {"PUBLIC": 435}),
+        ("hubs:0.1", {"PUBLIC": 84, "PRIVATE": 351}),
+        ("fractions:0,1", {"FRIEND_VISIBLE": 435}),
+    ],
+)
+def test_policies(run: Run, policy: str, positions: dict[str, int]) -> None:
+    said = run("estimate", "random:30,60", "--policy", policy, "--statistics", "edges", "--json").json
+    assert said["certificate"]["positions"] == positions
+
+
+def test_an_oracle_is_named_in_the_certificate(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--statistics", "edges", "--policy")
+    assert "Assumes that it is public knowledge who the hubs are." in run(*words, "hubs:0.1").out
+    assert "hubs" not in run(*words, "document-001").out
+
+
+def test_two_rounds_cost_the_same(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--statistics", "edges,triangles", "--json", "--rounds")
+    one, two = run(*words, "1").json, run(*words, "2").json
+    assert one["certificate"]["loss_per_edge"] == two["certificate"]["loss_per_edge"]
+    assert two["estimates"]["edges"]["standard_error"] > one["estimates"]["edges"]["standard_error"]
+
+
+def test_the_documents_estimator_has_no_error_and_its_json_no_nan(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--rounds", "2", "--estimator", "ipw_capped")
+    done = run(*words, "--statistics", "edges,triangles,stars:2", "--seed", "1", "--json")
+    assert done.code == 0
+    assert done.json["estimates"]["edges"]["standard_error"] is None
+    table = run(*words, "--statistics", "edges").out
+    assert "none" in table
+    assert "come without intervals" in table
+
+
+def test_dropout_is_said(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--statistics", "edges", "--dropout", "0.3", "--seed", "1")
+    assert 0.5 < run(*words, "--json").json["certificate"]["response"]["PRIVATE"] < 0.9
+    assert "whatever their bits" in run(*words).out
+
+
+@pytest.mark.parametrize("extra", [[], ["--json"]], ids=["text", "json"])
+def test_an_enormous_epsilon_is_answered_or_refused(run: Run, extra: list[str]) -> None:
+    assert run("estimate", "tiny.txt", "--epsilon", "1e400", "--statistics", "edges", *extra).code in (0, 2)
+
+
+def test_a_trusted_centre_answers_and_says_what_trust_is_worth(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["va-edge-ldp", "estimate", "random:40,150", "--trust", "curator", "--seed", "1"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    printed = capsys.readouterr().out
+    assert left.value.code == 0
+    assert "central, not local" in printed
+    assert "Without a centre" in printed
+    assert "Not for release" in printed
+
+
+def test_a_large_run_says_what_it_needs_and_json_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("visibility_aware_edge_ldp.simulation.runtime_forecast.LARGE", 1000)
+    words = ("estimate", "random:60,200", "--statistics", "edges", "--seed", "1")
+    done = run(*words)
+    assert re.fullmatch(r"This needs up to \d+ MB of memory \(.* are free\) and about 1 s\.\n", done.err)
+    assert run(*words, "--json").err == ""
+
+
+def test_small_runs_start_without_a_word(run: Run) -> None:
+    assert run("estimate", "random:60,200", "--statistics", "edges", "--seed", "1").err == ""
+
+
+def test_less_counting_can_be_asked_for(run: Run) -> None:
+    words = ("estimate", "random:3000,9000", "--statistics", "triangles", "--seed", "1", "--json")
+    whole, part = run(*words).json, run(*words, "--work", "0.2").json
+    assert part["estimates"] != whole["estimates"]
+    assert run("estimate", "random:60,200", "--work", "0.5", "--statistics", "edges", "--json").code == 0
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "2"), "at most 1")
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--rounds", "2"), "Leave it out")
+    assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--trust", "user"), "leave it out")

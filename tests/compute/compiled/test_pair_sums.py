@@ -1,0 +1,42 @@
+"""Sums over pairs of nodes: the compiled kernels against their plain twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.compute.plain import pair_sums
+
+
+@pytest.mark.parametrize("columns", [1, 7, 256, 257, 600])
+def test_pair_sums_agree_with_their_twins(columns: int) -> None:
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed"
+    )
+    random, rows = np.random.default_rng(columns), min(columns, 5)
+    counts = random.integers(0, 90, (3, rows, columns), dtype=np.int32)
+    odd = random.integers(-9, 9, (1, rows, columns), dtype=np.int32)
+    bits, ends = random.random((2, rows, columns)) < 0.5, random.normal(size=columns)
+    forms, own, skew = random.normal(size=(8, 3)), random.normal(size=(2, 2)), random.normal(size=1)
+    forms[2, 1] = 0
+    for name, arguments in {
+        "triangle_sums": (counts, forms[:3], bits, own, ends),
+        "cycle_sums": (counts, odd, forms, skew),
+    }.items():
+        expected = getattr(pair_sums, name)(*arguments)
+        assert getattr(compiled, name)(*arguments) == pytest.approx(expected, rel=1e-9, abs=1e-6)
+        assert columns == 1 or abs(expected).min() > 0
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (3, 300)])
+def test_counts_through_complete_planes_agree_with_their_twin(rows: int, columns: int) -> None:
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed"
+    )
+    random = np.random.default_rng(columns)
+    nodes, bits = random.random(columns) < 0.5, random.random((rows, columns)) < 0.5
+    degrees = random.integers(1, 50, columns, dtype=np.int32)
+    found = np.empty((2, 2, rows, columns), np.int32)
+    for kernel, (total, difference) in zip((compiled, pair_sums), found, strict=True):
+        kernel.through_complete(nodes, bits, degrees[:rows], degrees, total, difference)
+    assert (found[0] == found[1]).all()

@@ -1,0 +1,133 @@
+"""Rows of packed bits added up: the compiled kernels against the plain ones, and both against plain matrices."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.compute.plain import rows
+from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+SIZES = [1, 2, 3, 63, 64, 65, 130, 512, 513, 1100]
+EVERY_SIZE = pytest.mark.parametrize("n", SIZES)
+BOTH = pytest.mark.parametrize("name", ["plain", "compiled"])
+WEIGHTS = np.array([-0.7, 1.9])
+
+
+def kernels(name: str) -> ModuleType:
+    if name == "plain":
+        return rows
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.compute.compiled import rows as rows_compiled
+
+    return rows_compiled
+
+
+def symmetric(n: int, share: float, seed: int) -> np.ndarray:
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+    return upper | upper.T
+
+
+def later_lists(n: int, start: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of up to twenty users from ``start`` on: of nobody, of everybody after, and of some."""
+    random = np.random.default_rng(seed)
+    shares = [0.0, 1.0, *random.random(18)]
+    lists = [
+        user + 1 + np.flatnonzero(random.random(n - user - 1) < share)
+        for user, share in zip(range(start, n), shares, strict=False)
+    ]
+    return np.cumsum([0, *map(len, lists)]), np.concatenate(lists).astype(np.int32)
+
+
+def masks_for(n: int, lists: int, seed: int, shared: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Two masks with a row for each list, or one for all; as bits and in panels."""
+    bits = np.random.default_rng(seed).random((2, 1 if shared else lists, n)) < 0.5
+    return bits, np.stack([rows.panels_of(pack_rows(each, n))[:, :-1] for each in bits])
+
+
+def in_panels(*planes: np.ndarray) -> np.ndarray:
+    return np.stack([rows.panels_of(pack_rows(plane, len(plane))) for plane in planes])
+
+
+@EVERY_SIZE
+def test_panels_hold_the_rows_and_an_empty_one(n: int) -> None:
+    plane = pack_rows(symmetric(n, 0.5, n), n)
+    panels = rows.panels_of(plane)
+    assert panels.shape == rows.panels_shape(*plane.shape)
+    assert (rows.rows_of(panels)[:, : plane.shape[1]] == plane).all()
+    assert not rows.rows_of(panels)[:, plane.shape[1] :].any()
+    assert not panels[:, -1].any()
+
+
+@BOTH
+@EVERY_SIZE
+@pytest.mark.parametrize("shared", [False, True], ids=["a mask each", "one mask"])
+def test_pulls_of_lists_are_those_of_the_matrix(n: int, shared: bool, name: str) -> None:
+    """Counts inside the lists, and the largest weighted count among the columns after the user that a mask holds."""
+    planes = symmetric(n, 0.9, n), symmetric(n, 0.4, n + 1)
+    for start in {0, n // 2, n - 1} | {start for start in (509, 510, 511, 512, 513) if start < n}:
+        offsets, members = later_lists(n, start, n + 2)
+        bits, masks = masks_for(n, offsets.size - 1, n + 3, shared)
+        none = np.zeros(2, bool)
+        inside, largest = kernels(name).list_pulls(in_panels(*planes), none, WEIGHTS, masks, start, offsets, members)
+        for i, (a, b) in enumerate(pairwise(offsets)):
+            counts = [plane[members[a:b]].sum(axis=0) for plane in planes]
+            assert inside[i].tolist() == [count[members[a:b]].sum() for count in counts]
+            pulls = np.abs(WEIGHTS[0] * counts[0] + WEIGHTS[1] * counts[1])[start + i + 1 :]
+            for mask, found in zip(bits, largest, strict=True):
+                assert found[i] == pulls[mask[min(i, len(mask) - 1), start + i + 1 :]].max(initial=0.0)
+
+
+@BOTH
+@EVERY_SIZE
+@pytest.mark.parametrize("shared", [False, True], ids=["a mask each", "one mask"])
+def test_complete_planes_are_not_read(n: int, shared: bool, name: str) -> None:
+    """They join everybody to everybody: with empty panels the same numbers, and one mask serves all lists."""
+    everybody = ~np.eye(n, dtype=bool)
+    whole = in_panels(everybody, symmetric(n, 0.4, n))
+    unread = np.stack([np.zeros_like(whole[0]), whole[1]])
+    for start in {0, n // 2}:
+        offsets, members = later_lists(n, start, n)
+        _, masks = masks_for(n, offsets.size - 1, n, shared)
+        counted = rows.list_pulls(whole, np.zeros(2, bool), WEIGHTS, masks, start, offsets, members)
+        known = kernels(name).list_pulls(unread, np.array([True, False]), WEIGHTS, masks, start, offsets, members)
+        for a, b in zip(counted, known, strict=True):
+            assert (a == b).all()
+
+
+@pytest.mark.long
+def test_more_rows_than_16_bits_count() -> None:
+    """The compiled kernel counts in wider numbers then: a list that names few users very often."""
+    n, often = 70, 70_000
+    plane = ~np.eye(n, dtype=bool)
+    members = np.full(often, 1, np.int32)
+    masks = rows.panels_of(pack_rows(np.ones((1, n), bool), n))[None, :, :-1].copy()
+    given = in_panels(plane), np.zeros(1, bool), np.array([1.0]), masks, 0, np.array([0, often]), members
+    inside, largest = kernels("compiled").list_pulls(*given)
+    counts = plane[members].sum(axis=0)
+    assert largest.tolist() == [[counts[1:].max()]]
+    assert inside.tolist() == [[counts[members].sum()]]
+    assert counts.max() == often > 1 << 16
+
+
+@BOTH
+@pytest.mark.parametrize("stranger", [70, 1 << 20])
+def test_lists_of_strangers_are_refused(stranger: int, name: str) -> None:
+    plane, masks = in_panels(symmetric(70, 0.5, 1)), np.zeros((1, 1, 1, 8), np.uint64)
+    lists = np.array([0, 2]), np.array([3, stranger], np.int32)
+    with pytest.raises(IndexError):
+        kernels(name).list_pulls(plane, np.zeros(1, bool), np.array([1.0]), masks, 0, *lists)
+
+
+@BOTH
+@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
+def test_lists_of_friends_rise(n: int, edges: int, name: str) -> None:
+    graph = erdos_renyi(n, edges, seed=n)
+    starts, friends = kernels(name).lists_of(graph.edges, graph.degrees)
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
+    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
+    assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected

@@ -1,0 +1,102 @@
+"""Tiles against plain matrices, and the compiled kernels against their twins: identical integers."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from visibility_aware_edge_ldp.compute.engines.tasks import Task, count, on_threads
+from visibility_aware_edge_ldp.compute.plain import bitset, tiles
+from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory, TilesOfPlane
+
+compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.tiles", reason="numba is not installed")
+BOTH = pytest.mark.parametrize("kernels", [tiles, compiled], ids=["plain", "compiled"])
+Matrix = npt.NDArray[np.bool_]
+
+
+def random_matrix(n: int, density: float, seed: int) -> Matrix:
+    upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
+    return upper | upper.T
+
+
+def in_strips(matrix: Matrix, slots: npt.NDArray[np.int64], sides: int) -> npt.NDArray[np.uint64]:
+    return tiles.arranged(bitset.pack_rows(matrix, len(matrix)), slots, sides)
+
+
+def shuffled_slots(n: int, sides: int, seed: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(sides * tiles.SIDE)[:n].astype(np.int64)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [1, 63, 512, 700])
+def test_nodes_go_to_their_slots(kernels: ModuleType, n: int) -> None:
+    matrix, sides = random_matrix(n, 0.3, n), 2
+    for slots in (np.arange(n), shuffled_slots(n, sides, n)):
+        plane = kernels.arranged(bitset.pack_rows(matrix, n), slots, sides)
+        rows = bitset.unpack_rows(tiles.rows_of(plane, slots), sides * tiles.SIDE)
+        assert (rows[:, slots] == matrix).all()
+        assert rows.sum() == matrix.sum() == np.bitwise_count(plane).sum()
+
+
+@BOTH
+@settings(deadline=None, max_examples=15)
+@given(st.integers(1, 1500), st.sampled_from([0.0, 0.02, 0.27, 0.9, 1.0]), st.integers(0, 99))
+def test_triangles_of_all_tile_triples_add_up(kernels: ModuleType, n: int, density: float, seed: int) -> None:
+    matrix, sides = random_matrix(n, density, seed), -(-n // tiles.SIDE)
+    whole = matrix.astype(np.float64)
+    expected = round(float(((whole @ whole) * whole).sum()) / 6)
+    source = TilesOfPlane(in_strips(matrix, np.arange(n), sides))
+    total = 0
+    for j in range(sides):
+        lists = kernels.listed(source.column(0, j + 1, j))
+        for k in range(j, sides):
+            total += int(
+                kernels.triangle_counts(lists, source.column(0, j + 1, k), source.column(j, j + 1, k)[0]).sum()
+            )
+    assert total == expected
+
+
+def test_tile_triples_one_by_one_agree_with_their_twin() -> None:
+    source = TilesOfPlane(in_strips(random_matrix(1300, 0.3, 5), np.arange(1300), 3))
+    for j in range(3):
+        for k in range(j, 3):
+            columns = source.column(0, j + 1, k), source.column(j, j + 1, k)[0]
+            plain, fast = (
+                each.triangle_counts(each.listed(source.column(0, j + 1, j)), *columns) for each in (tiles, compiled)
+            )
+            assert plain.tolist() == fast.tolist()
+
+
+def test_tiles_cut_out_are_tiles_kept() -> None:
+    plane = in_strips(random_matrix(1300, 0.3, 6), np.arange(1300), 3)
+    kept, cut = TilesInMemory(tiles.tiles_of(plane), 3), TilesOfPlane(plane)
+    before = plane.copy()
+    for k in range(3):
+        for first in range(k + 1):
+            for last in range(first + 1, k + 2):
+                assert (kept.column(first, last, k) == cut.column(first, last, k)).all()
+    assert (plane == before).all()
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+def test_any_cut_into_tasks_gives_the_same_triangles(block: int) -> None:
+    matrix, sides = random_matrix(2300, 0.27, 7), 5
+    source = TilesOfPlane(in_strips(matrix, np.arange(2300), sides))
+    ranges = [(first, min(first + block, sides)) for first in range(0, sides, block)]
+    tasks = [
+        Task(*firsts, middle, end)
+        for i, firsts in enumerate(ranges)
+        for j, middle in enumerate(ranges[i:], i)
+        for end in ranges[j:]
+    ]
+    whole = matrix.astype(np.float32)
+    assert sum(int(found.sum()) for _, found in on_threads(source, tasks)) == round(
+        float(((whole @ whole) * whole).sum(dtype=np.float64)) / 6
+    )
+    assert [task for task, _ in on_threads(source, tasks)] == tasks
+    assert count(source, Task(3, 4, (0, 2), (0, 5))).tolist() == [0]  # nothing comes before the first slot

@@ -1,0 +1,99 @@
+"""What a comparison runs: models, questions, options, and noise of their own."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from support.comparisons import small
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
+from visibility_aware_edge_ldp.evaluation.compare import runner
+from visibility_aware_edge_ldp.evaluation.compare.design import (
+    Cell,
+    Design,
+    questions_for,
+    trust_models,
+)
+from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
+from visibility_aware_edge_ldp.evaluation.results import AWARE
+from visibility_aware_edge_ldp.public.trust import TRUSTS
+
+
+@pytest.mark.parametrize(
+    ("trust", "models"),
+    [
+        ("all", tuple(TRUSTS)),
+        ("curator, user", ("user", "curator")),
+        (["position"], ("position",)),
+        ("user,user", ("user",)),
+    ],
+)
+def test_trust_models_by_name(trust: Any, models: tuple[str, ...]) -> None:
+    assert trust_models(trust) == models
+
+
+@pytest.mark.parametrize("trust", ["all,user", "nobody", "", []])
+def test_other_trust_models_are_refused(trust: Any) -> None:
+    with pytest.raises(BadInput, match="use all, or some of position"):
+        trust_models(trust)
+
+
+def test_each_model_answers_what_it_can() -> None:
+    found = questions_for(tuple(TRUSTS), "edges,triangles,tail:3,transitivity,stars:4", 40)
+    assert found == {
+        "position": ("edges", "triangles", "transitivity", "stars:4"),
+        "user": ("edges", "triangles", "tail:3", "transitivity", "stars:4"),
+        "neighbourhood": ("triangles",),
+        "curator": ("edges", "triangles", "stars:4"),
+    }
+    assert "neighbourhood" not in questions_for(tuple(TRUSTS), "edges", 40)
+    with pytest.raises(BadStatistic, match="tail:3 is not answered in the model position, curator; use user"):
+        questions_for(("position", "curator"), "edges,tail:3", 40)
+
+
+def test_nobody_pays_for_questions_that_others_are_not_asked() -> None:
+    found = questions_for(tuple(TRUSTS), None, 40)
+    assert all(set(names) <= set(found["position"]) for names in found.values())
+    assert "stars:3" not in questions_for(tuple(TRUSTS), None, 3)["curator"]
+
+
+def test_options_go_to_the_models_that_take_them() -> None:
+    design = small(trust="all", options={"rounds": 2, "delta": "1e-6"})
+    assert design.options == {
+        "position": {"rounds": 2},
+        "user": {},
+        "neighbourhood": {"delta": "1e-6"},
+        "curator": {"delta": "1e-6"},
+    }
+    with pytest.raises(BadInput, match="takes the option 'degree_share'"):
+        small(trust="curator", options={"degree_share": "0.5"})
+
+
+@pytest.mark.parametrize("seed", [5, None])
+def test_every_cell_has_noise_of_its_own(seed: int | None) -> None:
+    """A centre that is asked twice repeats itself; each trial must have a new one."""
+    design = small(trust="all", epsilons=("0.1", "0.2"), trials=3, statistics="triangles", seed=seed)
+    found = runner.run(design, Checkpoint(None, design))
+    for trust in TRUSTS:
+        values = [t.found["triangles"].value for cell, t in found.items() if cell.trust == trust]
+        assert len(values) == 2 * 2 * 3
+        assert len(set(values)) >= 11, trust
+
+
+def test_the_first_trial_draws_histograms_where_they_are_free() -> None:
+    asked = {trust: small(trust="all").asked(Cell(trust, AWARE, Fraction(1), 0)) for trust in TRUSTS}
+    assert {trust for trust, names in asked.items() if "degree_histogram" in names} == {"position", "user"}
+    # Users asked for triangles alone would have to pay for their degrees.
+    assert small(trust="user", statistics="triangles").asked(Cell("user", AWARE, Fraction(1), 0)) == ("triangles",)
+    assert small(trust="user").asked(Cell("user", AWARE, Fraction(1), 1)) == ("edges", "triangles")
+
+
+def test_a_design_can_be_sent() -> None:
+    design = small(trust="all")
+    assert design.worlds[AWARE].public.positions
+    sent: Design = pickle.loads(pickle.dumps(design))
+    assert "worlds" not in vars(sent)
+    assert sent.digest("user", AWARE) == design.digest("user", AWARE)

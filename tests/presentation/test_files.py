@@ -1,0 +1,113 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
+from visibility_aware_edge_ldp.evaluation.results import Comparison, Evaluation, TrialRow
+from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.presentation.result_files import write_results
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+NUMBERS = ["results.json", "results.csv"]
+
+
+ALWAYS = ["report.html", *(f"{name}.{kind}" for name in ("error", "gain", "statistics") for kind in ("svg", "png"))]
+
+
+FILES = [*NUMBERS, *ALWAYS, "degrees.svg", "degrees.png"]
+
+
+COMMAND = "va-edge-ldp compare 'a <b>bold</b> & \"quoted\" graph' --trials 3"
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    """Small, and with a list among its statistics, whose value is NaN."""
+    return compare(
+        erdos_renyi(40, 150),
+        VisibilityPolicy("0.15", "0.35", "0.5"),
+        epsilons=(0.5, 1, 2, 4),
+        trials=3,
+        statistics=("edges", "degrees", "triangles", "stars:2"),
+        seed=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the comparison's files were written to; it was not there before."""
+    folder = tmp_path_factory.mktemp("report") / "new" / "folder"
+    assert write_results(comparison, folder, COMMAND) == [folder / name for name in FILES]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def row(error: float, uncertainty: float = 0.01, epsilon: float = 1.0, truth: float = 10.0) -> TrialRow:
+    return TrialRow(epsilon, "edges", truth, 10.5, 1.0, error, uncertainty, 0.95, 3, 0.1)
+
+
+def made_of(aware: Sequence[TrialRow], uniform: Sequence[TrialRow]) -> Comparison:
+    sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 0, "PRIVATE": 6}
+    return Comparison("g.txt", 5, 3, "a policy", sizes, (), 1, 3, Evaluation(aware), Evaluation(uniform))
+
+
+SMALL = made_of([row(0.1), row(0.05, epsilon=2.0)], [row(0.2), row(0.1, epsilon=2.0)])
+
+
+@pytest.mark.long
+def test_names_that_are_no_valid_text_can_be_written(tmp_path: Path) -> None:
+    odd = replace(SMALL, graph="caf\udce9 图 $x$ <i>.txt")
+    write_results(odd, tmp_path, "command \udce9")
+    assert json.loads((tmp_path / "results.json").read_bytes())["graph"] == odd.graph
+    assert "图 $x$ &lt;i&gt;.txt" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("stops", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_interrupted_writing_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: BaseException
+) -> None:
+    def fail(*_: object) -> None:
+        raise stops
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises((BadInput, KeyboardInterrupt)):
+        write_results(SMALL, tmp_path, COMMAND)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.long
+def test_a_stop_before_the_report_keeps_the_old_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "report.html").write_text("old")
+    really = os.replace
+
+    def fail_at_the_report(source: Path, target: Path) -> None:
+        if target.name == "report.html":
+            raise OSError(5, "Input/output error")
+        really(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_at_the_report)
+    with pytest.raises(BadInput, match="Input/output error"):
+        write_results(SMALL, tmp_path, COMMAND)
+    assert (tmp_path / "report.html").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == sorted([*NUMBERS, "report.html"])
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(BadInput, match=r"cannot be written to .*Choose another folder"):
+            write_results(SMALL, folder, COMMAND)
+    assert (tmp_path / "file").read_text() == "not a folder"

@@ -1,0 +1,239 @@
+"""The report in a real browser, from the disk: its controls, its hints, on paper, and without a script.
+
+Pictures are kept in ``out/screenshots``, to be looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
+from visibility_aware_edge_ldp.evaluation.results import Comparison
+from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.presentation.comparison_figures import error_words
+from visibility_aware_edge_ldp.presentation.comparison_page import page
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PICTURES = Path(__file__).parents[2] / "out" / "screenshots"
+SIZES = {"desk": (1200, 900), "phone": (390, 844)}
+ROWS = "#table-of-numbers tbody tr[data-trust]"
+
+
+@dataclass
+class Opened:
+    """A page, what its console said, and every address that it asked for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def seen(self, selector: str) -> int:
+        """How many elements take up room."""
+        seen = "all => all.filter(each => each.getClientRects().length).length"
+        return int(self.page.eval_on_selector_all(selector, seen))
+
+    def status(self) -> str:
+        return str(self.page.inner_text("#shown"))
+
+    def keep(self, name: str, whole: bool = False) -> None:
+        self.page.screenshot(path=PICTURES / f"report-{name}.png", full_page=whole)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    asked = ["edges", "triangles", "stars:2"]
+    return compare(erdos_renyi(30, 100), VisibilityPolicy("0.5"), [1, 2], 2, asked, trust="all", seed=1)
+
+
+@pytest.fixture(scope="module")
+def report(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_text(page(comparison, "va-edge-ldp compare"), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with driver.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Opens the report; at the end, no page may have complained or asked for anything but itself."""
+
+    browser: Any
+    report: Path
+    opened: list[Opened] = field(default_factory=list)
+
+    def __call__(self, size: str = "desk", **options: Any) -> Opened:
+        width, height = SIZES[size]
+        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
+        one = Opened(context.new_page())
+        one.page.on("console", lambda message: one.said.append(message.text))
+        one.page.on("pageerror", lambda error: one.said.append(str(error)))
+        context.on("request", lambda request: one.asked.append(request.url))
+        one.page.goto(self.report.as_uri())
+        self.opened.append(one)
+        return one
+
+
+@pytest.fixture
+def read(browser: Any, report: Path) -> Iterator[Reader]:
+    reader = Reader(browser, report)
+    yield reader
+    for one in reader.opened:
+        one.page.context.close()
+        assert (one.said, one.asked) == ([], [report.as_uri()])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_fits_and_is_drawn(read: Reader, size: str, scheme: str) -> None:
+    one = read(size, color_scheme=scheme)
+    one.keep(f"{size}-{scheme}", whole=True)
+    assert one.page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+    assert one.seen(".panel svg") == one.page.locator(".panel svg").count() == 3 + 3 + 2 + 4
+    assert one.status() == f"All {one.seen(ROWS)} rows shown"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", SIZES)
+def test_choices_filter_the_table_and_the_figures(read: Reader, comparison: Comparison, size: str) -> None:
+    one, every = read(size), len(comparison.aware)
+    assert one.seen(ROWS) == every == 2 * (3 + 3 + 1 + 3)
+
+    one.page.select_option("[name=statistic]", "triangles")
+    assert (one.seen(ROWS), one.status()) == (8, f"8 of {every} rows shown")
+    assert one.seen("[aria-labelledby=figure] .panel") == one.seen("[aria-labelledby=gain] .panel") == 1
+    assert one.seen("[aria-labelledby=degrees]") == 0
+
+    one.page.select_option("[name=epsilon]", "2")
+    one.page.uncheck("[value=curator]")
+    assert (one.seen(ROWS), one.status()) == (3, f"3 of {every} rows shown")
+    assert one.seen("#table-of-numbers tbody") == 3
+    assert one.page.inner_text("#table-of-numbers tbody:not(.off) th[scope=rowgroup]") == "POSITION, ε = 2"
+    assert one.seen("[aria-labelledby=figure] svg g[data-trust=curator]") == 0
+    assert one.seen("[aria-labelledby=figure] svg g[data-trust=user]") > 0
+    assert one.seen("[aria-labelledby=figure] .legend li[data-trust]") == 3
+    assert one.seen("[aria-labelledby=statistics] .panel") == 1
+    one.page.locator("#choose").scroll_into_view_if_needed()
+    one.keep(f"{size}-chosen")
+
+    one.page.click("button[type=reset]")
+    # Waited for by its text: waiting for a function evaluates a string, which the page's own policy forbids.
+    one.page.locator("#shown", has_text=re.compile(rf"^All {every} rows shown$")).wait_for()
+    assert one.seen(ROWS) == every
+    assert one.seen(".off") == one.page.locator(".off").count() == 0
+
+
+def test_what_no_model_answers_leaves_no_empty_figure(read: Reader) -> None:
+    one = read()
+    for trust in ("position", "user", "curator"):
+        one.page.uncheck(f"[value={trust}]")
+    one.page.select_option("[name=statistic]", "edges")
+    assert one.status().startswith("0 of ")
+    assert one.seen(".holder") == one.page.locator("[aria-labelledby=statistics].holder:not(.off)").count() == 1
+
+
+def test_pointing_at_a_mark_tells_its_value(read: Reader, comparison: Comparison) -> None:
+    one = read()
+    panel = one.page.locator("[aria-labelledby=figure] .panel[data-statistic=triangles]")
+    panel.scroll_into_view_if_needed()
+    expected = error_words("visibility-aware", comparison.aware.row(2, "triangles", "position"))
+    assert re.search(r"Error [\d.,]+% ± [\d.,]+%: triangles at ε = 2, POSITION, visibility-aware", expected)
+    point = panel.locator(".point", has_text=expected)
+    place = point.bounding_box()
+    one.page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    assert one.page.inner_text("[role=tooltip]") == expected
+    one.keep("desk-pointing")
+    one.page.keyboard.press("Escape")
+    one.page.mouse.move(1, 1)
+    assert one.seen("[role=tooltip]") == 0
+
+
+def test_a_tap_tells_a_value_that_stays_on_the_screen(read: Reader) -> None:
+    one = read("phone", has_touch=True, is_mobile=True)
+    points = one.page.locator("[aria-labelledby=figure] .panel[data-statistic=edges] .point")
+    for place in (points.first, points.last):
+        place.scroll_into_view_if_needed()
+        box = place.bounding_box()
+        one.page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        tip = one.page.locator("[role=tooltip]").bounding_box()
+        assert 0 <= tip["x"] <= tip["x"] + tip["width"] <= 390
+        assert "edges at ε = " in one.page.inner_text("[role=tooltip]")
+    one.keep("phone-tapped")
+    one.page.touchscreen.tap(5, 5)
+    assert one.seen("[role=tooltip]") == 0
+
+
+def test_the_keyboard_reaches_every_value(read: Reader) -> None:
+    one = read()
+    reader = one.page.locator("[aria-labelledby=gain] .panel[data-statistic=triangles] [role=slider]")
+    one.page.locator("button[type=reset]").focus()
+    one.page.keyboard.press("Tab")
+    assert one.page.evaluate("document.activeElement.getAttribute('aria-label')") == "Error of edges, point by point"
+    reader.focus()
+    heard = [reader.get_attribute("aria-valuetext")]
+    for _ in range(int(reader.get_attribute("aria-valuemax")) - 1):
+        one.page.keyboard.press("ArrowRight")
+        heard.append(reader.get_attribute("aria-valuetext"))
+    marks = one.page.locator("[aria-labelledby=gain] .panel[data-statistic=triangles] .point").all_text_contents()
+    assert heard == marks
+    assert len(set(heard)) == 8
+    one.page.keyboard.press("Home")
+    assert one.page.inner_text("[role=tooltip]") == heard[0]
+    assert reader.get_attribute("aria-valuenow") == "1"
+
+
+def test_choices_are_made_with_the_keyboard(read: Reader, comparison: Comparison) -> None:
+    one = read()
+    one.page.locator("[value=position]").focus()
+    one.page.keyboard.press("Space")
+    assert one.status() == f"14 of {len(comparison.aware)} rows shown"
+    assert one.page.get_by_role("status").inner_text() == one.status()
+
+
+def test_paper_shows_everything_whatever_was_chosen(read: Reader, comparison: Comparison) -> None:
+    one = read()
+    one.page.select_option("[name=statistic]", "edges")
+    one.page.select_option("[name=epsilon]", "1")
+    assert one.seen(ROWS) < len(comparison.aware)
+    one.page.emulate_media(media="print")
+    assert one.seen(ROWS) == len(comparison.aware)
+    assert one.seen(".panel") == one.page.locator(".panel").count()
+    assert one.seen("#choose") == 0
+    assert one.page.pdf(path=PICTURES / "report.pdf", format="A4", prefer_css_page_size=True).startswith(b"%PDF")
+
+
+def test_without_a_script_everything_is_shown(read: Reader, comparison: Comparison) -> None:
+    one = read("phone", java_script_enabled=False)
+    assert one.page.locator(ROWS).count() == len(comparison.aware)
+    assert all(row.is_visible() for row in one.page.locator(ROWS).all())
+    assert not one.page.locator("#choose").is_visible()
+    assert one.page.locator(".panel svg").first.is_visible()
+
+
+def test_another_script_may_not_run(browser: Any, report: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.html"
+    changed.write_text(report.read_text(encoding="utf-8").replace("form.hidden = false", "form.hidden = !1"), "utf-8")
+    opened = browser.new_page()
+    opened.goto(changed.as_uri())
+    assert not opened.locator("#choose").is_visible()
+    opened.close()

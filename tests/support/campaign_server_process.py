@@ -1,0 +1,94 @@
+"""The server as a process, with a stand-in for the estimate and with twins that break one promise each."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.campaign_lab import stub_estimate
+from visibility_aware_edge_ldp.campaign.server import serving
+from visibility_aware_edge_ldp.campaign.server import store as writer
+from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.limits import Limits
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, Store, Upload
+from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
+
+
+class AcknowledgesFirst(writer.Writer):
+    """The twin that says "stored" before it is."""
+
+    def put(self, upload: Upload) -> asyncio.Future[Outcome]:
+        super().put(upload)
+        early: asyncio.Future[Outcome] = self._loop.create_future()
+        early.set_result(Outcome.STORED)
+        return early
+
+
+class Slowed:
+    """A store that takes its time in one place, so that a kill can be aimed at it."""
+
+    def __init__(self, store: Store, place: str, mark: Path) -> None:
+        self._store, self._place, self._mark = store, place, mark
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._store, name)
+        if name != self._place:
+            return found
+
+        def slowly(*args: object, **options: object) -> object:
+            self._mark.touch()
+            time.sleep(0.3)
+            return found(*args, **options)
+
+        return slowly
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory")
+    parser.add_argument("store")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--connections", type=int, default=4096)
+    parser.add_argument("--grace", type=float, default=5.0)
+    parser.add_argument("--twin", choices=["acknowledges-first", "salted"])
+    parser.add_argument("--slow", help="a method of the store, or `estimating`")
+    parser.add_argument("--mark", type=Path)
+    parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
+    given = parser.parse_args(arguments)
+    if given.plain:
+        sys.modules |= {"httptools": None, "uvloop": None}  # type: ignore[dict-item]
+    log_to_stderr()
+    if given.twin == "acknowledges-first":
+        from visibility_aware_edge_ldp.campaign.server import app
+
+        app.Writer = AcknowledgesFirst  # type: ignore[misc]
+
+    def opened(url: str, campaign: str, rounds: int) -> Store:
+        store = open_store(url, campaign, rounds)
+        return Slowed(store, given.slow, given.mark) if given.slow else store  # type: ignore[return-value]
+
+    def estimate_bytes(charter: object, view: object, reports: object) -> bytes:
+        if given.slow == "estimating":
+            given.mark.touch()
+            time.sleep(0.3)
+        salt = str(time.time_ns()).encode() if given.twin == "salted" else b""
+        return stub_estimate(charter, view, reports) + salt
+
+    serving.serve(
+        given.directory,
+        given.store,
+        port=given.port,
+        estimate_bytes=estimate_bytes,
+        limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
+        ready=lambda address: print(address, flush=True),
+        opened=opened,
+    )
+
+
+if __name__ == "__main__":
+    main()
