@@ -96,6 +96,19 @@ class Campaigns(RuleBasedStateMachine):
         if answer.status == 201:
             self.kept[number, participant] = body
 
+    @rule(data=st.data(), participant=people, variant=variants)
+    def upload_to_an_open_round(self, data: st.DataObject, participant: int, variant: int) -> None:
+        """Reports that are let in, which uploads to any round at any time seldom are."""
+        takes = [number for number, state in self.states.items() if state == "open"] or [1]
+        self.upload(data.draw(st.sampled_from(takes)), participant, variant)
+
+    @precondition(lambda self: self.kept)
+    @rule(data=st.data(), variant=variants)
+    def upload_again(self, data: st.DataObject, variant: int) -> None:
+        """A second report of somebody who has reported: the same bytes or others."""
+        number, participant = data.draw(st.sampled_from(sorted(self.kept)))
+        self.upload(number, participant, variant)
+
     @rule(number=numbers, participant=people, other=people)
     def upload_with_anothers_token(self, number: int, participant: int, other: int) -> None:
         if participant == other:
