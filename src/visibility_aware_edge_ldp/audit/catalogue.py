@@ -69,6 +69,7 @@ STAGES: dict[str, Stage] = {
 }
 """By protocol: what is audited exactly, and what must be caught. In the order in which findings are shown."""
 
+BUILT_IN = frozenset(STAGES)
 EXACT = tuple(audit for stage in STAGES.values() for audit in stage.audits)
 EXACT_MUTANTS = tuple(audit for stage in STAGES.values() for audit in stage.mutants)
 LONG = {audit.name: audit for stage in STAGES.values() for audit in stage.long}
@@ -109,7 +110,14 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
         *EXACT_MUTANTS,
         *mutants.mutants(runs),
         *TIMED_MUTANTS,
+        *registered(),
     )
+
+
+def registered() -> tuple[Audit, ...]:
+    """The audits and mutants of stages that other programs have put into ``STAGES``."""
+    stages = [stage for name, stage in STAGES.items() if name not in BUILT_IN]
+    return tuple(audit for stage in stages for audit in (*stage.audits, *stage.mutants))
 
 
 REAL_NAMES = frozenset(audit.name for audit in catalogue() if not audit.broken)

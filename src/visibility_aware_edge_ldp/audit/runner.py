@@ -17,7 +17,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
-from visibility_aware_edge_ldp.audit.catalogue import ALL, Choice, chosen, original_of
+from visibility_aware_edge_ldp.audit.catalogue import ALL, Choice, chosen, original_of, registered
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols import histogram
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms, false_alarms
@@ -149,8 +149,10 @@ def run(choice: Choice, repeats: int = 0, progress: Progress | None = None, core
     """Run what was chosen, and count false alarms over so many audits of correct mechanisms."""
     start, workers, step = time.perf_counter(), cores or usable_cores(), progress or (lambda _: None)
     audits = chosen(choice)
-    clocked = [i for i, audit in enumerate(audits) if audit.way == "time"]
-    others = sorted(set(range(len(audits))) - set(clocked), key=lambda i: (bool(audits[i].broken), audits[i].way))
+    # Other processes know only the audits of this package.
+    here = [i for i, audit in enumerate(audits) if audit in registered()]
+    clocked = [i for i, audit in enumerate(audits) if audit.way == "time" and i not in here]
+    others = sorted(set(range(len(audits))) - {*clocked, *here}, key=lambda i: (bool(audits[i].broken), audits[i].way))
     done: dict[int, Outcome] = {}
     with _pool(workers) as pool:
         alarms = [pool.submit(false_alarms, repeats, alpha=alpha) for alpha in ALPHAS if repeats]
@@ -159,6 +161,9 @@ def run(choice: Choice, repeats: int = 0, progress: Progress | None = None, core
             done[tasks[task]] = _result(task, audits[tasks[task]])
             step(1)
         counted, troubles = _counted(alarms)
+    for i in here:
+        done[i] = measured(audits[i])
+        step(1)
     # A process of its own: nothing else runs in it, and nothing else of ours runs beside it.
     with _pool(1) as pool:
         for i in clocked:

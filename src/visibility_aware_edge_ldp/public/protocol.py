@@ -4,13 +4,13 @@ A protocol is added by registering a ``Protocol`` here and one file on each side
 of the planner and an audit, all under its name. Programs outside this package call :func:`register`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.layout import Layout
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, is_built_in, statistic
 from visibility_aware_edge_ldp.public.surveys import (
     curator,
     degrees,
@@ -88,12 +88,28 @@ def protocol(name: str) -> Protocol:
 def answers(trust: Trust, name: str) -> bool:
     """Whether clients of a trust model can answer for this statistic.
 
-    For one that brings its own estimators: whether there is one for reports of this model.
+    For one that another program has registered: whether a protocol of this model answers it.
     """
-    known = statistic(name)
-    if known.estimators:
-        return any(PROTOCOLS[each].trust is trust for each in known.estimators if each in PROTOCOLS)
-    return trust.answers(known.kind)
+    if is_built_in(name):
+        return trust.answers(statistic(name).kind)
+    return any(each.trust is trust and each.answers(name) for each in PROTOCOLS.values())
+
+
+def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | None:
+    """The protocol of another program that answers these statistics; None where the package's own do.
+
+    Its reports are paid for by themselves, so that all statistics must be answered by it.
+    """
+    others = [each for name, each in PROTOCOLS.items() if each.trust is trust and name not in BUILT_IN]
+    if all(any(PROTOCOLS[each].answers(name) for each in BUILT_IN) for name in statistics) or not others:
+        return None
+    for known in others:
+        if all(map(known.answers, statistics)):
+            return known
+    raise BadStatistic(
+        f"{', '.join(statistics)} are not all answered by one protocol; ask for those of each by themselves: "
+        + "; ".join(f"{each.name} answers {', '.join(filter(each.answers, statistics)) or 'none'}" for each in others)
+    )
 
 
 _DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
@@ -124,3 +140,5 @@ register(
         (curator.LAYOUT,),
     )
 )
+BUILT_IN = frozenset(PROTOCOLS)
+"""The names of the package's own protocols."""

@@ -193,6 +193,11 @@ def register(statistic: Statistic) -> None:
     STATISTICS[statistic.name] = statistic
 
 
+def is_built_in(name: str) -> bool:
+    """Whether the package itself knows this statistic; other programs have registered the rest."""
+    return name in PLAIN or _member(name)[0] is not None
+
+
 def statistic(name: str) -> Statistic:
     """The statistic of this name, a family's member included; refuses an unknown name."""
     if name in STATISTICS:

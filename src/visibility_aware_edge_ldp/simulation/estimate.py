@@ -8,7 +8,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
 from visibility_aware_edge_ldp.public.protocol import answers
-from visibility_aware_edge_ldp.public.statistic import check_statistics, possible, statistic, tail_start
+from visibility_aware_edge_ldp.public.statistic import check_statistics, is_built_in, possible, tail_start
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
 from visibility_aware_edge_ldp.simulation.execution import Phases, Progress
 from visibility_aware_edge_ldp.simulation.models import Request, answer
@@ -106,7 +106,7 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
     if model is not USER and any(tail_start(name) is not None for name in wanted):
         raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
     for name in wanted:
-        if statistic(name).estimators and not answers(model, name):
+        if not is_built_in(name) and not answers(model, name):
             able = [each.name for each in TRUSTS.values() if answers(each, name)]
             raise BadStatistic(f"{name} has no estimator in the {trust} model; use {' or '.join(able)}.")
     return wanted

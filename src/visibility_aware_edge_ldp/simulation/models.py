@@ -9,7 +9,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.aggregator import streamed
 from visibility_aware_edge_ldp.aggregator.answers import Answers
-from visibility_aware_edge_ldp.aggregator.collection import estimate
+from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
@@ -26,7 +26,8 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.guarantee import Release
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
@@ -91,7 +92,20 @@ class Request:
 
 def answer(request: Request) -> Answers:
     """Estimates with their certificate, by the trust model of the request's options."""
-    return MODELS[request.options.trust.name](request)
+    trust = request.options.trust
+    known = registered_protocol(trust, request.statistics)
+    return MODELS[trust.name](request) if known is None else by_protocol(request, known)
+
+
+def by_protocol(request: Request, known: Protocol) -> Answers:
+    """Everybody answers the one survey of a protocol that another program has registered."""
+    world, seed = request.world, request.seed
+    survey = known.survey(world.public, parse_epsilon(request.epsilon))
+    collection = collect(world, survey, seed, request.dropout, request.phases.of(ANSWERS))
+    users = isinstance(collection, UserCollection)
+    rates = {"users": float(collection.took_part.mean())} if users else collection.response_rates()
+    certified = certificate(world, known.trust, collection.releases, seed, rates)
+    return Answers(estimate(collection, request.statistics), certified)
 
 
 def position(request: Request) -> Answers:

@@ -16,12 +16,13 @@ from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.protocol import answers
+from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import (
     DEGREE_HISTOGRAM,
     Statistic,
     check_statistics,
     exact,
+    is_built_in,
     possible,
     statistic,
 )
@@ -74,7 +75,12 @@ class Design:
     def own_statistics(self) -> tuple[Statistic, ...]:
         """Those of other programs, which a new process does not know."""
         names = dict.fromkeys(name for wanted in self.questions.values() for name in wanted)
-        return tuple(known for known in map(statistic, names) if known.estimators)
+        return tuple(statistic(name) for name in names if not is_built_in(name))
+
+    @property
+    def asks_registered_protocols(self) -> bool:
+        """Whether a protocol of another program is asked for, of which no new process can be told."""
+        return any(registered_protocol(TRUSTS[trust], wanted) for trust, wanted in self.questions.items())
 
     @property
     def cells(self) -> list[Cell]:

@@ -152,7 +152,8 @@ def run(
 ) -> Mapping[Cell, Trial]:
     """Run what is missing. The first cells run here; what takes longer goes to as many processes as cores."""
     cells, step, start = missing(design, checkpoint), progress or (lambda _: None), time.perf_counter()
-    workers = min(cores, fitting(design)) if _can_be_sent(design.own_statistics) else 1
+    sent = not design.asks_registered_protocols and _can_be_sent(design.own_statistics)
+    workers = min(cores, fitting(design)) if sent else 1
     while cells and (workers < 2 or time.perf_counter() - start < ALONE_SECONDS):
         cell = cells.pop(0)
         checkpoint.add(cell, run_cell(design, cell))

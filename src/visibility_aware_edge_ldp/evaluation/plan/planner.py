@@ -238,7 +238,9 @@ def plan(
     ]
     targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
     costs = [
-        replace(PREDICTIONS[model].cost(world, names, without), seconds=seconds_of_run(world, model, names, without))
+        replace(
+            PREDICTIONS[model].total_cost(world, names, without), seconds=seconds_of_run(world, model, names, without)
+        )
         for model in trust
     ]
     return Plan(

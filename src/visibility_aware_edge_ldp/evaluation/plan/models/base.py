@@ -19,8 +19,8 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers, registered_protocol
+from visibility_aware_edge_ldp.public.statistic import is_built_in, statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
@@ -122,12 +122,23 @@ class Model:
         """Whether a plan has a row for this statistic."""
         return answers(self.trust, name) or statistic(name).kind in self.noted
 
+    def total_cost(self, world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+        """What a survey costs; for a protocol of another program by the size of its reports."""
+        known, n = registered_protocol(self.trust, [name for name in statistics if self.offers(name)]), world.graph.n
+        if known is None:
+            return self.cost(world, statistics, without)
+        return Cost(self.trust.name, n, sum(each.size(count=1, classes=1) for each in known.layouts), QUESTION, n)
+
     def predicted(self, question: Question, name: str) -> PredictedError | str:
         """The error of a statistic, as the model knows it, or as one of another program predicts its own."""
         known = statistic(name)
-        own = [make for each, make in known.predictions.items() if PROTOCOLS[each].trust is self.trust]
+        own = [
+            make
+            for each, make in known.predictions.items()
+            if each in PROTOCOLS and PROTOCOLS[each].trust is self.trust
+        ]
         if not own:
-            return NO_CLOSED_FORM if known.estimators else self.error(question, name)
+            return self.error(question, name) if is_built_in(name) else NO_CLOSED_FORM
 
         def standard_error(other: str) -> float:
             found = self.error(question, other)
