@@ -1,13 +1,11 @@
-"""What a campaign can ask: each question one value, with a file of its own."""
+"""What a campaign can ask: each question one value, a protocol with its rounds and its words."""
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from visibility_aware_edge_ldp.campaign.questions.degrees import DEGREES
-from visibility_aware_edge_ldp.campaign.questions.hubs import HUBS
-from visibility_aware_edge_ldp.campaign.questions.position import POSITION
+from visibility_aware_edge_ldp.campaign.questions.counts import DEGREES, HUBS
 from visibility_aware_edge_ldp.campaign.questions.question import Losses, Question, Stated
-from visibility_aware_edge_ldp.campaign.questions.triangles import TRIANGLES
+from visibility_aware_edge_ldp.campaign.questions.rows import POSITION, TRIANGLES
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
 
 QUESTIONS: dict[str, Question] = {each.name: each for each in (POSITION, DEGREES, TRIANGLES, HUBS)}

@@ -1,10 +1,11 @@
-"""What a question is: one value with all that both sides of a campaign know of it.  [CHARTER.3, CHARTER.6]
+"""What a question is: a protocol, and all that both sides of a campaign know of it besides.  [CHARTER.3, CHARTER.6]
 
-Each question has a file of its own beside this one. How participants make its reports is said in ``participant``, and
-how its statistics are estimated in ``server``, both under the question's name.
+How participants make its reports is said in ``participant``, and how its statistics are estimated in ``server``, both
+under the question's name.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -13,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
-from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.statistic import star_size, tail_start
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.public.layout import Layout
+from visibility_aware_edge_ldp.public.protocol import Protocol
+from visibility_aware_edge_ldp.public.statistic import FAMILIES, STATISTICS, statistic
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -25,7 +28,11 @@ Losses: TypeAlias = dict[Visibility, Fraction]
 Survey: TypeAlias = Any  # one of public/surveys; each question's functions name the type that they take
 Report: TypeAlias = Any
 
-STARS, TAILS = "stars:K", "tail:D"
+# What bounds on manipulation mean where liars' numbers are bounded whoever they are.
+NO_CHOICE = (
+    "If so many of those who answered lied, whoever they are and whatever they sent, they moved the estimate by no "
+    "more than this"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +49,13 @@ class Received:
     row_mask: Callable[[int], Octets] = field(repr=False)
     first: bytes | None = field(default=None, repr=False)
     transcript: str = ""
+
+    def decoded(self, layout: Layout[Any], survey: str) -> Report:
+        """The report in these bytes; refuses one of another survey."""
+        report = layout.decode(self.data)
+        if report.survey != survey:
+            raise ProtocolViolation("This is a report of another survey or another round.")
+        return report
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +108,8 @@ class Labels:
         What one participant holds and how it is randomized, in certificates.
     manipulation
         What the published bounds on manipulation mean.
-    randomized
-        Title and text of the step that randomizes.
-    held
-        Title and text of the step that reads private data.
+    randomized, held
+        Title and text of the step that randomizes, and of the one that reads private data.
     """
 
     asks: str
@@ -113,17 +125,18 @@ class Question:
 
     Parameters
     ----------
-    name, trust, rounds, statistics, families
-        As charters state it; of families such as "stars:K", every member is answered.
+    name
+        As charters state it.
+    protocol
+        The protocol that is run; the trust model, the rounds and the statistics are its own.
     survey
         From the public view, epsilon, the statistics and the rounds' shares to the survey.
     shares
         From the survey to each round's part of epsilon.
     asked
         From the public view and the survey to whom is asked.
-    own, others
-        From a participant's number and how many there are, at which other ends it is asked about its positions, and at
-        which others are.
+    own
+        From a participant's number and how many there are, at which other ends it is asked about its positions.
     formats
         The rounds.
     row_survey
@@ -131,7 +144,7 @@ class Question:
     several
         Whether one campaign may estimate several statistics.
     splits
-        Whether the issuer chooses the rounds' shares.
+        Whether the issuer chooses the number of rounds and their shares.
     broadcasts
         Whether everybody reads the reports of round 1 before round 2.
     sees_edges
@@ -141,18 +154,14 @@ class Question:
     """
 
     name: str
-    trust: Trust
-    rounds: tuple[int, ...]
-    statistics: tuple[str, ...]
+    protocol: Protocol
     survey: Callable[[PublicView, Fraction, tuple[str, ...], tuple[Fraction, ...]], Survey]
     asked: Callable[[PublicView, Any], Bits]
     own: Callable[[int, int], Bits]
-    others: Callable[[int, int], Bits]
     formats: tuple[RoundFormat, ...]
     labels: Labels
     shares: Callable[[Any], tuple[Fraction, ...]] = lambda survey: (Fraction(1),)
     row_survey: Callable[[Any], Any] | None = None
-    families: tuple[str, ...] = ()
     several: bool = True
     splits: bool = False
     broadcasts: bool = False
@@ -160,41 +169,39 @@ class Question:
     uses_public_edges: bool = False
 
     @property
-    def answered(self) -> tuple[str, ...]:
-        """All that its reports answer, as it is typed."""
-        return (*self.statistics, *self.families)
+    def trust(self) -> Trust:
+        """What one participant may hold."""
+        return self.protocol.trust
 
-    def answers(self, statistic: str) -> bool:
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """How many rounds a campaign may have."""
+        return self.protocol.rounds if self.splits else self.protocol.rounds[-1:]
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """All that its reports answer, as it is typed: "stars:K" stands for every "stars:2"."""
+        families = {name: f"{name}:{family.letter}" for name, family in FAMILIES.items()}
+        return tuple(families.get(name, name) for name in (*STATISTICS, *FAMILIES) if name in self.protocol.statistics)
+
+    def answers(self, name: str) -> bool:
         """Whether its reports answer this statistic."""
-        is_star, is_tail = star_size(statistic) is not None, tail_start(statistic) is not None
-        return (
-            statistic in self.statistics or (is_star and STARS in self.families) or (is_tail and TAILS in self.families)
-        )
+        with suppress(BadStatistic):
+            return statistic(name).kind in self.protocol.statistics
+        return False
 
     @property
     def default_statistics(self) -> tuple[str, ...]:
         """What is estimated unless an issuer names other statistics."""
         return tuple(name for name in ("edges", "triangles") if self.answers(name))
 
+    def others(self, participant: int, nodes: int) -> Bits:
+        """At which ends others are asked about this participant's positions: wherever it is not asked itself."""
+        return ~self.own(participant, nodes)
+
     def stated(self, survey: Survey) -> tuple[Stated, ...]:
         """For each round, the integers that its mechanism is sampled with."""
         return tuple(each.stated(survey) for each in self.formats[: len(self.shares(survey))])
-
-
-def everybody(participant: int, nodes: int) -> Bits:
-    """All ends."""
-    return np.ones(nodes, np.bool_)
-
-
-def nobody(participant: int, nodes: int) -> Bits:
-    """No ends."""
-    return np.zeros(nodes, np.bool_)
-
-
-def refuse_other_survey(own: str, said: str) -> None:
-    """Refuses a report that names another survey."""
-    if said != own:
-        raise ProtocolViolation("This is a report of another survey or another round.")
 
 
 def refuse_silence(answered: bool) -> None:
