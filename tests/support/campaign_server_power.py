@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from visibility_aware_edge_ldp.campaign.server.sql import SqlStore
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.sqlite import SqliteDatabase
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
 
@@ -121,7 +121,7 @@ def _until_the_cut(coins: random.Random, synchronous: str, name: str) -> tuple[d
     told: dict[int, bytes] = {}
     with tempfile.TemporaryDirectory() as folder:
         database = SqliteDatabase(Path(folder) / "s.db", synchronous, name, coins.choice([4, 20, 4_096]))
-        store = SqlStore(database, "c", 1)
+        store = Store(database, "c", 1)
         for group in range(coins.randrange(1, 30)):
             uploads = [Upload.of(1, 50 * group + i, coins.randbytes(coins.randrange(1, 3_000))) for i in range(5)]
             outcomes = store.put(uploads)
@@ -137,7 +137,7 @@ def _missing(told: dict[int, bytes], files: dict[str, bytes]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        store = SqlStore(SqliteDatabase(Path(folder) / "s.db"), "c", 1)
+        store = Store(SqliteDatabase(Path(folder) / "s.db"), "c", 1)
         bodies, leaves = store.bodies(1), dict(store.leaves(1))
         store.close()
     return sum(bodies.get(participant) != body or participant not in leaves for participant, body in told.items())

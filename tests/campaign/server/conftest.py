@@ -10,7 +10,7 @@ import pytest
 from support.campaign_lab import FAR, Lab, new_lab
 from support.campaign_postgres_here import Postgres, postgres_here
 from visibility_aware_edge_ldp.campaign.server.app import open_store
-from visibility_aware_edge_ldp.campaign.server.store import Store
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 
 Opener = Callable[..., Store]
 

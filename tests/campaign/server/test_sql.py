@@ -22,8 +22,9 @@ from visibility_aware_edge_ldp.campaign.server import postgres as postgres_store
 from visibility_aware_edge_ldp.campaign.server import sql
 from visibility_aware_edge_ldp.campaign.server import sqlite as sqlite_store
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Slot, Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import IN_ORDER, Outcome, Store, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.store import IN_ORDER, Outcome, StoreUnavailable, Upload
 from visibility_aware_edge_ldp.errors import BadInput
 
 

@@ -28,8 +28,9 @@ from visibility_aware_edge_ldp.campaign.server.messages import (
     sent,
 )
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
-from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, Store, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 

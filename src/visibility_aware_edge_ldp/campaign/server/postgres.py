@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.sql import SqlStore
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
@@ -119,6 +119,6 @@ def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         time.sleep(0.05)
 
 
-def postgres_store(url: str, campaign: str, rounds: int) -> SqlStore:
+def postgres_store(url: str, campaign: str, rounds: int) -> Store:
     """The campaign's store in this database, made if there is none."""
-    return SqlStore(PostgresDatabase(url), campaign, rounds)
+    return Store(PostgresDatabase(url), campaign, rounds)

@@ -19,8 +19,9 @@ from visibility_aware_edge_ldp.aggregator.poisoning import HubPoisoning, RowPois
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import Flag, flagged_degrees, flagged_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
-from visibility_aware_edge_ldp.campaign.server.store import Store, StoreDamaged
+from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
 from visibility_aware_edge_ldp.privacy.guarantee import Release

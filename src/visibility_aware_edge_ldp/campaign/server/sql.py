@@ -1,20 +1,19 @@
-"""A store in tables: what to read and write, whatever the database is."""
+"""The store of a campaign, in tables: what to read and write, whatever the database is."""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
-from itertools import count
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stages import Arrived, Slot, Stage, State
 from visibility_aware_edge_ldp.campaign.server.store import (
     IN_ORDER,
     META,
+    Database,
     Outcome,
-    RootOf,
     StoreUnavailable,
     Upload,
     newest,
@@ -36,67 +35,40 @@ _COUNT = (
     "INSERT INTO arrivals VALUES (?, ?, ?, ?)"
     " ON CONFLICT (round, since) DO UPDATE SET reports = arrivals.reports + excluded.reports"
 )
+_FREEZE = "UPDATE rounds SET state = ?, included = ?, root = ? WHERE round = ?"
 _TAKES_NONE = {
     State.WAITING: Outcome.EARLY,
     State.CLOSING: Outcome.LATE,
     State.CLOSED: Outcome.LATE,
     State.ESTIMATED: Outcome.LATE,
 }
+RootOf = Callable[[Sequence[Leaf]], str]
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Database(Protocol):
-    """The little that the two databases do differently."""
-
-    words: dict[str, str]
-
-    def transaction(self) -> AbstractContextManager[object]:
-        """All or nothing; on disk when it ends."""
-
-    def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """One statement, with a ? for every value, and its rows."""
-
-    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
-        """Many rows in few statements: each statement may cost the thread a wait."""
-
-    def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
-        """What is known of these participants."""
-
-    def erase(self, *tables: str) -> None:
-        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does."""
-
-    def recover(self) -> None:
-        """After a failure: be ready for the next transaction."""
-
-    def close(self) -> None:
-        """Let go of it."""
-
-
-def _guarded(
-    method: Callable[Concatenate[SqlStore, P], R],
-) -> Callable[Concatenate[SqlStore, P], R]:
-    """Any failure of the database, of whatever kind it is there, becomes one that the caller can name."""
+def _transaction(method: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Store, P], R]:
+    """The method as one transaction, or as a part of the one that another method has begun."""
 
     @functools.wraps(method)
-    def guarded(store: SqlStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with store.database.transaction():
+    def transacted(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if store.in_transaction:
+            return method(store, *args, **kwargs)
+        with store.guarded("The store failed ({kind}). Send the request again."), store.database.transaction():
+            store.in_transaction = True
+            try:
                 return method(store, *args, **kwargs)
-        except VaEdgeLdpError:
-            raise
-        except Exception as failure:
-            store.database.recover()
-            raise StoreUnavailable(f"The store failed ({type(failure).__name__}). Send the request again.") from failure
+            finally:
+                store.in_transaction = False
 
-    return guarded
+    return transacted
 
 
-class SqlStore:
-    """The store of one campaign."""
+class Store:
+    """Used by one thread alone. Every method is one transaction, and is on disk when it returns."""
 
     def __init__(self, database: Database, campaign: str, rounds: int) -> None:
-        self.database = database
+        self.database, self.in_transaction = database, False
         try:
             self._begin(campaign, rounds)
             self._go_on_erasing()
@@ -104,7 +76,18 @@ class SqlStore:
             database.close()
             raise
 
-    @_guarded
+    @contextmanager
+    def guarded(self, words: str) -> Iterator[None]:
+        """Any failure of the database, of whatever kind it is there, becomes one that the caller can name."""
+        try:
+            yield
+        except VaEdgeLdpError:
+            raise
+        except Exception as failure:
+            self.database.recover()
+            raise StoreUnavailable(words.format(kind=type(failure).__name__)) from failure
+
+    @_transaction
     def _begin(self, campaign: str, rounds: int) -> None:
         run = self.database.run
         run(META)
@@ -127,10 +110,10 @@ class SqlStore:
             with suppress(StoreUnavailable):  # there are reports still, then, and they are asked to go again
                 self.forget_bodies(begun)
 
-    @_guarded
+    @_transaction
     def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        states = self._states()
-        kept = self._kept(uploads)
+        """Keep the first upload of each participant in each round, and count those that are new in their slots."""
+        states, kept = self._states(), self._kept(uploads)
         outcomes, fresh = [], []
         for upload in uploads:
             outcome = _outcome(upload, states, kept.get(upload.key))
@@ -139,20 +122,14 @@ class SqlStore:
                 fresh.append(upload)
             outcomes.append(outcome)
         if fresh:
-            self.database.insert(
-                "uploads", ("round", "participant", "digest"), [(u.round, u.participant, u.digest) for u in fresh]
-            )
-            self.database.insert(
-                "bodies", ("round", "participant", "body"), [(u.round, u.participant, u.body) for u in fresh]
-            )
-            self._count(fresh)
+            insert = self.database.insert
+            insert("uploads", ("round", "participant", "digest"), [(*each.key, each.digest) for each in fresh])
+            insert("bodies", ("round", "participant", "body"), [(*each.key, each.body) for each in fresh])
+            # One statement a slot, which is one for nearly every group.
+            for (number, slot), reports in Counter((each.round, each.slot) for each in fresh).items():
+                if slot is not None:
+                    self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
         return outcomes
-
-    def _count(self, fresh: Iterable[Upload]) -> None:
-        """One statement a slot, which is one for nearly every group."""
-        for (number, slot), reports in Counter((each.round, each.slot) for each in fresh).items():
-            if slot is not None:
-                self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
 
     def _kept(self, uploads: Iterable[Upload]) -> dict[tuple[int, int], bytes]:
         """The digests that these uploads have to be compared with."""
@@ -168,153 +145,146 @@ class SqlStore:
     def _states(self) -> dict[int, State]:
         return {number: State(state) for number, state in self.database.run("SELECT round, state FROM rounds")}
 
-    @_guarded
+    @_transaction
+    def _one(self, query: str) -> Any:
+        """The first value of the first row; None where there is no row."""
+        rows = self.database.run(query)
+        return rows[0][0] if rows else None
+
+    @_transaction
     def digest(self, number: int, participant: int) -> bytes | None:
+        """The digest of what a participant sent."""
         return self.database.digests(number, [participant]).get(participant)
 
-    @_guarded
+    @_transaction
     def stages(self) -> tuple[Stage, ...]:
-        heard = dict(self.database.run("SELECT round, octets FROM pieces WHERE piece = ?", _DIGEST))
+        """Every round as it is now."""
+        digests = dict(self.database.run("SELECT round, octets FROM pieces WHERE piece = ?", _DIGEST))
         rows = self.database.run("SELECT round, state, included, root FROM rounds ORDER BY round")
         return tuple(
-            Stage(number, State(state), included, root, bytes(heard.get(number, b"")).decode())
+            Stage(number, State(state), included, root, bytes(digests.get(number, b"")).decode())
             for number, state, included, root in rows
         )
 
-    @_guarded
+    @_transaction
     def received(self) -> dict[int, int]:
+        """How many reports each round has."""
         return dict(self.database.run("SELECT round, count(*) FROM uploads GROUP BY round"))
 
-    @_guarded
+    @_transaction
     def arrivals(self) -> list[Arrived]:
+        """How many reports came in each slot of each round."""
         rows = self.database.run("SELECT round, since, seconds, reports FROM arrivals ORDER BY round, since")
         return [Arrived(number, Slot(since, seconds), reports) for number, since, seconds, reports in rows]
 
-    @_guarded
+    @_transaction
     def freeze(self, number: int, root_of: RootOf) -> Stage:
+        """From open to closing: no report comes in after this, and the root says which are in."""
         if self._states()[number] is not State.OPEN:
             raise BadInput(f"Round {number} is not open, so it cannot be closed.")
-        leaves = self._leaves(number)
+        leaves = self.leaves(number)
         stage = Stage(number, State.CLOSING, len(leaves), root_of(leaves))
-        self.database.run(
-            "UPDATE rounds SET state = ?, included = ?, root = ? WHERE round = ?",
-            str(stage.state),
-            stage.included,
-            stage.root,
-            number,
-        )
+        self.database.run(_FREEZE, str(stage.state), stage.included, stage.root, number)
         return stage
 
-    @_guarded
+    @_transaction
     def settle(self, number: int, transcript: bytes, digest: str, opens_next: bool) -> None:
+        """From closing to closed, with what everybody may read of the round."""
         if self._states()[number] is not State.CLOSING:
             raise BadInput(f"Round {number} is not closing.")
-        pieces = zip(count(), range(0, len(transcript), PIECE))
-        parts = [(piece, transcript[start : start + PIECE]) for piece, start in pieces]
-        for piece, octets in [(_DIGEST, digest.encode()), *parts] if digest else ():
+        parts = [transcript[start : start + PIECE] for start in range(0, len(transcript), PIECE)]
+        for piece, octets in enumerate([digest.encode(), *parts] if digest else [], _DIGEST):
             self.database.insert("pieces", ("round", "piece", "octets"), [(number, piece, octets)])
-        run = self.database.run
-        run("UPDATE rounds SET state = ? WHERE round = ?", str(State.CLOSED), number)
-        if opens_next:
-            run(
-                "UPDATE rounds SET state = ? WHERE round = ? AND state = ?",
-                str(State.OPEN),
-                number + 1,
-                str(State.WAITING),
-            )
+        opened = [(number + 1, State.WAITING, State.OPEN)] if opens_next else []
+        for each, before, after in [(number, State.CLOSING, State.CLOSED), *opened]:
+            statement = "UPDATE rounds SET state = ? WHERE round = ? AND state = ?"
+            self.database.run(statement, str(after), each, str(before))
 
-    @_guarded
+    @_transaction
     def leaves(self, number: int) -> list[Leaf]:
-        return self._leaves(number)
-
-    def _leaves(self, number: int) -> list[Leaf]:
+        """Every participant that sent a report, in order, and the report's digest."""
         rows = self.database.run("SELECT participant, digest FROM uploads WHERE round = ? ORDER BY participant", number)
         return [(participant, bytes(digest)) for participant, digest in rows]
 
-    @_guarded
+    @_transaction
     def bodies(self, number: int) -> dict[int, bytes]:
+        """The reports of a round, in order; empty once they are erased."""
         rows = self.database.run("SELECT participant, body FROM bodies WHERE round = ? ORDER BY participant", number)
         return {participant: bytes(body) for participant, body in rows}
 
-    @_guarded
+    @_transaction
     def transcript(self, number: int) -> bytes:
+        """What everybody may read of a round; empty where there is nothing to read, and once reports are erased."""
         query = "SELECT octets FROM pieces WHERE round = ? AND piece > ? ORDER BY piece"
-        rows = self.database.run(query, number, _DIGEST)
-        return b"".join(bytes(octets) for (octets,) in rows)
+        return b"".join(bytes(octets) for (octets,) in self.database.run(query, number, _DIGEST))
 
-    @_guarded
+    @_transaction
     def keep_estimate(self, estimate: bytes, made: int) -> None:
+        """From closed to estimated, at this second; the first estimate stands."""
         if any(state not in (State.CLOSED, State.ESTIMATED) for state in self._states().values()):
             raise BadInput("A round is not closed yet, so there is nothing to estimate from.")
         self.database.run("INSERT INTO answers VALUES (1, ?, ?) ON CONFLICT (place) DO NOTHING", made, estimate)
         self.database.run("UPDATE rounds SET state = ?", str(State.ESTIMATED))
 
-    @_guarded
     def estimate(self) -> bytes | None:
-        rows = self.database.run("SELECT estimate FROM answers")
-        return bytes(rows[0][0]) if rows else None
+        """The answers, once there are any."""
+        found = self._one("SELECT estimate FROM answers")
+        return None if found is None else bytes(found)
 
-    @_guarded
     def estimated_at(self) -> int | None:
-        rows = self.database.run("SELECT made FROM answers")
-        return int(rows[0][0]) if rows else None
+        """When they were made, in seconds of Unix time."""
+        found: int | None = self._one("SELECT made FROM answers")
+        return found
 
-    @_guarded
+    @_transaction
     def has_bodies(self) -> bool:
-        return self._has_rows() or (self._erased_at() is not None and not self._wholly_erased())
+        """Whether any report is more than its digest, or the transcript that holds the first ones is there."""
+        wholly = self.database.run("SELECT 1 FROM meta WHERE name = ? AND value = ?", *_WHOLLY)
+        return self._has_rows() or (self.erased_at() is not None and not wholly)
 
     def _has_rows(self) -> bool:
         return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _BODIES)  # noqa: S608
 
-    def _wholly_erased(self) -> bool:
-        return bool(self.database.run("SELECT 1 FROM meta WHERE name = ? AND value = ?", *_WHOLLY))
-
     def forget_bodies(self, at: int) -> None:
+        """Leave of every report the digest only, and nothing of the transcript; from this second on they are erased.
+
+        These are several transactions. Whoever is killed between two of them comes here again.
+        """
         self._mark_erased(at)
         self._put_in_order()
-        self._erase_bodies()
+        with self.guarded("The reports could not be erased. Ask again."):
+            self.database.erase(*_FORGOTTEN)
         self._mark_wholly_erased()
 
-    @_guarded
+    @_transaction
     def _mark_erased(self, at: int) -> None:
         """First of all: whoever is killed between two tables must not find half of them and call it damage."""
         if {State.OPEN, State.CLOSING} & set(self._states().values()):
             raise BadInput("A round is not closed yet, so its reports are kept.")
         self.database.run("INSERT INTO erasures VALUES (1, ?) ON CONFLICT (place) DO NOTHING", at)
 
-    @_guarded
+    @_transaction
     def _put_in_order(self) -> None:
         """Before reports go: while there are any, whoever was killed comes here again, and afterwards need not."""
         for statement in IN_ORDER if self._has_rows() else ():
             self.database.run(statement.format(**self.database.words))
 
-    @_guarded
+    @_transaction
     def _mark_wholly_erased(self) -> None:
         self.database.run(_SAY, *_WHOLLY)
 
-    @_guarded
     def erased_at(self) -> int | None:
-        return self._erased_at()
-
-    def _erased_at(self) -> int | None:
-        rows = self.database.run("SELECT made FROM erasures")
-        return int(rows[0][0]) if rows else None
-
-    def _erase_bodies(self) -> None:
-        try:
-            self.database.erase(*_FORGOTTEN)
-        except VaEdgeLdpError:
-            raise
-        except Exception as failure:
-            self.database.recover()
-            raise StoreUnavailable("The reports could not be erased. Ask again.") from failure
+        """When reports were erased, in seconds of Unix time."""
+        found: int | None = self._one("SELECT made FROM erasures")
+        return found
 
     def close(self) -> None:
+        """Let go of it."""
         self.database.close()
 
 
 def _outcome(upload: Upload, states: dict[int, State], kept: bytes | None) -> Outcome:
-    """Whoever sent the same before hears so, at any time: its first receipt may have been lost on the way."""
+    """Whoever sent the same before is told so, at any time: its first receipt may have been lost on the way."""
     if kept is not None:
         return Outcome.SAME if kept == upload.digest else Outcome.OTHER
     return _TAKES_NONE.get(states[upload.round], Outcome.STORED)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from visibility_aware_edge_ldp.campaign.server.sql import SqlStore
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
 from visibility_aware_edge_ldp.campaign.signed_documents import sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
@@ -24,6 +24,7 @@ try:
 except ImportError as missing:
     raise MissingPart("apsw", "serve", "Keeping reports in SQLite") from missing
 
+T = TypeVar("T")
 # Rows of one statement; a few sizes only, so that every statement is compiled once.
 _SIZES = (64, 8, 1)
 # Pages of the log before they are moved into the tables: 16 MiB.
@@ -31,6 +32,12 @@ _CHECKPOINT = 4_096
 # For so many milliseconds a statement waits for others who use the file. Emptying the log waits for readers, who may
 # stay for long, and it is tried again: meanwhile the server has others to answer.
 _PATIENCE, _PATIENCE_WITH_READERS = 10_000, 500
+# Of a copy: pages at a time, the time in its name, and what is asked of its tables.
+_PAGES_AT_A_TIME = 4096
+_MOMENT = r"-\d{8}T\d{6}\.\d{9}Z"
+_WHOSE = "SELECT value FROM meta WHERE name = 'campaign'"
+_HOLDS_REPORTS = "SELECT EXISTS (SELECT 1 FROM bodies) OR EXISTS (SELECT 1 FROM pieces)"
+_ERASES = "SELECT EXISTS (SELECT 1 FROM erasures)"
 
 
 class SqliteDatabase:
@@ -66,29 +73,18 @@ class SqliteDatabase:
         return list(self._connection.execute(statement, values or None))
 
     def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
-        place = "(" + ", ".join("?" * len(columns)) + ")"
-        done = 0
-        while done < len(rows):
-            size = next(size for size in _SIZES if size <= len(rows) - done)
-            many = ", ".join([place] * size)
-            values = [value for row in rows[done : done + size] for value in row]
+        place = f"({', '.join('?' * len(columns))})"
+        for some in _statements(rows):
+            values = [value for row in some for value in row]
+            many = ", ".join([place] * len(some))
             self.run(f"INSERT INTO {table} ({', '.join(columns)}) VALUES {many}", *values)  # noqa: S608
-            done += size
 
     def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
         found: dict[int, bytes] = {}
-        done = 0
-        while done < len(participants):
-            size = next(size for size in _SIZES if size <= len(participants) - done)
-            places = ", ".join("?" * size)
-            found.update(
-                self.run(
-                    f"SELECT participant, digest FROM uploads WHERE round = ? AND participant IN ({places})",  # noqa: S608
-                    number,
-                    *participants[done : done + size],
-                )
-            )
-            done += size
+        for some in _statements(participants):
+            places = ", ".join("?" * len(some))
+            query = f"SELECT participant, digest FROM uploads WHERE round = ? AND participant IN ({places})"  # noqa: S608
+            found.update(self.run(query, number, *some))
         return found
 
     def erase(self, *tables: str) -> None:
@@ -111,6 +107,15 @@ class SqliteDatabase:
     def close(self) -> None:
         self._connection.close()
         self._lock.close()
+
+
+def _statements(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The rows of each statement: as many as the largest size has, then as the next."""
+    done = 0
+    while done < len(rows):
+        size = next(size for size in _SIZES if size <= len(rows) - done)
+        yield rows[done : done + size]
+        done += size
 
 
 class _Transaction:
@@ -150,30 +155,9 @@ def _only_server(path: Path) -> IO[str]:
     return lock
 
 
-def sqlite_store(path: str | os.PathLike[str], campaign: str, rounds: int, synchronous: str = "FULL") -> SqlStore:
+def sqlite_store(path: str | os.PathLike[str], campaign: str, rounds: int, synchronous: str = "FULL") -> Store:
     """The campaign's store in this file, made if there is none."""
-    return SqlStore(SqliteDatabase(path, synchronous), campaign, rounds)
-
-
-try:
-    import apsw
-except ImportError as missing:
-    raise MissingPart("apsw", "serve", "Copying a campaign's store") from missing
-
-
-_PAGES_AT_A_TIME = 4096
-
-
-_MOMENT = r"-\d{8}T\d{6}\.\d{9}Z"
-
-
-_WHOSE = "SELECT value FROM meta WHERE name = 'campaign'"
-
-
-_HOLDS_REPORTS = "SELECT EXISTS (SELECT 1 FROM bodies) OR EXISTS (SELECT 1 FROM pieces)"
-
-
-_ERASES = "SELECT EXISTS (SELECT 1 FROM erasures)"
+    return Store(SqliteDatabase(path, synchronous), campaign, rounds)
 
 
 @dataclass(frozen=True)
@@ -205,15 +189,16 @@ def back_up(store: Path, folder: Path, campaign: str, keep: int = 0) -> Backup:
 
 
 def _back_up(store: Path, folder: Path, campaign: str, keep: int) -> Backup:
-    _refuse_another(store, campaign)
+    if _said(store, _WHOSE) != [(campaign,)]:
+        raise BadInput(f"{store} is not the store of this campaign.")
     for draft in folder.iterdir():
         if re.search(rf"{_MOMENT}\.part", draft.name):  # of somebody who was killed: whoever lives holds the lock
             draft.unlink()
     newest = _copied(store, folder)
     older, unread = _copies_of(campaign, store.stem, folder, newest)
-    erases = _says(newest, _ERASES)
+    erases = _said(newest, _ERASES) == [(1,)]
     gone = set(older[: max(len(older) + 1 - keep, 0)] if keep else [])
-    gone |= {path for path in (*older, newest) if erases and _says(path, _HOLDS_REPORTS)}
+    gone |= {path for path in (*older, newest) if erases and _said(path, _HOLDS_REPORTS) == [(1,)]}
     for path in gone:
         path.unlink()
     sync(folder)
@@ -231,12 +216,6 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _refuse_another(store: Path, campaign: str) -> None:
-    with _opened(store) as opened:
-        if opened.execute(_WHOSE).fetchall() != [(campaign,)]:
-            raise BadInput(f"{store} is not the store of this campaign.")
 
 
 def _copied(store: Path, folder: Path) -> Path:
@@ -285,14 +264,13 @@ def _copies_of(campaign: str, stem: str, folder: Path, newest: Path) -> tuple[li
         if path == newest or not re.fullmatch(rf"{re.escape(stem)}{_MOMENT}\.db", path.name):
             continue
         try:
-            with _opened(path) as copy:
-                if copy.execute(_WHOSE).fetchall() == [(campaign,)]:
-                    found.append(path)
+            if _said(path, _WHOSE) == [(campaign,)]:
+                found.append(path)
         except apsw.Error:
             unread.append(path)
     return found, unread
 
 
-def _says(path: Path, question: str) -> bool:
+def _said(path: Path, question: str) -> list[tuple[Any, ...]]:
     with _opened(path) as copy:
-        return copy.execute(question).fetchall() == [(1,)]
+        return copy.execute(question).fetchall()

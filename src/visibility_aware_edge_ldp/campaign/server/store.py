@@ -1,4 +1,4 @@
-"""What a server keeps: the store's interface, address and tables, and the thread that writes uploads in groups."""
+"""What a server stores, and in what tables of what database; and the thread that writes uploads in groups."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from visibility_aware_edge_ldp.campaign.server.stages import Arrived, Slot, Stage
-from visibility_aware_edge_ldp.campaign.wire_format import Leaf
+from visibility_aware_edge_ldp.campaign.server.stages import Slot
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.server.sql import Store
 
 R = TypeVar("R")
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
@@ -61,65 +64,34 @@ class Upload:
         return self.round, self.participant
 
 
-RootOf = Callable[[Sequence[Leaf]], str]
+class Database(Protocol):
+    """The little that the two databases do differently."""
 
+    words: dict[str, str]
 
-Waiting = tuple[Upload, "asyncio.Future[Outcome]"]
+    def transaction(self) -> AbstractContextManager[object]:
+        """All or nothing; on disk when it ends."""
 
+    def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """One statement, with a ? for every value, and its rows."""
 
-class Store(Protocol):
-    """Used by one thread alone. Every method is one transaction, and is on disk when it returns."""
+    def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
+        """Many rows in few statements: each statement may cost the thread a wait."""
 
-    def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        """Keep the first upload of each participant in each round, and count those that are new in their slots."""
+    def digests(self, number: int, participants: Sequence[int]) -> dict[int, bytes]:
+        """What is known of these participants."""
 
-    def digest(self, number: int, participant: int) -> bytes | None:
-        """The digest of what a participant sent."""
+    def erase(self, *tables: str) -> None:
+        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does."""
 
-    def stages(self) -> tuple[Stage, ...]:
-        """Every round as it is now."""
-
-    def received(self) -> dict[int, int]:
-        """How many reports each round has."""
-
-    def arrivals(self) -> list[Arrived]:
-        """How many reports came in each slot of each round."""
-
-    def freeze(self, number: int, root_of: RootOf) -> Stage:
-        """From open to closing: no report comes in after this, and the root says which are in."""
-
-    def settle(self, number: int, transcript: bytes, digest: str, opens_next: bool) -> None:
-        """From closing to closed, with what everybody hears of the round."""
-
-    def leaves(self, number: int) -> list[Leaf]:
-        """Every participant that sent a report, in order, and the report's digest."""
-
-    def bodies(self, number: int) -> dict[int, bytes]:
-        """The reports of a round, in order; empty once they are erased."""
-
-    def transcript(self, number: int) -> bytes:
-        """What everybody hears of a round; empty where there is nothing to hear, and once reports are erased."""
-
-    def keep_estimate(self, estimate: bytes, made: int) -> None:
-        """From closed to estimated, at this second; the first estimate stands."""
-
-    def estimate(self) -> bytes | None:
-        """The answers, once there are any."""
-
-    def estimated_at(self) -> int | None:
-        """When they were made, in seconds of Unix time."""
-
-    def has_bodies(self) -> bool:
-        """Whether any report is more than its digest, or the transcript that holds the first ones is there."""
-
-    def forget_bodies(self, at: int) -> None:
-        """Leave of every report the digest only, and nothing of the transcript; from this second on they are erased."""
-
-    def erased_at(self) -> int | None:
-        """When reports were erased, in seconds of Unix time."""
+    def recover(self) -> None:
+        """After a failure: be ready for the next transaction."""
 
     def close(self) -> None:
         """Let go of it."""
+
+
+_Item = tuple[Any, "asyncio.Future[Any]"]  # an upload, or something else to do with the store, and who waits for it
 
 
 @dataclass(frozen=True)
@@ -135,24 +107,16 @@ class TooManyWaiting(StoreUnavailable):
     """More uploads wait for the disk than should."""
 
 
-class _Work:
-    """Something that is not an upload, done between two groups."""
-
-    def __init__(self, function: Callable[[Store], Any], future: asyncio.Future[Any]) -> None:
-        self.function, self.future = function, future
-
-
 class Writer:
     """Hands uploads from the event loop to the store's thread and their outcomes back, a group at a time."""
 
     def __init__(self, store: Store, grouping: Grouping = Grouping()) -> None:
         self._store, self._grouping = store, grouping
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[Waiting | _Work | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store")
         self._ended = False
         self.commits = 0
-        self.slowest = 0.0
         self._thread.start()
 
     @property
@@ -164,17 +128,19 @@ class Writer:
         """What becomes of the upload, known when its group is on disk."""
         if self._ended or self.waiting >= self._grouping.waiting:
             raise TooManyWaiting("Too many reports wait to be stored. Send it again in a few seconds.")
-        future: asyncio.Future[Outcome] = self._loop.create_future()
-        self._queue.put((upload, future))
-        return future
+        return self._queued(upload)
 
     async def do(self, function: Callable[[Store], R]) -> R:
         """Use the store, between two groups."""
         if self._ended:
             raise StoreUnavailable("The server is shutting down. Ask again later.")
-        future: asyncio.Future[R] = self._loop.create_future()
-        self._queue.put(_Work(function, future))
-        return await future
+        result: R = await self._queued(function)
+        return result
+
+    def _queued(self, work: Upload | Callable[[Store], Any]) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._queue.put((work, future))
+        return future
 
     def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
         """The same, for other threads than the event loop's; TimeoutError when the store takes longer."""
@@ -188,29 +154,16 @@ class Writer:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        while True:
-            item = self._queue.get()
-            while isinstance(item, tuple):
-                item = self._commit(item)
-            if item is None:
-                break
-            if item is not _NOTHING:
-                self._work(item)
+        after: list[_Item | None] = []  # what was taken from the queue with a group, and is not part of it
+        while (item := after.pop() if after else self._queue.get()) is not None:
+            if isinstance(item[0], Upload):
+                group, after = self._group(item)
+                self._commit(group)
+            else:
+                self._work(*item)
         self._store.close()
 
-    def _commit(self, first: Waiting) -> Waiting | _Work | None:
-        """Store one group; what was taken from the queue and is not part of it is handed back."""
-        group, rest = self._group(first)
-        begun = time.perf_counter()
-        try:
-            results: list[Any] = self._store.put([upload for upload, _ in group])
-        except Exception as failure:
-            results = [failure] * len(group)
-        self.commits, self.slowest = self.commits + 1, max(self.slowest, time.perf_counter() - begun)
-        self._tell([(future, result) for (_, future), result in zip(group, results, strict=True)])
-        return rest
-
-    def _group(self, first: Waiting) -> tuple[list[Waiting], Waiting | _Work | None]:
+    def _group(self, first: _Item) -> tuple[list[_Item], list[_Item | None]]:
         """What comes within a moment of the first, up to a number.
 
         The moment is slept through: a thread that waited for each upload would be woken by each, and every time it
@@ -223,26 +176,31 @@ class Writer:
             try:
                 item = self._queue.get_nowait()
             except queue.Empty:
-                return group, _NOTHING
-            if not isinstance(item, tuple):
-                return group, item
+                break
+            if item is None or not isinstance(item[0], Upload):
+                return group, [item]
             group.append(item)
-        return group, _NOTHING
+        return group, []
 
-    def _work(self, work: _Work) -> None:
+    def _commit(self, group: list[_Item]) -> None:
         try:
-            result = work.function(self._store)
+            results: list[Any] = self._store.put([upload for upload, _ in group])
+        except Exception as failure:
+            results = [failure] * len(group)
+        self.commits += 1
+        self._tell([(future, result) for (_, future), result in zip(group, results, strict=True)])
+
+    def _work(self, function: Callable[[Store], Any], future: asyncio.Future[Any]) -> None:
+        try:
+            result = function(self._store)
         except Exception as failure:
             result = failure
-        self._tell([(work.future, result)])
+        self._tell([(future, result)])
 
     def _tell(self, results: list[tuple[asyncio.Future[Any], Any]]) -> None:
         """Wake the event loop once for the whole group."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(_resolve, results)
-
-
-_NOTHING = _Work(lambda store: None, None)  # type: ignore[arg-type]
 
 
 def _resolve(results: list[tuple[asyncio.Future[Any], Any]]) -> None:
@@ -261,7 +219,7 @@ def _unsampled(table: str, *columns: str) -> str:
 
 
 # Bodies stand apart from their digests: they are appended, so that a commit writes few pages, and they go first.
-# A transcript is heard while the second round lasts, also by a server that was started again; it may be larger than one
+# A transcript is read while the second round lasts, also after a restart of the server; it may be larger than one
 # value can be, so it stands in pieces. From it the first reports can be made again, and of few people from its digest
 # too, by trying: so the digest stands before the first piece, and all go when the reports go.
 # Of arrivals only counts are kept. An erasure says since when what is missing is not damage.
@@ -282,16 +240,10 @@ TABLES = (
     _unsampled("pieces", "round", "piece", "octets"),
     _unsampled("arrivals", "round", "since", "seconds", "reports"),
 )
-
-
 # The version of these tables: those before belonged to charters that are not read any more. What is changed from now
 # on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
 TABLES_VERSION = 6
-
-
 STEPS: tuple[tuple[str, ...], ...] = ()
-
-
 # A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
 # participants, so that the order of coming does not outlive the reports.
 IN_ORDER = (
