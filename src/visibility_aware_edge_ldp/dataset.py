@@ -64,14 +64,21 @@ def load(name: str) -> Graph:
     return read_graph(path, nodes=DATASETS[name].nodes)
 
 
-def open_graph(text: str) -> Graph:
-    """What the command line calls a graph: a dataset's name, a generator's name or a path."""
+def open_graph(text: str, **table: Any) -> Graph:
+    """What the command line calls a graph: a dataset's name, a generator's name or a path.
+
+    ``table``: columns, header and delimiter of a file, as `read_graph` takes them.
+    """
     if text.endswith(".toml"):
         raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
     if text not in DATASETS and not Path(text).exists() and (hint := did_you_mean(text, [*DATASETS, "facebook-like"])):
         raise BadGraph(f"There is no file and no dataset {text!r}.{hint}")
     named = text in DATASETS or _is_generated(text)
-    return load(text) if named and not Path(text).is_file() else read_graph(text)
+    if not named or Path(text).is_file():
+        return read_graph(text, **table)
+    if any(value is not None for value in table.values()):
+        raise BadGraph(f"Columns, a header and a delimiter belong to a file of edges; {text!r} is a known graph.")
+    return load(text)
 
 
 def default_graph() -> tuple[Graph, bool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +16,46 @@ from support.command_line import TOURS
 def test_what_was_changed_on_the_way_in_is_said_on_the_side(run: Run) -> None:
     done = run("estimate", "loops.txt", "--statistics", "edges")
     assert done.code == 0
-    assert re.fullmatch(r"(Note: .*\n){2}", done.err)
+    assert re.fullmatch(r"loops.txt: 3 people, 2 ties; first: a – b\n(Note: .*\n){2}", done.err)
     assert "self-loop" in done.err
     quiet = run("estimate", "loops.txt", "--statistics", "edges", "--json")
     assert quiet.err == ""
     assert len(quiet.json["graph"]["notes"]) == 2
     assert "node ids" in run("estimate", "gaps.txt", "--statistics", "edges").err
+
+
+@pytest.fixture
+def ties(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a file of edges and tells its path."""
+
+    def write(text: str) -> str:
+        file = tmp_path / "ties.csv"
+        file.write_text(text)
+        return str(file)
+
+    return write
+
+
+def test_a_header_is_found_and_said(run: Run, ties: Callable[[str], str]) -> None:
+    done = run("estimate", ties("ego,alter\nann,bob\nbob,cem\n"), "--statistics", "edges")
+    assert done.err == "ties.csv: 3 people, 2 ties; first: ann – bob\nNote: the first line was read as a header\n"
+
+
+def test_what_may_be_a_header_is_refused_and_can_be_told(run: Run, ties: Callable[[str], str]) -> None:
+    unclear = ties("ann,bob\ncem,dua\n")
+    refused = run("estimate", unclear, "--statistics", "edges")
+    assert refused.code == 2
+    assert "--header or --no-header" in refused.err
+    assert "4 people, 2 ties" in run("estimate", unclear, "--no-header", "--statistics", "edges").err
+    file = ties("ann|bob|3\ncem|dua|4\n")
+    done = run("estimate", file, "--delimiter", "|", "--columns", "1,2", "--no-header", "--statistics", "edges")
+    assert "4 people, 2 ties; first: ann – bob" in done.err
+
+
+def test_known_graphs_have_no_columns(run: Run) -> None:
+    done = run("estimate", "random:30,60", "--columns", "a,b")
+    assert done.code == 2
+    assert "belong to a file of edges" in done.err
 
 
 def test_the_highest_degrees_only(run: Run) -> None:

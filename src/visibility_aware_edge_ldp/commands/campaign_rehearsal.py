@@ -7,7 +7,10 @@ import typer
 
 from visibility_aware_edge_ldp.commands.campaign_labels import MORE
 from visibility_aware_edge_ldp.commands.common import (
+    ColumnsOption,
+    DelimiterOption,
     GraphArgument,
+    HeaderOption,
     JsonOption,
     PolicyOption,
     StatisticsOption,
@@ -34,6 +37,9 @@ def rehearse(
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
     ] = None,
     top: TopOption = None,
+    columns: ColumnsOption = None,
+    header: HeaderOption = None,
+    delimiter: DelimiterOption = None,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the campaign, its store and everybody's homes in this new directory.")
     ] = None,
@@ -45,7 +51,8 @@ def rehearse(
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
+    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    world = VisibilityAwareGraph(held, open_policy(policy))
     asked = statistics.split(",") if statistics else ()
     with _ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
         found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +35,16 @@ StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
 TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]
+ColumnsOption = Annotated[
+    str | None, typer.Option("--columns", help="The two columns of a table that hold an edge: FROM,TO or 1,3.")
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether a file's first line is a header. Default: compare and see."),
+]
+DelimiterOption = Annotated[
+    str | None, typer.Option("--delimiter", help="What separates columns: a character, or tab. Default: see.")
+]
 # For the foot of ``--help``; the mark says that lines stay as they are.
 START = """Where to start:
 
@@ -43,11 +54,14 @@ va-edge-ldp compare --epsilons 1 --trials 2 --output out  # a report
 va-edge-ldp plan --nodes 10000 --edges 200000             # which ε is needed"""
 
 
-def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
+def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> Graph:
+    """The graph that is called so, with notes on stderr; ``table``: columns, header, delimiter of a file."""
     from visibility_aware_edge_ldp.dataset import default_graph, open_graph
 
-    graph, stand_in = default_graph() if text is None else (open_graph(text), False)
+    graph, stand_in = default_graph() if text is None else (open_graph(text, **table), False)
     notes = list(graph.notes)
+    if text is not None and Path(text).is_file() and not quiet:
+        typer.echo(preview(graph), err=True)
     if stand_in:
         notes.append(
             "The real Facebook graph is not here; this is a synthetic one like it. "
@@ -61,6 +75,13 @@ def open_named(text: str | None, top: int | None, quiet: bool) -> Graph:
         for note in notes:
             typer.echo(f"Note: {note}", err=True)
     return graph
+
+
+def preview(graph: Graph) -> str:
+    """One line that shows whether a file was read as it was meant: "3 people, 2 ties; first: ann – bob"."""
+    counts = f"{graph.n:,} people, {graph.m:,} tie{'' if graph.m == 1 else 's'}"
+    first = "" if not graph.m else f"; first: {' – '.join(str(graph.names[end]) for end in graph.edges[0])}"
+    return f"{graph.source}: {counts}{first}"
 
 
 def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1, disk: float = 0) -> None:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visibility_aware_edge_ldp.commands.common import (
+    ColumnsOption,
+    DelimiterOption,
     GraphArgument,
+    HeaderOption,
     JsonOption,
     PolicyOption,
     SeedOption,
@@ -43,6 +46,9 @@ def compare(
     statistics: StatisticsOption = None,
     rounds: Annotated[int, typer.Option(help="Position model: 1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
+    columns: ColumnsOption = None,
+    header: HeaderOption = None,
+    delimiter: DelimiterOption = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the report, figures and numbers here, and keep finished trials to go on from."),
@@ -57,7 +63,7 @@ def compare(
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
-    held = open_named(graph, top, as_json)
+    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
     design = designed(held, chosen, losses, trials, statistics, models, seed, options)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)

@@ -10,7 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from visibility_aware_edge_ldp.commands.common import (
+    ColumnsOption,
+    DelimiterOption,
     GraphArgument,
+    HeaderOption,
     JsonOption,
     PolicyOption,
     SeedOption,
@@ -51,6 +54,9 @@ def estimate(
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
     top: TopOption = None,
+    columns: ColumnsOption = None,
+    header: HeaderOption = None,
+    delimiter: DelimiterOption = None,
     degree_share: Annotated[
         str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
     ] = "0.25",
@@ -81,7 +87,8 @@ def estimate(
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     trust = trust.lower()
-    world = VisibilityAwareGraph(open_named(graph, top, as_json), open_policy(policy))
+    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    world = VisibilityAwareGraph(held, open_policy(policy))
     absent = float(parse_share(dropout, "dropout"))
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:

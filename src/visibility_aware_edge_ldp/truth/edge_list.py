@@ -6,32 +6,185 @@ slower, understands any names, and is the only place that can say which line is 
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
 from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadGraph
-from visibility_aware_edge_ldp.truth.graph import Integers, Listing, from_integers, from_names, places, sort_nodes
-from visibility_aware_edge_ldp.truth.text_file import load_bytes
+from visibility_aware_edge_ldp.truth.header import TableOptions
+from visibility_aware_edge_ldp.truth.listing import Integers, Listing, from_integers, from_names, places, sort_nodes
+from visibility_aware_edge_ldp.truth.matrix_file import read_matrix
+from visibility_aware_edge_ldp.truth.text_file import RawText
+from visibility_aware_edge_ldp.truth.text_table import TextTable, is_data, split_fields
 
 EXTRA_COLUMNS = "columns beyond the two node names were ignored"
+HEADER = "the first line was read as a header"
 _ANY_SEPARATOR = re.compile(rb"[,;\s]+")
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r"))
 _BATCH = 1 << 12
-EDGE_COLUMNS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"))
-HEADER = "the first line was read as a header"
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,4000}")
 _MISSING = {b"nan", b"na", b"n/a", b"null", b"none"}
+
+
+def read_edge_list(raw: RawText, path: Path, options: TableOptions | None = None) -> Listing:
+    """The edges that a text file lists.
+
+    Parameters
+    ----------
+    raw
+        The text: two node names to a line, separated by white space, tab, comma or semicolon; ``#`` and ``%`` begin
+        comments; further columns are ignored. Or an adjacency matrix.
+    path
+        Where it came from.
+    options
+        Columns, header and delimiter, where they shall not be decided here.
+    """
+    text = TextTable.of(raw, path, options or TableOptions())
+    if text.options == TableOptions() and (rows := text.rows_of_a_square()):
+        matrix = read_matrix(rows, text.source)
+        if matrix is not None:
+            return matrix
+    text.refuse_adjacency_list()
+    listing = _by_numpy(text)
+    return listing if listing is not None else _by_lines(text)
+
+
+# ── whole numbers, by NumPy ──
+
+
+def _by_numpy(text: TextTable) -> Listing | None:
+    """The listing when all names are 64-bit integers in a regular layout, else None."""
+    width = len(text.fields)
+    if width < 2:
+        return None
+    # NumPy knows one comment sign at a time; a file with both goes the slow way.
+    pairs = _loadtxt(text, "%" if text.data.find(b"%", text.start) >= 0 else "#", width)
+    if pairs is None:
+        return None
+    notes = [*text.notes, *([HEADER] if text.may_be_header else [])]
+    notes += [EXTRA_COLUMNS] if width > 2 else []
+    return from_integers(pairs, notes)
+
+
+def _loadtxt(text: TextTable, comments: str, width: int) -> Integers | None:
+    separator = text.separator.decode() if text.separator else None
+    columns = text.columns if width > 2 else None  # without a choice of columns ragged lines are refused
+    skip = text.skip + bool(text.may_be_header)
+    stream = os.fspath(text.path.absolute()) if text.path else io.TextIOWrapper(io.BytesIO(text.data), "latin-1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy only warns about decimals and about empty input
+        try:
+            found = np.loadtxt(
+                stream,
+                dtype=np.int64,
+                comments=comments,
+                delimiter=separator,
+                skiprows=skip,
+                usecols=columns,
+                ndmin=2,
+                encoding="latin-1",
+            )
+        except (ValueError, Warning):
+            return None
+    return found if found.shape[1] == 2 and len(found) else None
+
+
+# ── any names, line by line ──
+
+
+def _by_lines(text: TextTable) -> Listing:
+    _refuse_binary(text)
+    index: defaultdict[bytes, int] = defaultdict(count().__next__)
+    blocks, ragged = [], False
+    for number, lines in _batches(text):
+        left, right, extra = _names(lines, number, text)
+        ragged |= extra
+        if left:
+            # The first line's names come first, so that a header can be cut off again.
+            places(index, (left[0], right[0]))
+            blocks.append(np.stack([places(index, left), places(index, right)], axis=1))
+    names, pairs = list(index), np.concatenate(blocks)
+    notes = [*text.notes, *([EXTRA_COLUMNS] if ragged else [])]
+    if text.has_header(bool((pairs[1:] < 2).any())):
+        names, pairs = _without_first(names, pairs)
+        notes.append(HEADER)
+    return interpret(names, pairs, notes, text.source)
+
+
+def _without_first(names: list[bytes], pairs: Integers) -> tuple[list[bytes], Integers]:
+    """The names and pairs of all lines but the first."""
+    kept, moved = np.unique(pairs[1:], return_inverse=True)
+    return [names[i] for i in kept], moved.reshape(-1, 2)
+
+
+def _batches(text: TextTable) -> Iterator[tuple[int, list[bytes]]]:
+    stream, number = io.BytesIO(text.data), text.skip + 1
+    stream.seek(text.start)
+    while lines := list(islice(stream, _BATCH)):
+        yield number, lines
+        number += len(lines)
+
+
+def _names(lines: list[bytes], number: int, text: TextTable) -> tuple[list[bytes], list[bytes], bool]:
+    """Left names, right names, and whether any line had more."""
+    (i, j), separator = text.columns, text.separator
+    most = max(i, j) + 1
+    rows = [line.split(separator, most) for line in map(bytes.strip, lines) if line and line[0] not in b"#%"]
+    widths = set(map(len, rows))
+    if text.has_quotes or min(widths, default=most) < most:
+        rows = list(_careful(lines, number, text))
+    left, right = [row[i] for row in rows], [row[j] for row in rows]
+    if separator:
+        left, right = [name.strip() for name in left], [name.strip() for name in right]
+    if not (all(left) and all(right)):
+        list(_careful(lines, number, text))  # raises, with the number of the line
+    return left, right, max(map(len, rows), default=2) > 2
+
+
+def _careful(lines: list[bytes], number: int, text: TextTable) -> Iterator[list[bytes]]:
+    """Fields of each data line, or the refusal of the first line that has too few."""
+    i, j = text.columns
+    for here, line in enumerate(map(bytes.strip, lines), number):
+        if not is_data(line):
+            continue
+        fields = split_fields(line, text.separator)
+        if len(fields) <= max(i, j):
+            fields = _numbers(line)
+        if len(fields) <= max(i, j) or not (fields[i] and fields[j]):
+            raise BadGraph(
+                f"Line {here} of {text.source} does not name two nodes: {_shown(line)}. "
+                "Put two names on each line, or begin the line with # if it is a comment."
+            )
+        yield fields
+
+
+def _numbers(line: bytes) -> list[bytes]:
+    """Fields of a line that uses another separator than the first line did; only if they are numbers.
+
+    "Alice Smith" in a comma-separated file is one name and must not become two.
+    """
+    fields = _ANY_SEPARATOR.split(line)
+    return fields if all(is_whole(name) for name in fields[:2]) else []
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _refuse_binary(text: TextTable) -> None:
+    if len(text.data.translate(None, _CONTROL)) != len(text.data):
+        raise BadGraph(f"{text.source} is not a text file. Give an edge list as UTF-8 text, plain or gzipped.")
+
+
+# ── what written names mean ──
 
 
 def is_whole(name: bytes) -> bool:
@@ -39,37 +192,16 @@ def is_whole(name: bytes) -> bool:
     return _WHOLE.fullmatch(name) is not None
 
 
-def is_word(name: bytes) -> bool:
-    """Whether a name is not a number of any kind, "nan" included."""
-    try:
-        float(name)
-    except ValueError:
-        return True
-    return False
-
-
-def edge_columns(header: Sequence[str]) -> tuple[int, int]:
-    """Which two columns hold the edge: source/target and the like by name, else the first two."""
-    lower = [str(name).strip().lower() for name in header]
-    for left, right in EDGE_COLUMNS:
-        if left in lower and right in lower:
-            return lower.index(left), lower.index(right)
-    return 0, 1
-
-
 def interpret(names: list[bytes], pairs: Integers, notes: list[str], source: str) -> Listing:
-    """Decide whether names are numbers or text, and whether the first pair was a header.
+    """Names as whole numbers where all of them are, else as text.
 
     Parameters
     ----------
     names
-        The distinct names as written, the two of the first pair in front.
+        The distinct names as written.
     pairs
         One row of positions in ``names`` for each line.
     """
-    if _has_header(names, pairs):
-        names, pairs = names[2:], pairs[1:] - 2
-        notes = [*notes, HEADER]
     odd = [name for name in names if not is_whole(name)]
     if odd and len(odd) < len(names) and {name.lower() for name in odd} <= _MISSING:
         raise BadGraph(f"{source} has a missing node name ({odd[0].decode()}) among numbers. Remove the lines with it.")
@@ -79,16 +211,6 @@ def interpret(names: list[bytes], pairs: Integers, notes: list[str], source: str
     if decimals is not None:
         return _from_values(decimals, pairs, [*notes, "node ids written as decimals were read as whole numbers"])
     return sort_nodes(Listing(_decoded(names, source), pairs, tuple(notes)))
-
-
-def _has_header(names: list[bytes], pairs: Integers) -> bool:
-    """Is the first line a header: words above numbers, or the usual words, seen nowhere else?"""
-    if len(pairs) < 2 or pairs[0, 0] == pairs[0, 1] or (pairs[1:] < 2).any():
-        return False
-    if not all(map(is_word, names[:2])):
-        return False
-    usual = tuple(name.lower().decode("utf-8", "replace") for name in names[:2]) in EDGE_COLUMNS[:3]
-    return usual or all(is_whole(name) for name in names[2:]) or _decimals(names[2:]) is not None
 
 
 def _decimals(names: list[bytes]) -> list[int] | None:
@@ -113,213 +235,3 @@ def _decoded(names: list[bytes], source: str) -> list[str]:
         return [name.decode("utf-8") for name in names]
     except UnicodeDecodeError:
         raise BadGraph(f"{source} is not UTF-8 text. Convert it, for example with iconv -t UTF-8.") from None
-
-
-def read_edge_list(path: Path) -> Listing:
-    """Read one edge list.
-
-    Parameters
-    ----------
-    path
-        A text file, gzipped or not: two node names to a line, separated by white space, tab,
-        comma or semicolon; ``#`` and ``%`` begin comments; further columns are ignored.
-    """
-    text = _Text.of(path)
-    listing = _by_numpy(text)
-    return listing if listing is not None else _by_lines(text)
-
-
-@dataclass(frozen=True)
-class _Text:
-    """The bytes, and how their first data line is laid out.
-
-    ``path`` is set when NumPy may open the file by name, where it is twice as fast as from memory.
-    """
-
-    data: bytes = field(repr=False)
-    source: str
-    path: Path | None
-    skip: int  # lines before the first data line
-    start: int  # the byte where that line begins
-    first: bytes = field(repr=False)
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, path: Path) -> _Text:
-        raw = load_bytes(path, BadGraph)
-        data, by_name = raw.data, raw.is_plain
-        if b"\n" not in data and b"\r" in data:
-            data, by_name = data.replace(b"\r", b"\n"), False
-        matrix = data.startswith(b"%%MatrixMarket")
-        skip, start, first = _first_data_line(data, skip_one=matrix)
-        if not first:
-            raise BadGraph(f"{path.name} holds no edges. Give a file with two node names on each line.")
-        notes = ("the size line of the Matrix Market file is not an edge",) if matrix else ()
-        return cls(data, path.name, path if by_name else None, skip, start, first, notes)
-
-    @property
-    def separator(self) -> bytes | None:
-        return next((mark for mark in (b",", b";", b"\t") if mark in self.first), None)
-
-    @property
-    def fields(self) -> list[bytes]:
-        return _fields(self.first, self.separator)
-
-    @cached_property
-    def has_quotes(self) -> bool:
-        return b'"' in self.data
-
-    @property
-    def looks_like_header(self) -> bool:
-        chosen = self.fields[:2]
-        return len(chosen) == 2 and all(map(is_word, chosen))
-
-    @property
-    def columns(self) -> tuple[int, int]:
-        return edge_columns([name.decode("utf-8", "replace") for name in self.fields])
-
-
-def _first_data_line(data: bytes, *, skip_one: bool) -> tuple[int, int, bytes]:
-    start = 0
-    for number, line in enumerate(io.BytesIO(data)):
-        if _is_data(line.strip()):
-            if not skip_one:
-                return number, start, line.strip()
-            skip_one = False
-        start += len(line)
-    return 0, 0, b""
-
-
-def _is_data(line: bytes) -> bool:
-    return bool(line) and line[0] not in b"#%"
-
-
-# ── whole numbers, by NumPy ──
-
-
-def _by_numpy(text: _Text) -> Listing | None:
-    """The listing when all names are 64-bit integers in a regular layout, else None."""
-    width = len(text.fields)
-    if width < 2:
-        return None
-    # NumPy knows one comment sign at a time; a file with both goes the slow way.
-    pairs = _loadtxt(text, "%" if text.data.find(b"%", text.start) >= 0 else "#", width)
-    if pairs is None:
-        return None
-    notes = [*text.notes, *([HEADER] if text.looks_like_header else [])]
-    notes += [EXTRA_COLUMNS] if width > 2 else []
-    return from_integers(pairs, notes)
-
-
-def _loadtxt(text: _Text, comments: str, width: int) -> Integers | None:
-    separator = text.separator.decode() if text.separator else None
-    columns = text.columns if width > 2 else None  # without a choice of columns ragged lines are refused
-    skip = text.skip + text.looks_like_header
-    stream = os.fspath(text.path.absolute()) if text.path else io.TextIOWrapper(io.BytesIO(text.data), "latin-1")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy only warns about decimals and about empty input
-        try:
-            found = np.loadtxt(
-                stream,
-                dtype=np.int64,
-                comments=comments,
-                delimiter=separator,
-                skiprows=skip,
-                usecols=columns,
-                ndmin=2,
-                encoding="latin-1",
-            )
-        except (ValueError, Warning):
-            return None
-    return found if found.shape[1] == 2 and len(found) else None
-
-
-# ── any names, line by line ──
-
-
-def _by_lines(text: _Text) -> Listing:
-    _refuse_binary(text)
-    index: defaultdict[bytes, int] = defaultdict(count().__next__)
-    blocks, ragged = [], False
-    for number, lines in _batches(text):
-        left, right, extra = _names(lines, number, text)
-        ragged |= extra
-        if left:
-            # The first line's names come first, so that a header can be cut off again.
-            places(index, (left[0], right[0]))
-            blocks.append(np.stack([places(index, left), places(index, right)], axis=1))
-    notes = [*text.notes, *([EXTRA_COLUMNS] if ragged else [])]
-    return interpret(list(index), np.concatenate(blocks), notes, text.source)
-
-
-def _batches(text: _Text) -> Iterator[tuple[int, list[bytes]]]:
-    stream, number = io.BytesIO(text.data), text.skip + 1
-    stream.seek(text.start)
-    while lines := list(islice(stream, _BATCH)):
-        yield number, lines
-        number += len(lines)
-
-
-def _names(lines: list[bytes], number: int, text: _Text) -> tuple[list[bytes], list[bytes], bool]:
-    """Left names, right names, and whether any line had more."""
-    (i, j), separator = text.columns, text.separator
-    most = max(i, j) + 1
-    rows = [line.split(separator, most) for line in map(bytes.strip, lines) if line and line[0] not in b"#%"]
-    widths = set(map(len, rows))
-    if text.has_quotes or min(widths, default=most) < most:
-        rows = list(_careful(lines, number, text))
-    left, right = [row[i] for row in rows], [row[j] for row in rows]
-    if separator:
-        left, right = [name.strip() for name in left], [name.strip() for name in right]
-    if not (all(left) and all(right)):
-        list(_careful(lines, number, text))  # raises, with the number of the line
-    return left, right, max(map(len, rows), default=2) > 2
-
-
-def _careful(lines: list[bytes], number: int, text: _Text) -> Iterator[list[bytes]]:
-    """Fields of each data line, or the refusal of the first line that has too few."""
-    i, j = text.columns
-    for here, line in enumerate(map(bytes.strip, lines), number):
-        if not _is_data(line):
-            continue
-        fields = _fields(line, text.separator)
-        if len(fields) <= max(i, j):
-            fields = _numbers(line)
-        if len(fields) <= max(i, j) or not (fields[i] and fields[j]):
-            raise BadGraph(
-                f"Line {here} of {text.source} does not name two nodes: {_shown(line)}. "
-                "Put two names on each line, or begin the line with # if it is a comment."
-            )
-        yield fields
-
-
-def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
-    if b'"' not in line:
-        return [name.strip() for name in line.split(separator)]
-    mark = separator.decode() if separator else " "
-    try:
-        row = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=mark, skipinitialspace=True))
-    except csv.Error as error:
-        raise BadGraph(
-            f"A line of the file is not text with node names: {error}. Give a text file of edges."
-        ) from error
-    return [name.strip().encode("utf-8", "surrogateescape") for name in row if name or separator]
-
-
-def _numbers(line: bytes) -> list[bytes]:
-    """Fields of a line that uses another separator than the first line did; only if they are numbers.
-
-    "Alice Smith" in a comma-separated file is one name and must not become two.
-    """
-    fields = _ANY_SEPARATOR.split(line)
-    return fields if all(is_whole(name) for name in fields[:2]) else []
-
-
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "replace")
-    return repr(text if len(text) <= 40 else text[:37] + "...")
-
-
-def _refuse_binary(text: _Text) -> None:
-    if len(text.data.translate(None, _CONTROL)) != len(text.data):
-        raise BadGraph(f"{text.source} is not a text file. Give an edge list as UTF-8 text, plain or gzipped.")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,22 +10,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadGraph, MissingPart
-from visibility_aware_edge_ldp.truth.edge_list import edge_columns, read_edge_list
-from visibility_aware_edge_ldp.truth.graph import (
-    Graph,
-    Integers,
-    Listing,
-    check_size,
-    from_integers,
-    from_names,
-    sort_nodes,
+from visibility_aware_edge_ldp.errors import BadGraph
+from visibility_aware_edge_ldp.truth.edge_list import read_edge_list
+from visibility_aware_edge_ldp.truth.file_formats import other_format
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.header import TableOptions
+from visibility_aware_edge_ldp.truth.listing import Listing, check_size, sort_nodes
+from visibility_aware_edge_ldp.truth.tables import (
+    from_arrow,
+    from_columns,
+    from_pandas,
+    from_polars,
+    is_arrow,
+    is_missing,
+    made_by,
+    near_duplicates,
 )
+from visibility_aware_edge_ldp.truth.text_file import load_bytes
 
-Column = npt.NDArray[Any] | list[Any]
 
-
-def read_graph(source: Any, *, nodes: int | Iterable[Hashable] | None = None) -> Graph:
+def read_graph(
+    source: Any,
+    *,
+    nodes: int | Iterable[Hashable] | None = None,
+    columns: tuple[str | int, str | int] | str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+) -> Graph:
     """Read a simple undirected graph.
 
     Self-loops are left out, duplicates and opposite directions are merged, and ``Graph.notes``
@@ -33,12 +45,19 @@ def read_graph(source: Any, *, nodes: int | Iterable[Hashable] | None = None) ->
     Parameters
     ----------
     source
-        A path to an edge list (plain or gzipped), a NetworkX or igraph graph, a square
-        ``scipy.sparse`` matrix, an (m, 2) array, a list of pairs, a pandas, polars or Arrow table
-        with two columns, or a `Graph`.
+        A path to an edge list or an adjacency matrix (text, plain or gzipped), to a GraphML, GML, Pajek, Parquet or
+        Feather file; a NetworkX or igraph graph, a square ``scipy.sparse`` matrix, an (m, 2) array, a list of pairs,
+        a pandas, polars or Arrow table with two columns, or a `Graph`.
     nodes
         The nodes, where the edges do not name them all: their names, or a number n for the names
         0..n-1. Without it, the nodes are those that the source names.
+    columns
+        The two columns of a table that hold an edge, by their names or by their numbers from 1.
+    header
+        Whether the first line of a text file is a header. Without it, it is compared with the lines below, and the
+        file is refused where nothing tells.
+    delimiter
+        What separates the columns of a text file. Without it: comma, semicolon, tab or white space.
 
     Raises
     ------
@@ -54,9 +73,11 @@ def read_graph(source: Any, *, nodes: int | Iterable[Hashable] | None = None) ->
     >>> read_graph([("ann", "bob"), ("bob", "ann"), ("bob", "eve")]).names
     ['ann', 'bob', 'eve']
     """
+    options = TableOptions(columns, header, delimiter)  # type: ignore[arg-type]
     if isinstance(source, Graph):
         return source if nodes is None else _listing_of(source).among(nodes).graph(source.source)
-    listing, name = _read(source)
+    listing, name = _read(source, options)
+    listing = replace(listing, notes=(*listing.notes, *near_duplicates(listing.names)))
     return (listing if nodes is None else listing.among(nodes)).graph(name)
 
 
@@ -64,13 +85,22 @@ def _listing_of(graph: Graph) -> Listing:
     return Listing(graph.names, graph.edges, graph.notes)
 
 
-def _read(source: Any) -> tuple[Listing, str]:
+def _read(source: Any, options: TableOptions) -> tuple[Listing, str]:
     if isinstance(source, str | os.PathLike):
         path = Path(source).expanduser()
-        return read_edge_list(path), path.name
+        raw = load_bytes(path, BadGraph)
+        read = other_format(raw.data, path.name)
+        return (read_edge_list(raw, path, options) if read is None else _listed(read(), options)[0]), path.name
+    return _listed(source, options)
+
+
+def _listed(source: Any, options: TableOptions) -> tuple[Listing, str]:
+    """The edges that an object holds, and what kind of object it is."""
+    if options.header is not None or options.delimiter is not None:
+        raise BadGraph("A header and a delimiter belong to text files; leave them out here.")
     for fits, reader, name in _READERS:
         if fits(source):
-            return reader(source), name
+            return reader(source, options), name
     raise BadGraph(
         f"A {type(source).__name__} cannot be read as a graph. Give a path, a NetworkX or igraph graph, "
         "a scipy.sparse matrix, an (m, 2) array, a list of pairs or a table with two columns."
@@ -83,16 +113,6 @@ def _by(library: str, attribute: str) -> Callable[[Any], bool]:
 
 def _is_list(source: Any) -> bool:
     return isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | dict)
-
-
-def made_by(thing: object, library: str) -> bool:
-    """Whether a thing's type, or one that it extends, comes from this library."""
-    return any(cls.__module__.partition(".")[0] == library for cls in type(thing).__mro__)
-
-
-def is_arrow(thing: object) -> bool:
-    """Whether a thing hands out Arrow data through the PyCapsule interface."""
-    return hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__")
 
 
 def from_networkx(graph: Any) -> Listing:
@@ -116,7 +136,7 @@ def _igraph_names(graph: Any, n: int) -> tuple[Sequence[Hashable], tuple[str, ..
     if "name" not in graph.vs.attributes():
         return range(n), ()
     names = graph.vs["name"]
-    if len(set(names)) == n and not any(map(_is_missing, names)):
+    if len(set(names)) == n and not any(map(is_missing, names)):
         return names, ()
     return range(n), ('the vertex attribute "name" does not tell all vertices apart; their numbers are the names',)
 
@@ -154,102 +174,24 @@ def from_pairs(pairs: Iterable[Any]) -> Listing:
     return from_columns([row[0] for row in rows], [row[1] for row in rows])
 
 
-def from_pandas(frame: Any) -> Listing:
-    """A pandas DataFrame with two columns of names."""
-    i, j, notes = _chosen([str(name) for name in frame.columns])
-    left, right = frame.iloc[:, i], frame.iloc[:, j]
-    if left.isna().any() or right.isna().any():
-        raise BadGraph(_MISSING_NAME)
-    return from_columns(left.to_numpy(), right.to_numpy(), notes)
+def _without_columns(read: Callable[[Any], Listing]) -> Callable[[Any, TableOptions], Listing]:
+    """A reader of things that have no columns to choose from."""
+
+    def reader(source: Any, options: TableOptions) -> Listing:
+        if options.columns:
+            raise BadGraph("Columns can be chosen of a table or a text file; leave them out here.")
+        return read(source)
+
+    return reader
 
 
-def from_arrow(stream: Any) -> Listing:
-    """Anything with the Arrow PyCapsule interface: a pyarrow Table, a polars DataFrame, …"""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingPart("pyarrow", "graph", "Reading an Arrow table") from None
-    table = pyarrow.table(stream)
-    i, j, notes = _chosen(table.column_names)
-    return from_columns(_arrow_column(table.column(i)), _arrow_column(table.column(j)), notes)
-
-
-def _arrow_column(column: Any) -> Column:
-    if column.null_count:
-        raise BadGraph(_MISSING_NAME)
-    values: Column = column.to_numpy() if "int" in str(column.type) else column.to_pylist()
-    return values
-
-
-def _chosen(header: list[str]) -> tuple[int, int, tuple[str, ...]]:
-    """The two columns to read, with a note where there was a choice."""
-    if len(header) < 2:
-        raise BadGraph(f"A table of edges needs two columns of node names; this one has {len(header)}.")
-    i, j = edge_columns(header)
-    if len(header) == 2:
-        return i, j, ()
-    return (
-        i,
-        j,
-        (f"the table has {len(header)} columns; {header[i]!r} and {header[j]!r} were read as the edges",),
-    )
-
-
-def from_columns(left: Column, right: Column, notes: tuple[str, ...] = ()) -> Listing:
-    """Two columns of names, of the same length."""
-    whole = _integers(left), _integers(right)
-    if whole[0] is not None and whole[1] is not None:
-        return from_integers(np.stack([whole[0], whole[1]], axis=1), notes)
-    names = _objects(left), _objects(right)
-    try:
-        return from_names(*names, notes)
-    except TypeError:
-        raise BadGraph("A node name cannot be used as a key. Use numbers, text or tuples as names.") from None
-
-
-def _integers(column: Column) -> Integers | None:
-    """The column as 64-bit integers, or None where it holds something else."""
-    if isinstance(column, list) and not all(type(name) is int for name in column):
-        return None
-    try:
-        values = np.asarray(column, dtype=None if len(column) else np.int64)
-    except OverflowError:
-        return None
-    if values.dtype.kind == "f":
-        return _whole(values)
-    fits = values.dtype.kind in "iu" and (values.dtype != np.uint64 or not len(values) or values.max() < 2**63)
-    return values.astype(np.int64) if fits else None
-
-
-def _whole(values: npt.NDArray[Any]) -> Integers:
-    """Floating-point ids that are whole numbers."""
-    if np.isnan(values).any():
-        raise BadGraph(_MISSING_NAME)
-    if not ((values == np.trunc(values)) & (np.abs(values) < 2**53)).all():
-        raise BadGraph("Node ids are not whole numbers. Use integers or text as names.")
-    return values.astype(np.int64)
-
-
-def _objects(column: Column) -> list[Any]:
-    names: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column
-    if any(map(_is_missing, names)):
-        raise BadGraph(_MISSING_NAME)
-    return names
-
-
-_MISSING_NAME = "A node name is missing (None or NaN). Remove those rows or fill the names in."
-
-
-def _is_missing(name: Any) -> bool:
-    return name is None or name == "" or (isinstance(name, float | np.floating) and name != name)
-
-
-_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Listing], str], ...] = (
-    (_by("networkx", "edges"), from_networkx, "a NetworkX graph"),
-    (_by("igraph", "get_edgelist"), from_igraph, "an igraph graph"),
-    (_by("scipy", "tocoo"), from_sparse, "a sparse matrix"),
+_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, TableOptions], Listing], str], ...] = (
+    (_by("networkx", "edges"), _without_columns(from_networkx), "a NetworkX graph"),
+    (_by("igraph", "get_edgelist"), _without_columns(from_igraph), "an igraph graph"),
+    (_by("scipy", "tocoo"), _without_columns(from_sparse), "a sparse matrix"),
     (_by("pandas", "iloc"), from_pandas, "a pandas table"),
+    (_by("polars", "lazy"), from_polars, "a polars table"),
     (is_arrow, from_arrow, "an Arrow table"),
-    (lambda source: isinstance(source, np.ndarray), from_array, "an array"),
-    (_is_list, from_pairs, "a list of edges"),
+    (lambda source: isinstance(source, np.ndarray), _without_columns(from_array), "an array"),
+    (_is_list, _without_columns(from_pairs), "a list of edges"),
 )

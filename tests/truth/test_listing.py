@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadGraph, TooLarge
-from visibility_aware_edge_ldp.truth.graph import MOST_NODES, Listing, check_size, from_integers, from_names
+from visibility_aware_edge_ldp.truth.listing import MOST_NODES, Listing, check_size, from_integers, from_names
 
 IDS = st.one_of(st.integers(0, 8), st.integers(-(2**63), 2**63 - 1))
 
