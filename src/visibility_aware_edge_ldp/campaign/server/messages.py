@@ -16,9 +16,9 @@ from visibility_aware_edge_ldp.errors import ProtocolViolation
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-# Heads that say two things at once have been used to smuggle requests past proxies.
 # A head that comes in one piece is parsed before the connection can refuse it.
 HEAD = 16_384
+# Heads that say two things at once have been used to smuggle requests past proxies.
 _ONCE = (b"authorization", b"content-length", b"content-type", b"content-encoding", b"transfer-encoding", b"host")
 Header = tuple[bytes, bytes]
 JSON = b"application/json"
@@ -29,7 +29,14 @@ BAD_REQUEST, INTERNAL = PROBLEMS["bad-request"], PROBLEMS["internal"]
 _HEADERS: tuple[Header, ...] = ((b"x-content-type-options", b"nosniff"),)
 # Larger bodies are handed over in views of this size, so that a reply never holds a copy of the whole.
 PART = 1 << 18
-_JSON, _OCTETS = "application/json", "application/octet-stream"
+_CLOSE: tuple[Header, ...] = ((b"connection", b"close"),)
+# The problem that each failure is, with its own sentence.
+_REFUSED = {
+    ProtocolViolation: "bad-report",
+    NotReady: "not-ready",
+    Erased: "erased",
+    TooManyWaiting: "too-many",
+}
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,9 @@ class Refusal(Exception):  # noqa: N818 - an answer, not an error
 
 def problem_reply(problem: Problem, detail: str = "", headers: tuple[Header, ...] = ()) -> Reply:
     """A problem, with one sentence on this case."""
-    extra: tuple[Header, ...] = headers
-    if problem.status == 401:
-        extra = (*headers, (b"www-authenticate", b"Bearer"))
-    elif problem.status in (429, 503):
-        extra = (*headers, (b"retry-after", b"1"))
-    return Reply(problem.status, problem.body(detail), MEDIA_TYPE.encode(), extra)
+    again = (b"retry-after", b"1")
+    extra = {401: [(b"www-authenticate", b"Bearer")], 429: [again], 503: [again]}.get(problem.status, [])
+    return Reply(problem.status, problem.body(detail), MEDIA_TYPE.encode(), (*headers, *extra))
 
 
 def json_reply(content: Mapping[str, object], status: int = 200) -> Reply:
@@ -117,7 +121,7 @@ class Request:
             raise Refusal("bad-report", f"This upload has {size:,} octets.")
 
     @property
-    def closing(self) -> tuple[tuple[bytes, bytes], ...]:
+    def closing(self) -> tuple[Header, ...]:
         """A body that was refused unread is skipped if it is short; else the connection ends."""
         length = self.headers.get(b"content-length", b"0")
         short = length.isdigit() and len(length) < 7 and b"transfer-encoding" not in self.headers
@@ -139,9 +143,6 @@ class Request:
                 return _sized(b"".join(parts), size)
             message = await self.receive()
         raise Gone
-
-
-_CLOSE = ((b"connection", b"close"),)
 
 
 def _sized(body: bytes, size: int) -> bytes:
@@ -167,23 +168,16 @@ def refused(failure: Exception) -> Reply:
     """The answer to a request that was not granted; what was not foreseen is ours, and is logged."""
     if isinstance(failure, Refusal):
         return failure.reply
-    if isinstance(failure, ProtocolViolation):
-        return Refusal("bad-report", str(failure)).reply
-    if isinstance(failure, NotReady):
-        return Refusal("not-ready", str(failure)).reply
-    if isinstance(failure, Erased):
-        return Refusal("erased", str(failure)).reply
-    if isinstance(failure, TooManyWaiting):
-        return Refusal("too-many", str(failure)).reply
+    for kind, name in _REFUSED.items():
+        if isinstance(failure, kind):
+            return Refusal(name, str(failure)).reply
     failed("request", failure)
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
         return Refusal("store-unavailable").reply
     return problem_reply(INTERNAL)
 
 
-def cached(
-    request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[tuple[bytes, bytes], ...], seconds: int
-) -> Reply:
+def cached(request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[Header, ...], seconds: int) -> Reply:
     """Bytes that never change: whoever has them need not fetch them again for so many seconds."""
     tag = b'"%s"' % digest.encode()
     headers = ((b"etag", tag), (b"cache-control", b"public, max-age=%d, immutable" % seconds), *extra)
@@ -206,44 +200,20 @@ async def sent(reply: Reply, send: Send, head_only: bool) -> None:
 
 def described(rounds: int, participants: int, page: bool = True) -> bytes:
     """The description of a campaign's server, with its page or without."""
-    report = "/v1/rounds/{round}/reports/{participant}"
-    place = [_number("round", 1, rounds), _number("participant", 0, participants - 1)]
-    number = place[:1]
-    paths: dict[str, Any] = {
-        "/v1/charter": {"get": _operation("The signed charter.", {200: _JSON, 304: None})},
-        "/v1/roster": {"get": _operation("The names, in order.", {200: _JSON, 304: None})},
-        "/v1/policy": {"get": _operation("Which positions are public.", {200: _JSON, 304: None})},
-        "/v1/edges": {"get": _operation("The public edges.", {200: _JSON, 304: None})},
-        "/v1/rounds/{round}": {
-            "get": _operation("The state of a round, and how many came when.", {200: _JSON}, number)
-        },
-        "/v1/rounds/{round}/transcript": {
-            "get": _operation("The first answers, until reports are erased.", {200: _OCTETS, 304: None}, number)
-            | {"description": _ERASED}
-        },
-        "/v1/rounds/{round}/close": {"post": _operation("Take no more reports.", {200: _JSON}, number, True)},
-        report: {
-            "put": _operation("Store a report.", {200: _JSON, 201: _JSON}, place, True) | {"requestBody": _BODY},
-            "get": _operation("The receipt of a stored report.", {200: _JSON}, place, True),
-        },
-        "/v1/rounds/{round}/proof/{participant}": {
-            "get": _operation("That a report is included.", {200: _JSON}, place, True)
-        },
-        "/v1/estimate": {"post": _operation("Make the answers.", {200: _JSON}, secured=True)},
-        "/v1/estimates": {"get": _operation("The answers.", {200: _JSON})},
-        "/healthz": {"get": _operation("Whether the server and its store answer.", {200: _JSON})},
-        "/metrics": {"get": _operation("Counters for Prometheus.", {200: "text/plain"})},
-    }
-    if page:
-        paths["/"] = {"get": _operation("The page for people.", {200: "text/html"})}
+    numbers = {"round": _number("round", 1, rounds), "participant": _number("participant", 0, participants - 1)}
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, *about in _OPERATIONS:
+        parameters = [number for name, number in numbers.items() if f"{{{name}}}" in path]
+        if page or path != "/":
+            paths.setdefault(path, {})[method] = _operation(parameters, *about)
     bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
-    about = {"title": "VA-Edge-LDP campaign", "version": "1", "description": "Collects randomized reports."}
+    title = {"title": "VA-Edge-LDP campaign", "version": "1", "description": "Collects randomized reports."}
     parts = {"securitySchemes": bearer, "schemas": {"Problem": _PROBLEM}}
-    return json.dumps({"openapi": "3.1.0", "info": about, "paths": paths, "components": parts}).encode()
+    return json.dumps({"openapi": "3.1.0", "info": title, "paths": paths, "components": parts}).encode()
 
 
 def _operation(
-    summary: str, replies: dict[int, str | None], parameters: list[Any] | None = None, secured: bool = False
+    parameters: list[Any], summary: str, replies: dict[int, str], secured: bool = False, more: Mapping[str, Any] = {}
 ) -> dict[str, Any]:
     said: dict[str, Any] = {
         str(status): {"description": "Done."} | ({"content": {kind: {"schema": {}}}} if kind else {})
@@ -253,8 +223,8 @@ def _operation(
         "description": "Refused.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
-    found: dict[str, Any] = {"summary": summary, "responses": said, "parameters": parameters or []}
-    return found | ({"security": [{"bearer": []}]} if secured else {})
+    security: dict[str, Any] = {"security": [{"bearer": []}]} if secured else {}
+    return {"summary": summary, "responses": said, "parameters": parameters, **security, **more}
 
 
 def _number(name: str, least: int, most: int) -> dict[str, Any]:
@@ -266,11 +236,34 @@ _ERASED = (
     "The first reports can be made again from the transcript, so it is erased with them, and answered 410 "
     "(urn:va-edge-ldp:problem:erased) from then on. Its digest goes from the state of the round, too: it has no salt."
 )
-
-
-_BODY = {"required": True, "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
-
-
+_BODY = {"required": True, "content": {OCTETS.decode(): {"schema": {"type": "string", "format": "binary"}}}}
+_ONE = {200: JSON.decode()}
+_ROUND, _REPORT = "/v1/rounds/{round}", "/v1/rounds/{round}/reports/{participant}"
+# Path, method, summary, the media type of each reply, whether a token is needed, and what else there is to say.
+_OPERATIONS: tuple[tuple[Any, ...], ...] = (
+    ("/v1/charter", "get", "The signed charter.", {**_ONE, 304: ""}),
+    ("/v1/roster", "get", "The names, in order.", {**_ONE, 304: ""}),
+    ("/v1/policy", "get", "Which positions are public.", {**_ONE, 304: ""}),
+    ("/v1/edges", "get", "The public edges.", {**_ONE, 304: ""}),
+    (_ROUND, "get", "The state of a round, and how many came when.", _ONE),
+    (
+        f"{_ROUND}/transcript",
+        "get",
+        "The first answers, until reports are erased.",
+        {200: OCTETS.decode(), 304: ""},
+        False,
+        {"description": _ERASED},
+    ),
+    (f"{_ROUND}/close", "post", "Take no more reports.", _ONE, True),
+    (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
+    (_REPORT, "get", "The receipt of a stored report.", _ONE, True),
+    (f"{_ROUND}/proof/{{participant}}", "get", "That a report is included.", _ONE, True),
+    ("/v1/estimate", "post", "Make the answers.", _ONE, True),
+    ("/v1/estimates", "get", "The answers.", _ONE),
+    ("/healthz", "get", "Whether the server and its store answer.", _ONE),
+    ("/metrics", "get", "Counters for Prometheus.", {200: "text/plain"}),
+    ("/", "get", "The page for people.", {200: "text/html"}),
+)
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status"],
