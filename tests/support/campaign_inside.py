@@ -71,7 +71,7 @@ class Inside:
         return self.runner.run(self.putting(participant, number, variant, **options))
 
     async def putting(self, participant: int, number: int = 1, variant: int = 0, **options: Any) -> Answer:
-        heard = self.app.rounds.heard
+        heard = self.app.rounds.broadcast
         body = self.lab.report(participant, number, variant, heard.digest if heard else "")
         return await self.asked(
             "PUT", self.lab.path(participant, number), self.lab.tokens[participant], body, **options

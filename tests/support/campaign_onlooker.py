@@ -76,7 +76,7 @@ def look(server: Inside) -> Read:
 
 
 def send(server: Inside, count: int, number: int = 1) -> None:
-    heard = server.app.rounds.heard
+    heard = server.app.rounds.broadcast
     for participant in server.lab.asked[:count]:
         body = server.lab.report(participant, number, transcript=heard.octets if heard else b"")
         answer: Answer = server.ask("PUT", server.lab.path(participant, number), server.lab.tokens[participant], body)

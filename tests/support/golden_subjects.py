@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.campaign.participant import reports as own_answer
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-from visibility_aware_edge_ldp.campaign.server.question_estimates import heard_from
+from visibility_aware_edge_ldp.campaign.server.question_estimates import broadcast_of
 from visibility_aware_edge_ldp.cli import main
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.public import layout
@@ -113,7 +113,7 @@ class Collected:
             self.uploads[number] = {
                 context.number: bytes([context.number] * SALT) + self._report(context, number) for context in asked
             }
-            self._heard = heard_from(contexts[0].terms, self.uploads[1].values())
+            self._heard = broadcast_of(contexts[0].terms, self.uploads[1].values())
 
     @property
     def estimate(self) -> bytes:

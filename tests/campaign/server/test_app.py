@@ -240,7 +240,7 @@ def test_the_clock_closes_a_round(server: Inside) -> None:
     server.clock.now = FAR
     assert server.put(5).problem == "late"
     assert (server.put(3).status, server.put(3, variant=1).problem) == (200, "conflict")
-    server.runner.run(server.app.rounds.tend())
+    server.runner.run(server.app.rounds.check_deadlines())
     status = server.ask("GET", "/v1/rounds/1").content
     assert (status["state"], status["received"]) == ("closed", 2)
     assert server.put(5).problem == "late"
@@ -270,7 +270,7 @@ def test_too_few_reports_close_a_round_only_at_its_deadline(tmp_path: Path) -> N
         server.put(0)
         assert server.operator("/v1/rounds/1/close").problem == "not-ready"
         server.clock.now = FAR
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         states = [server.ask("GET", f"/v1/rounds/{number}").content["state"] for number in (1, 2)]
         assert states == ["closed", "waiting"], "nobody is asked again for what will not be estimated"
         assert server.operator("/v1/estimate").problem == "not-ready"
@@ -360,15 +360,15 @@ def test_bodies_are_kept_for_as_long_as_the_charter_says(tmp_path: Path) -> None
         server.operator("/v1/estimate")
         kept = lambda: server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))  # noqa: E731
         server.clock.now += 99
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert kept()
         server.clock.now += 1
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert not kept()
 
 
 def _holds(server: Inside) -> bool:
-    server.runner.run(server.app.rounds.tend())
+    server.runner.run(server.app.rounds.check_deadlines())
     return server.runner.run(server.app.writer.do(lambda store: store.has_bodies()))
 
 
@@ -382,17 +382,17 @@ def test_nothing_is_left_that_first_reports_can_be_made_from(kind: str, tmp_path
                 assert server.put(participant, number).status == 201
             server.operator(f"/v1/rounds/{number}/close")
         assert server.runner.run(server.app.writer.do(lambda store: store.transcript(1)))
-        assert server.app.rounds.heard is not None
+        assert server.app.rounds.broadcast is not None
         digest = server.app.rounds.stages[1].transcript
         assert digest
         assert server.operator("/v1/estimate").status == 200
-        assert (server.app.rounds.heard, server.app.rounds.stages[1].transcript) == (None, "")
+        assert (server.app.rounds.broadcast, server.app.rounds.stages[1].transcript) == (None, "")
     # Of three people, whoever has the digest of their first answers together finds these by trying.
     octets = b"".join(each.read_bytes() for each in tmp_path.glob("*.db*"))
     assert server.app.rounds.stages[1].root.encode() in octets, "the search must find what is there"
     assert digest.encode() not in octets
     with inside(lab, url, clock) as server:
-        assert server.app.rounds.heard is None
+        assert server.app.rounds.broadcast is None
         assert server.runner.run(server.app.writer.do(lambda store: store.transcript(1))) == b""
         assert server.app.rounds.stages[1].transcript == ""
         assert server.ask("GET", "/v1/rounds/2").content["asked"] == 3
@@ -429,7 +429,7 @@ def test_too_few_reports_are_not_kept_for_ever(kind: str, tmp_path: Path) -> Non
         server.put(0)
         server.clock.now = FAR + 69
         assert _holds(server)
-        assert server.app.rounds.heard is None, "what few people said is not broadcast"
+        assert server.app.rounds.broadcast is None, "what few people said is not broadcast"
         if kind == "triangles":
             assert server.ask("GET", "/v1/rounds/1/transcript").problem == "not-ready"
         server.clock.now = FAR + 70
@@ -444,7 +444,7 @@ def test_a_second_round_with_too_few_reports_ends_at_its_own_deadline(tmp_path: 
         server.put(0)
         server.put(1)
         server.clock.now = FAR
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert server.put(0, 2).status == 201
         server.clock.now = FAR + 169
         assert _holds(server)
@@ -483,7 +483,7 @@ async def pauses_after(server: Inside, failures: int) -> list[float]:
     """How long it waits before each new attempt, and after one that went well."""
     rounds, paused, outcomes = server.app.rounds, list[float](), iter([True] * failures)
 
-    async def tend() -> None:
+    async def check_deadlines() -> None:
         if next(outcomes, False):
             raise StoreUnavailable("Somebody reads the store.")
 
@@ -493,7 +493,7 @@ async def pauses_after(server: Inside, failures: int) -> list[float]:
             raise asyncio.CancelledError
 
     ended = contextlib.suppress(asyncio.CancelledError)
-    with patch.object(rounds, "tend", tend), patch.object(asyncio, "sleep", sleep), ended:
+    with patch.object(rounds, "check_deadlines", check_deadlines), patch.object(asyncio, "sleep", sleep), ended:
         await rounds._keep_deadlines()
     return paused
 

@@ -66,7 +66,7 @@ def test_the_operator_sees_whose_reports_are_flagged_while_they_are_kept(
     due = run(place)
     assert (due.code, "they were due to go" in due.err, str(name) in due.out) == (2, True, False)
     with inside(town, url, Clock(time.time()), estimate_bytes) as server:
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
     gone = run(place)
     assert (gone.code, "The reports were erased" in gone.err) == (2, True)
 

@@ -339,9 +339,9 @@ def test_a_server_erases_when_the_last_reader_has_gone(
             assert server.operator("/v1/estimate").status == 200
             assert server.runner.run(kept(server)), "rows are gone, files hold them"
             with pytest.raises(StoreUnavailable):
-                server.runner.run(server.app.rounds.tend())
+                server.runner.run(server.app.rounds.check_deadlines())
             assert server.put(3).status == 200, "receipts are given meanwhile"
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert not server.runner.run(kept(server))
 
 

@@ -71,7 +71,7 @@ class Campaigns(RuleBasedStateMachine):
         self._start()
 
     def _body(self, number: int, participant: int, variant: int) -> bytes:
-        heard = self.server.app.rounds.heard
+        heard = self.server.app.rounds.broadcast
         return self.lab.report(participant, number, variant, heard.digest if heard else "ab" * 32)
 
     def _expected(self, number: int, participant: int, body: bytes) -> tuple[int, str]:
@@ -149,11 +149,11 @@ class Campaigns(RuleBasedStateMachine):
     def time_passes(self, number: int) -> None:
         """Up to the deadline of a round; time does not go back."""
         self.clock.now = max(self.clock.now, FAR + 100 * (number - 1))
-        self.server.runner.run(self.server.app.rounds.tend())
+        self.server.runner.run(self.server.app.rounds.check_deadlines())
         for each in (1, 2):
             if self.clock.now >= FAR + 100 * (each - 1):
                 self._closed(each)
-        self.server.runner.run(self.server.app.rounds.tend())
+        self.server.runner.run(self.server.app.rounds.check_deadlines())
 
     @rule()
     def estimate(self) -> None:

@@ -218,16 +218,16 @@ class App:
     def _round_reply(self, number: int) -> Reply:
         stage, rounds = self.rounds.stages[number], self.rounds
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
-        heard = stage.transcript if self.served.terms.question.broadcasts and not rounds.erased else ""
-        said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": heard}
+        digest = stage.transcript if self.served.terms.question.broadcasts and not rounds.erased else ""
+        said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": digest}
         return json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 
     async def _transcript(self, request: Request, number: int) -> Reply:
         if not self.served.terms.question.broadcasts or number != 1:
             raise Refusal("not-found", "This round has no transcript that others need.")
-        heard = self.rounds.transcript(number)
-        said = ((b"transcript-digest", heard.digest.encode()),)
-        return cached(request, heard.octets, heard.digest, OCTETS, said, _HOUR)
+        broadcast = self.rounds.transcript(number)
+        said = ((b"transcript-digest", broadcast.digest.encode()),)
+        return cached(request, broadcast.octets, broadcast.digest, OCTETS, said, _HOUR)
 
     async def _close(self, request: Request, number: int) -> Reply:
         self._admit(request, None)

@@ -34,7 +34,7 @@ from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
-Bodies: TypeAlias = dict[int, bytes]
+Bodies: TypeAlias = dict[int, bytes]  # each participant's upload
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def first_survey(terms: Terms) -> PositionSurvey | None:
     return found
 
 
-def heard_from(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast | None:
+def broadcast_of(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast | None:
     """The transcript of these reports; none where no second round follows."""
     survey = first_survey(terms)
     if survey is None:
@@ -223,8 +223,8 @@ def heard_from(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast | N
     )
 
 
-def heard_again(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroadcast:
-    """The transcript that was kept; refuses one that is not what was said to everybody."""
+def stored_broadcast(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroadcast:
+    """The transcript that was stored; refuses one that is not what was broadcast."""
     survey = first_survey(terms)
     half = np.frombuffer(octets, np.uint8).reshape(2, -1)
     if survey is None or Transcript(survey.identity, half[0], half[1]).digest != digest:

@@ -6,17 +6,17 @@ point goes on where it was.
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
+    Bodies,
     FirstRoundBroadcast,
-    heard_again,
-    heard_from,
+    broadcast_of,
     refuse_damage,
+    stored_broadcast,
 )
 from visibility_aware_edge_ldp.campaign.server.stages import (
     Arrivals,
@@ -28,13 +28,12 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     lacks,
     refuse_too_soon,
 )
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreDamaged, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.view import PublicView
 
-Bodies = Mapping[int, bytes]  # a participant's upload
 EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
 Clock = Callable[[], float]
 # Seconds between two looks at the clock; the second after many failures.
@@ -44,18 +43,16 @@ _PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 class Rounds:
     """What the event loop knows of the rounds."""
 
-    def __init__(
-        self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock = time.time
-    ) -> None:
+    def __init__(self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock) -> None:
         self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
         self.arrivals = Arrivals(served.charter, clock)
         self.answers: bytes | None = None
-        self.heard: FirstRoundBroadcast | None = None
+        self.broadcast: FirstRoundBroadcast | None = None
         self.erased = False
         self._tried = False
-        self._heard_rows: frozenset[int] = frozenset()
+        self._first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
         self._turn = asyncio.Lock()
         self._keeper: asyncio.Task[None] | None = None
@@ -69,15 +66,17 @@ class Rounds:
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
         await self._refresh()
-        self.received |= await self._writer.do(lambda store: store.received())
-        self.arrivals.load(await self._writer.do(lambda store: store.arrivals()))
-        self.answers = await self._writer.do(lambda store: store.estimate())
-        self.erased = await self._writer.do(lambda store: store.erased_at()) is not None
+        received, arrivals, self.answers, erased = await self._writer.do(
+            lambda store: (store.received(), store.arrivals(), store.estimate(), store.erased_at())
+        )
+        self.received |= received
+        self.arrivals.load(arrivals)
+        self.erased = erased is not None
         for stage in self.stages.values():
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
         if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1):
-            await self._hear_again()
+            await self._read_broadcast()
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
     async def stop(self) -> None:
@@ -97,28 +96,20 @@ class Rounds:
         return self.stages[number].state is State.OPEN and self.clock() < self.charter.rounds[number - 1].closes
 
     def upload_size(self, number: int, participant: int) -> int | None:
-        """How many octets are expected; None of those who are not asked, as who was not heard before a second round."""
-        if number > 1 and participant not in self._heard_rows:
-            return None
-        try:
-            return self.served.terms.upload_size(participant, number)
-        except ProtocolViolation:
-            return None
+        """How many octets are expected; None of those who are not asked: round 2 asks who answered in round 1."""
+        if number == 1 or participant in self._first_round:
+            with contextlib.suppress(ProtocolViolation):
+                return self.served.terms.upload_size(participant, number)
+        return None
 
     def asked(self, number: int) -> int:
-        if number == 1:
-            return int(self.served.terms.asked(1).sum())
-        return len(self._heard_rows)
+        return int(self.served.terms.asked(1).sum()) if number == 1 else len(self._first_round)
 
     def check(self, number: int, participant: int, body: bytes) -> None:
         """Refuse what no client would send; a round is never spoiled by one report."""
-        heard, terms = self.heard, self.served.terms
-        if number == 1 or heard is None:
-            terms.check_upload(participant, number, body)
-        elif terms.question.broadcasts:
-            terms.check_upload(participant, number, body, transcript=heard.digest)
-        else:
-            terms.check_upload(participant, number, body, first=heard.report(participant))
+        before = self.broadcast if number > 1 else None
+        known = (before.report(participant), before.digest) if before is not None else (None, "")
+        self.served.terms.check_upload(participant, number, body, *known)
 
     async def put(self, upload: Upload) -> Outcome:
         """What became of an upload; it is on disk if this says so."""
@@ -133,7 +124,7 @@ class Rounds:
         return outcome
 
     async def _after_closing(self, upload: Upload) -> Outcome:
-        """Who sent it in time hears so again."""
+        """Who sent it in time is told so again."""
         kept = await self.digest(upload.round, upload.participant)
         if kept is None:
             return Outcome.EARLY if self.stages[upload.round].state is State.WAITING else Outcome.LATE
@@ -147,56 +138,55 @@ class Rounds:
     async def close(self, number: int, early: bool = True) -> Stage:
         """Take no more reports; with too few of them only the deadline does this."""
         async with self._turn:
-            fewest = self.charter.rounds[number - 1].fewest
-            if self.stages[number].state is State.WAITING:
+            fewest, state = self.charter.rounds[number - 1].fewest, self.stages[number].state
+            if state is State.WAITING:
                 raise NotReady(f"Round {number} is not open yet, so it cannot be closed.")
-            if early and self.stages[number].state is State.OPEN and self.received[number] < fewest:
+            if early and state is State.OPEN and self.received[number] < fewest:
                 raise NotReady(
                     f"Round {number} needs {fewest:,} reports and has {self.received[number]:,}; "
                     "wait for more, or for its deadline."
                 )
-            if self.stages[number].state is State.OPEN:
-                self.stages[number] = await self._writer.do(lambda store: store.freeze(number, round_root))
-                event("closing", round=number, included=self.stages[number].included, root=self.stages[number].root)
+            if state is State.OPEN:
+                frozen = self.stages[number] = await self._writer.do(lambda store: store.freeze(number, round_root))
+                event("closing", round=number, included=frozen.included, root=frozen.root)
             if self.stages[number].state is State.CLOSING:
                 await self._settle(number)
             return self.stages[number]
 
     async def _settle(self, number: int) -> None:
         """From closing to closed, from what is frozen alone; asked again after a crash it does the same."""
-        heard = None
-        enough = not self.lacks(number)
+        broadcast, enough = None, not self.lacks(number)
         if number == 1 and len(self.stages) > 1 and enough:  # what few people said is not broadcast
             bodies = await self._frozen(number)
-            heard = await asyncio.to_thread(heard_from, self.served.terms, bodies.values())
-        octets, digest = (heard.octets, heard.digest) if heard else (b"", "")
+            broadcast = await asyncio.to_thread(broadcast_of, self.served.terms, bodies.values())
+        octets, digest = (broadcast.octets, broadcast.digest) if broadcast else (b"", "")
         await self._writer.do(lambda store: store.settle(number, octets, digest, opens_next=enough))
-        if heard is not None:
-            await self._hear(heard)
+        if broadcast is not None:
+            await self._publish(broadcast)
         await self._refresh()
         event("closed", round=number, enough=enough)
 
-    async def _hear(self, heard: FirstRoundBroadcast | None) -> None:
+    async def _publish(self, broadcast: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
-        self._heard_rows, self.heard = frozenset(participant for participant, _ in leaves), heard
+        self._first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
+
+    async def _read_broadcast(self) -> None:
+        """What was stored of the first round."""
+        if self.erased:
+            return await self._publish(None)
+        octets = await self._writer.do(lambda store: store.transcript(1))
+        kept = partial(stored_broadcast, self.served.terms, octets, self.stages[1].transcript)
+        return await self._publish(await asyncio.to_thread(kept))
 
     def transcript(self, number: int) -> FirstRoundBroadcast:
-        """What the second round is about, for everybody to hear."""
-        if self.heard is not None:
-            return self.heard
+        """What the second round is about, for everybody to read."""
+        if self.broadcast is not None:
+            return self.broadcast
         if self.erased:
             raise Erased("The transcript was erased with the reports that it can be turned into.")
         if self.stages[number].state in (State.WAITING, State.OPEN, State.CLOSING):
             raise NotReady("The transcript is made when the round is closed.")
         raise NotReady("Too few reports came in, so there is no transcript and no second round.")
-
-    async def _hear_again(self) -> None:
-        """What was kept of the first round."""
-        if self.erased:
-            await self._hear(None)
-            return
-        octets = await self._writer.do(lambda store: store.transcript(1))
-        await self._hear(await asyncio.to_thread(heard_again, self.served.terms, octets, self.stages[1].transcript))
 
     async def _frozen(self, number: int) -> Bodies:
         """The reports of a closed round, compared with the root that was frozen."""
@@ -204,15 +194,22 @@ class Rounds:
         await asyncio.to_thread(refuse_damage, self.stages[number], leaves, bodies)
         return bodies
 
+    async def tree(self, number: int) -> Tree:
+        """The Merkle tree of a closed round, kept once it has been made."""
+        if self.stages[number].state in (State.WAITING, State.OPEN):
+            raise NotReady(f"Round {number} is not closed yet, so nothing is proved.")
+        if number not in self._trees:
+            leaves = await self._writer.do(lambda store: store.leaves(number))
+            self._trees[number] = await asyncio.to_thread(Tree.of, leaves)
+        return self._trees[number]
+
     # ── estimating ──
 
     async def estimate(self) -> bytes:
         """The answers; the first ones stand."""
         async with self._turn:
             if self.answers is None:
-                refuse_too_soon(self.charter, self.stages.values())
-                if self.erased:
-                    raise Erased("The reports were erased before anybody asked for an estimate.")
+                self._refuse_estimate()
                 reports = {number: await self._frozen(number) for number in self.stages}
                 work = partial(self._estimate_bytes, self.charter, self.served.view, reports)
                 try:
@@ -220,27 +217,27 @@ class Rounds:
                 except BadStatistic as reason:
                     raise NotReady(f"Nothing can be estimated: {reason}") from reason
                 made = int(self.clock())
-                await self._writer.do(lambda store: store.keep_estimate(answers, made))
-                self.answers = await self._writer.do(lambda store: store.estimate())
+                self.answers = await self._writer.do(lambda store: store.keep_estimate(answers, made))
                 await self._refresh()
                 event("estimated")
             with contextlib.suppress(VaEdgeLdpError):  # the answers are made; who keeps the deadlines asks again
                 await self._forget_if_due()
-            if self.answers is None:
-                raise StoreDamaged("The answers were not kept. Ask again.")
             return self.answers
+
+    def _refuse_estimate(self) -> None:
+        refuse_too_soon(self.charter, self.stages.values())
+        if self.erased:
+            raise Erased("The reports were erased before anybody asked for an estimate.")
 
     def why_no_answers(self) -> str:
         """For somebody who may read answers and cannot have them made."""
         try:
-            refuse_too_soon(self.charter, self.stages.values())
-        except NotReady as reason:
+            self._refuse_estimate()
+        except (NotReady, Erased) as reason:
             return str(reason)
-        if self.erased:
-            return "The reports were erased before anybody asked for an estimate."
         return "All rounds are closed, and the operator has not had the answers made yet."
 
-    # ── forgetting ──
+    # ── deadlines ──
 
     def lacks(self, number: int) -> bool:
         """Whether a round has closed, or is closing, with too few reports, so that nothing will be estimated."""
@@ -249,37 +246,35 @@ class Rounds:
     def retained(self) -> tuple[int | None, bool | None]:
         """When the answers were made, and whether reports are still there, for other threads than the event loop's."""
         try:
-            return self._writer.ask(lambda store: (store.estimated_at(), store.has_bodies()))
+            return self._writer.ask(lambda store: store.retained())
         except (TimeoutError, VaEdgeLdpError):
             return None, None
 
     async def _forget_if_due(self) -> None:
         """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
-        made, kept = await self._writer.do(lambda store: (store.estimated_at(), store.has_bodies()))
+        made, kept = await self._writer.do(lambda store: store.retained())
         if not kept or self.clock() < kept_until(self.charter, self.stages.values(), made):
             return
         now = int(self.clock())
-        self.erased, self.heard = True, None  # from now on, also if the store needs several attempts
+        self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
         await self._writer.do(lambda store: store.forget_bodies(now))
         await self._refresh()
         event("reports erased", estimated=made is not None)
-
-    # ── deadlines ──
 
     async def _keep_deadlines(self) -> None:
         """What fails is tried again, the later the more often it has failed: others want the store meanwhile."""
         pause = _PAUSE
         while True:
             try:
-                await self.tend()
+                await self.check_deadlines()
                 pause = _PAUSE
             except Exception as failure:
                 failed("deadline", failure)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
-    async def tend(self) -> None:
+    async def check_deadlines(self) -> None:
         """Do what the clock demands: close a round that is over, erase reports whose time is over.
 
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
@@ -303,14 +298,3 @@ class Rounds:
                 await self.estimate()
             except Exception as failure:  # what cannot be estimated by now is erased all the same
                 failed("estimate", failure)
-
-    # ── proofs ──
-
-    async def tree(self, number: int) -> Tree:
-        """The Merkle tree of a closed round, kept once it has been made."""
-        if self.stages[number].state in (State.WAITING, State.OPEN):
-            raise NotReady(f"Round {number} is not closed yet, so nothing is proved.")
-        if number not in self._trees:
-            leaves = await self._writer.do(lambda store: store.leaves(number))
-            self._trees[number] = await asyncio.to_thread(Tree.of, leaves)
-        return self._trees[number]

@@ -219,12 +219,13 @@ class Store:
         return b"".join(bytes(octets) for (octets,) in self.database.run(query, number, _DIGEST))
 
     @_transaction
-    def keep_estimate(self, estimate: bytes, made: int) -> None:
-        """From closed to estimated, at this second; the first estimate stands."""
+    def keep_estimate(self, estimate: bytes, made: int) -> bytes:
+        """From closed to estimated, at this second; the first estimate stands, and is returned."""
         if any(state not in (State.CLOSED, State.ESTIMATED) for state in self._states().values()):
             raise BadInput("A round is not closed yet, so there is nothing to estimate from.")
         self.database.run("INSERT INTO answers VALUES (1, ?, ?) ON CONFLICT (place) DO NOTHING", made, estimate)
         self.database.run("UPDATE rounds SET state = ?", str(State.ESTIMATED))
+        return bytes(self._one("SELECT estimate FROM answers"))
 
     def estimate(self) -> bytes | None:
         """The answers, once there are any."""
@@ -244,6 +245,11 @@ class Store:
 
     def _has_rows(self) -> bool:
         return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _BODIES)  # noqa: S608
+
+    @_transaction
+    def retained(self) -> tuple[int | None, bool]:
+        """When the answers were made, and whether reports are still there."""
+        return self.estimated_at(), self.has_bodies()
 
     def forget_bodies(self, at: int) -> None:
         """Leave of every report the digest only, and nothing of the transcript; from this second on they are erased.

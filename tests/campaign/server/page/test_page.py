@@ -162,7 +162,7 @@ def test_a_round_that_is_closing(towns: dict[str, Town], tmp_path: Path) -> None
         assert rounds.stages[1].root in seen.text
         assert "data-finished" not in seen.main
         _check_safe(seen)
-        server.runner.run(rounds.tend())
+        server.runner.run(rounds.check_deadlines())
         assert "Round 2 of 2 is open" in look(server).text
 
 
@@ -201,7 +201,7 @@ def test_too_few_reports(tmp_path: Path) -> None:
         send(server, 2)
         assert "at least 5; 3 more to come" in look(server).text
         server.clock.now = FAR
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         seen = look(server)
         assert "Too few reports came in. Nothing is estimated from them." in seen.text
         assert "what few people said is not published" in seen.text
@@ -216,11 +216,11 @@ def test_too_few_reports_are_kept_as_long_as_others(tmp_path: Path) -> None:
     with showing(town, tmp_path) as server:
         send(server, 2)
         server.clock.now = FAR + 5
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         due = labels.date(FAR + 30 * DAY)
         assert f"Due {Read(due.encode()).text}" in look(server).text
         server.clock.now = FAR + 30 * DAY
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert "2 salted digests left, no report" in look(server).text
 
 
@@ -239,7 +239,7 @@ def test_what_became_of_the_reports_is_what_the_store_says(tmp_path: Path) -> No
         assert "no report" not in kept.text
         assert "data-finished" in kept.main
         server.clock.now += 30 * DAY
-        server.runner.run(server.app.rounds.tend())
+        server.runner.run(server.app.rounds.check_deadlines())
         assert "10 salted digests left, no report" in look(server).text
 
 
