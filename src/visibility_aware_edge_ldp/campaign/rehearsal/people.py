@@ -1,17 +1,19 @@
-"""Who takes part in a rehearsal: everybody's home, token and friend list."""
+"""Who takes part in a rehearsal: everybody's home, token and friend list, and the process that acts for it."""
 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.directory import TOKENS
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import Person
+from visibility_aware_edge_ldp.campaign.rehearsal.processes import Person, Plan
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.client.views import two_hop
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
@@ -21,7 +23,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 
 PEOPLE = "people"
 Ints = npt.NDArray[np.int64]
-Announce = Callable[[float], None]
+Announce = Callable[[float], None]  # is told once, early, how many seconds are left
 
 
 def give_lists(world: VisibilityAwareGraph, documents: Documents, terms: Terms, place: Path) -> list[Person]:
@@ -29,19 +31,22 @@ def give_lists(world: VisibilityAwareGraph, documents: Documents, terms: Terms, 
     tokens, folder = read_tokens(place / "campaign" / TOKENS), place / PEOPLE
     folder.mkdir(mode=0o700)
     graph, names = in_roster_order(world.graph, documents), [str(name) for name in documents.roster]
-    asked = terms.asked(1)
-    for number in range(graph.n):
-        known = (
-            _seen(graph, names, number, bool(asked[number]))
-            if terms.question.sees_edges
-            else ([(names[friend],) for friend in _friends(graph, number)])
-        )
-        with (folder / f"{number}.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(known)
-    return [
-        Person(number, name, tokens[name], str(folder / str(number)), str(folder / f"{number}.csv"))
-        for number, name in enumerate(names)
-    ]
+    asked, sees_edges = terms.asked(1), terms.question.sees_edges
+    people = []
+    for number, name in enumerate(names):
+        path = folder / f"{number}.csv"
+        known = _seen(graph, number, bool(asked[number])) if sees_edges else _friends(graph, number)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([names[place] for place in row] for row in known)
+        people.append(Person(number, name, tokens[name], str(folder / str(number)), str(path)))
+    return people
+
+
+def plans(url: str, terms: Terms, people: list[Person], processes: int) -> list[Plan]:
+    """Everybody in the hands of one process: person i in those of process i modulo their number."""
+    # A loss as a cap can state it: rounded up.
+    caps = {str(kind): str(Fraction(math.ceil(loss * 10**12), 10**12)) for kind, loss in terms.losses.items()}
+    return [Plan(url, terms.charter.issuer, caps, people[start::processes]) for start in range(processes)]
 
 
 def in_roster_order(graph: Graph, documents: Documents) -> Graph:
@@ -64,26 +69,21 @@ def read_tokens(path: Path) -> dict[str, str]:
         return dict(rows)
 
 
-def _friends(graph: Graph, number: int) -> Sequence[int]:
+def _friends(graph: Graph, number: int) -> list[list[int]]:
     starts, targets = graph.neighbours
-    found: list[int] = targets[starts[number] : starts[number + 1]].tolist()
+    found: list[list[int]] = targets[starts[number] : starts[number + 1], None].tolist()
     return found
 
 
-def _seen(graph: Graph, names: Sequence[str], number: int, asked: bool) -> list[tuple[str, str]]:
+def _seen(graph: Graph, number: int, asked: bool) -> list[list[int]]:
     """The edges within two steps of a hub; who is not one gives nothing."""
-    edges = two_hop(graph.n, graph.edges, number).edges.tolist() if asked else []
-    return [(names[u], names[v]) for u, v in edges]
-
-
-"""Hears once, early, how many seconds are left."""
+    edges: list[list[int]] = two_hop(graph.n, graph.edges, number).edges.tolist() if asked else []
+    return edges
 
 
 # Of each process one person finds out how it goes, and some more are timed; with fewer people it is over soon anyway.
 _TIMED, _SHARE = 6, 4
-
-
-# A second round takes longer than a first one: what was heard of the first is fetched and checked.
+# A second round takes longer than a first one: the transcript of the first is fetched and checked.
 _SECOND = 1.3
 
 

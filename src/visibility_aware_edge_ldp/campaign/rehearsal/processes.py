@@ -62,22 +62,13 @@ class Plan:
 
 
 @dataclass
-class Traffic:
-    """The bodies that one person sent and received, in octets, and the report that the server took."""
-
-    sent: int = 0
-    received: int = 0
-    report: bytes = b""
-
-
-@dataclass(frozen=True)
 class Done:
-    """What became of one person's turn; ``report`` is empty where nothing was asked."""
+    """One person's turn: octets of the bodies sent and received, and the report that the server took, if any."""
 
     participant: int
-    sent: int
-    received: int
-    report: bytes = field(repr=False)
+    sent: int = 0
+    received: int = 0
+    report: bytes = field(default=b"", repr=False)
 
     def to_text(self) -> str:
         return json.dumps({**asdict(self), "report": base64.b64encode(self.report).decode()})
@@ -103,35 +94,35 @@ class Shared(Transport):
 
     _kept: dict[str, Reply] = {}  # noqa: RUF012 - one process asks one server
 
-    def __init__(self, traffic: Traffic, url: str, token: str = "", patience: Patience | None = None) -> None:
+    def __init__(self, done: Done, url: str, token: str = "", patience: Patience | None = None) -> None:
         super().__init__(url, token, patience)
-        self._traffic = traffic
+        self._done = done
 
     def get(self, path: str, most: int = LARGEST, own: bool = False) -> Reply:
         reply = self._kept.get(path) or super().get(path, most, own)
         if not own and "immutable" in reply.headers.get("cache-control", ""):
             self._kept[path] = reply
-        self._traffic.received += len(reply.body)
+        self._done.received += len(reply.body)
         return reply
 
     def put(self, path: str, body: bytes) -> Reply:
         reply = super().put(path, body)
-        self._traffic.sent += len(body)
-        self._traffic.received += len(reply.body)
-        self._traffic.report = body
+        self._done.sent += len(body)
+        self._done.received += len(reply.body)
+        self._done.report = body
         return reply
 
 
 def turn(plan: Plan, order: str, person: Person) -> Done:
     """One person enrols, or answers the round that is open."""
-    traffic, home = Traffic(), Path(person.home)
-    around = Surroundings(pace=PACE, transport=partial(Shared, traffic))
+    done, home = Done(person.participant), Path(person.home)
+    around = Surroundings(pace=PACE, transport=partial(Shared, done))
     if order == ENROL:
         caps = {Visibility[name]: cap for name, cap in plan.caps.items()}
         program.enroll(plan.url, person.name, person.token, plan.issuer, home, caps, surroundings=around)
     else:
         program.answer(Path(person.friends), home, lambda lines: True, say=lambda line: None, surroundings=around)
-    return Done(person.participant, traffic.sent, traffic.received, traffic.report)
+    return done
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,18 @@ from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.questions import question_named
-from visibility_aware_edge_ldp.campaign.rehearsal.people import Announce, Trial, give_lists, seconds_left, who_is_away
+from visibility_aware_edge_ldp.campaign.rehearsal.people import (
+    Announce,
+    Trial,
+    give_lists,
+    plans,
+    seconds_left,
+    who_is_away,
+)
 from visibility_aware_edge_ldp.campaign.rehearsal.processes import (
     ANSWER,
     ENROL,
     Done,
-    Person,
-    Plan,
     RehearsalFailed,
     Workers,
     serving,
@@ -140,11 +145,12 @@ def rehearse(
     keep
         A directory for everything that is made: the campaign, its store, and everybody's homes. It must not exist.
     announce
-        Hears how many seconds are left, once a few people have had their turns; not where there are few people.
+        Is told how many seconds are left, once a few people have had their turns; not where there are few people.
     """
     kind = question_named(question)
     share, workers = parse_share(absent, "the share of absent people"), _checked(processes, world.graph.n)
-    _refuse_without_server()
+    from visibility_aware_edge_ldp.campaign.server import sqlite  # noqa: F401 - says what is missing before all else
+
     with _place(keep) as place:
         count = rounds or kind.rounds[0]
         charter = new_campaign(
@@ -163,35 +169,38 @@ def rehearse(
         return _Stage(world, place, charter, float(share), workers, progress, announce).play()
 
 
+@dataclass(frozen=True, eq=False)
 class _Stage:
     """One rehearsal in one place."""
 
-    def __init__(
-        self,
-        world: VisibilityAwareGraph,
-        place: Path,
-        charter: Charter,
-        absent: float,
-        processes: int,
-        progress: Progress | None,
-        announce: Announce | None,
-    ) -> None:
-        self._world, self._place, self._charter = world, place, charter
-        self._absent, self._processes, self._progress, self._announce = absent, processes, progress, announce
-        self._documents: Documents = read_campaign(place / "campaign").documents
-        self._terms = Terms(charter, self._documents.view)
-        self._seconds: dict[str, float] = {}
-        self._reports: dict[int, dict[int, bytes]] = {}
-        self._roots: list[str] = []
-        self._traffic = [0, 0]
+    world: VisibilityAwareGraph
+    place: Path
+    charter: Charter
+    absent: float
+    processes: int
+    progress: Progress | None
+    announce: Announce | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    reports: dict[int, dict[int, bytes]] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    traffic: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def documents(self) -> Documents:
+        return read_campaign(self.place / "campaign").documents
+
+    @cached_property
+    def terms(self) -> Terms:
+        return Terms(self.charter, self.documents.view)
 
     def play(self) -> Rehearsal:
         """From the first enrolment to the comparison."""
-        n, rounds = self._charter.nodes, len(self._charter.rounds)
-        steps = Steps(self._progress, n * (rounds + 1))
-        people = self._timed("lists", self._people)
-        with serving(self._place) as url, Workers(self._place, self._plans(url, people)) as workers:
-            operator = Operator(url, (self._place / "campaign" / OPERATOR).read_text())
+        n, rounds = self.charter.nodes, len(self.charter.rounds)
+        steps = Steps(self.progress, n * (rounds + 1))
+        with self._timed("lists"):
+            people = give_lists(self.world, self.documents, self.terms, self.place)
+        with serving(self.place) as url, Workers(self.place, plans(url, self.terms, people, self.processes)) as workers:
+            operator = Operator(url, (self.place / "campaign" / OPERATOR).read_text())
             present = self._present(np.arange(n))
             tried, done = self._tried(workers, present, steps)
             self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried), steps)
@@ -199,122 +208,99 @@ class _Stage:
                 done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried), steps)
                 self._close(operator, number, present, done, steps)
                 present, tried, done = self._present(present), [], []
-            made = self._timed("estimating", operator.answers)
-        again = self._timed("counting again", lambda: estimate_bytes(self._charter, self._terms.view, self._reports))
+            with self._timed("estimating"):
+                made = operator.answers()
+        with self._timed("counting again"):
+            again = estimate_bytes(self.charter, self.terms.view, self.reports)
         return self._compared(made, again)
 
     def _present(self, here: Any) -> Any:
-        return here[~who_is_away(len(here), self._absent)]
+        return here[~who_is_away(len(here), self.absent)]
 
     def _tried(self, workers: Workers, present: Any, steps: Steps) -> tuple[list[int], list[Done]]:
         """A few people enrol and answer before the others, and it is said how long all will take."""
-        trial = Trial.of(present, self._processes)
-        if self._announce is None or not trial.people:
+        trial = Trial.of(present, self.processes)
+        if self.announce is None or not trial.people:
             return [], []
         done, paces = list[Done](), list[float]()
         for name, word in (("enrolling", ENROL), ("round 1", ANSWER)):
             done = self._turns(name, workers, word, trial.first, steps)
-            before = self._seconds[name]
+            before = self.seconds[name]
             done += self._turns(name, workers, word, trial.timed, steps)
-            paces.append((self._seconds[name] - before) / len(trial.timed))
-        gone, rounds = len(trial.people), len(self._charter.rounds)
-        later = [len(present) * (1 - self._absent) ** number for number in range(1, rounds)]
-        self._announce(seconds_left(paces[0], paces[1], self._charter.nodes - gone, [len(present) - gone, *later]))
+            paces.append((self.seconds[name] - before) / len(trial.timed))
+        gone, rounds = len(trial.people), len(self.charter.rounds)
+        later = [len(present) * (1 - self.absent) ** number for number in range(1, rounds)]
+        self.announce(seconds_left(paces[0], paces[1], self.charter.nodes - gone, [len(present) - gone, *later]))
         return trial.people, done
 
     def _turns(self, name: str, workers: Workers, word: str, people: Any, steps: Steps) -> list[Done]:
-        told = [int(person) for person in people]
-        done: list[Done] = self._timed(name, lambda: self._heard(workers.run(word, told), steps))
+        done = []
+        with self._timed(name):
+            for each in workers.run(word, [int(person) for person in people]):
+                self.traffic.update(sent=each.sent, received=each.received)
+                done.append(each)
+                steps()
         return done
 
     def _close(self, operator: Operator, number: int, present: Any, done: list[Done], steps: Steps) -> None:
         """Those who are present have answered, and the round is closed."""
-        asked = self._terms.asked(number)
-        steps(self._charter.nodes - len(present))
-        self._reports[number] = {each.participant: each.report for each in done if each.report}
-        if set(self._reports[number]) != set(present[asked[present]].tolist()):
+        asked = self.terms.asked(number)
+        steps(self.charter.nodes - len(present))
+        self.reports[number] = {each.participant: each.report for each in done if each.report}
+        if set(self.reports[number]) != set(present[asked[present]].tolist()):
             raise RehearsalFailed("Others answered than were asked and present.")
-        closed = self._timed(f"closing {number}", lambda: operator.close(number))
-        if closed["received"] != len(self._reports[number]):
+        with self._timed(f"closing {number}"):
+            closed = operator.close(number)
+        if closed["received"] != len(self.reports[number]):
             raise RehearsalFailed(
-                f"{len(self._reports[number]):,} reports were acknowledged, and the server has {closed['received']:,}."
+                f"{len(self.reports[number]):,} reports were acknowledged, and the server has {closed['received']:,}."
             )
-        self._roots.append(closed["root"])
+        self.roots.append(closed["root"])
 
-    def _people(self) -> list[Person]:
-        return give_lists(self._world, self._documents, self._terms, self._place)
-
-    def _plans(self, url: str, people: list[Person]) -> list[Plan]:
-        """Everybody in the hands of one process: person i in those of process i modulo their number."""
-        caps = {str(kind): str(_rounded_up(loss)) for kind, loss in self._terms.losses.items()}
-        shares = [people[start :: self._processes] for start in range(self._processes)]
-        return [Plan(url, self._charter.issuer, caps, share) for share in shares]
-
-    def _heard(self, lines: Iterator[Done], steps: Steps) -> list[Done]:
-        done = []
-        for each in lines:
-            self._traffic[0] += each.sent
-            self._traffic[1] += each.received
-            done.append(each)
-            steps()
-        return done
-
-    def _timed(self, name: str, work: Callable[[], Any]) -> Any:
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
         begun = time.perf_counter()
         try:
-            return work()
+            yield
         finally:
-            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
 
     def _compared(self, made: bytes, again: bytes) -> Rehearsal:
-        answers, n = json.loads(made), self._charter.nodes
-        if [each["root"] for each in answers["rounds"]] != self._roots:
+        answers, n = json.loads(made), self.charter.nodes
+        if [each["root"] for each in answers["rounds"]] != self.roots:
             raise RehearsalFailed("The answers were made from other reports than were frozen.")
         found = [
-            Found.of(name, each, float(exact(self._world.graph, name)))
+            Found.of(name, each, float(exact(self.world.graph, name)))
             for name, each in answers["estimates"].items()
             if not isinstance(each["value"], list)
         ]
         return Rehearsal(
-            self._charter,
+            self.charter,
             answers,
             made == again,
             tuple(found),
             tuple(Turnout(each["asked"], each["answered"]) for each in answers["rounds"]),
-            self._seconds,
-            self._processes,
-            self._traffic[0] / n,
-            self._traffic[1] / n,
+            self.seconds,
+            self.processes,
+            self.traffic["sent"] / n,
+            self.traffic["received"] / n,
         )
 
 
 @contextmanager
 def _place(keep: Path | None) -> Iterator[Path]:
     """A directory for everything; unless it is kept, nothing of it is left, whatever happens."""
-    if keep is not None:
-        if keep.exists():
-            raise BadInput(f"{keep} exists already; name a directory that does not.")
-        keep.mkdir(parents=True, mode=0o700)
-        yield keep
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="va-edge-ldp-rehearsal-", ignore_cleanup_errors=True) as place:
+            yield Path(place)
         return
-    place = Path(tempfile.mkdtemp(prefix="va-edge-ldp-rehearsal-"))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    if keep.exists():
+        raise BadInput(f"{keep} exists already; name a directory that does not.")
+    keep.mkdir(parents=True, mode=0o700)
+    yield keep
 
 
 def _checked(processes: int | None, people: int) -> int:
     if processes is not None and processes < 1:
         raise BadInput(f"At least one process must act for the people; got {processes}.")
     return min(processes or 2 * (os.cpu_count() or 1), people)
-
-
-def _refuse_without_server() -> None:
-    """Says what is missing before anything is made."""
-    from visibility_aware_edge_ldp.campaign.server import sqlite  # noqa: F401
-
-
-def _rounded_up(loss: Fraction) -> Fraction:
-    """A loss as a cap can state it."""
-    return Fraction(-(-loss.numerator * 10**12 // loss.denominator), 10**12)
