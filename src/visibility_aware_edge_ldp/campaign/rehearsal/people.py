@@ -55,10 +55,10 @@ def in_roster_order(graph: Graph, documents: Documents) -> Graph:
     return graph.induced([place[str(name)] for name in documents.roster])
 
 
-def who_is_away(count: int, absent: float) -> npt.NDArray[np.bool_]:
-    """Each by a coin of its own."""
-    present = who_is_present(count, absent, secure_coins())
-    return np.zeros(count, np.bool_) if present is None else ~present
+def present_of(people: Ints, absent: float) -> Ints:
+    """Those who do not stay away, each by a random choice of its own."""
+    present = who_is_present(len(people), absent, secure_coins())
+    return people if present is None else people[present]
 
 
 def read_tokens(path: Path) -> dict[str, str]:

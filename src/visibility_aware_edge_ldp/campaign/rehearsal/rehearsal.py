@@ -30,8 +30,8 @@ from visibility_aware_edge_ldp.campaign.rehearsal.people import (
     Trial,
     give_lists,
     plans,
+    present_of,
     seconds_left,
-    who_is_away,
 )
 from visibility_aware_edge_ldp.campaign.rehearsal.processes import (
     ANSWER,
@@ -148,7 +148,10 @@ def rehearse(
         Is told how many seconds are left, once a few people have had their turns; not where there are few people.
     """
     kind = question_named(question)
-    share, workers = parse_share(absent, "the share of absent people"), _checked(processes, world.graph.n)
+    share = parse_share(absent, "the share of absent people")
+    if processes is not None and processes < 1:
+        raise BadInput(f"At least one process must act for the people; got {processes}.")
+    workers = min(processes or 2 * (os.cpu_count() or 1), world.graph.n)
     from visibility_aware_edge_ldp.campaign.server import sqlite  # noqa: F401 - says what is missing before all else
 
     with _place(keep) as place:
@@ -166,7 +169,8 @@ def rehearse(
             title=f"A rehearsal on {world.graph.source}"[:200],
             epoch="rehearsal",
         )
-        return _Stage(world, place, charter, float(share), workers, progress, announce).play()
+        steps = Steps(progress, charter.nodes * (count + 1))
+        return _Stage(world, place, charter, float(share), workers, steps, announce).play()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +182,7 @@ class _Stage:
     charter: Charter
     absent: float
     processes: int
-    progress: Progress | None
+    steps: Steps
     announce: Announce | None
     seconds: dict[str, float] = field(default_factory=dict)
     reports: dict[int, dict[int, bytes]] = field(default_factory=dict)
@@ -196,65 +200,60 @@ class _Stage:
     def play(self) -> Rehearsal:
         """From the first enrolment to the comparison."""
         n, rounds = self.charter.nodes, len(self.charter.rounds)
-        steps = Steps(self.progress, n * (rounds + 1))
         with self._timed("lists"):
             people = give_lists(self.world, self.documents, self.terms, self.place)
         with serving(self.place) as url, Workers(self.place, plans(url, self.terms, people, self.processes)) as workers:
             operator = Operator(url, (self.place / "campaign" / OPERATOR).read_text())
-            present = self._present(np.arange(n))
-            tried, done = self._tried(workers, present, steps)
-            self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried), steps)
+            present = present_of(np.arange(n), self.absent)
+            tried, done = self._tried(workers, present)
+            self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried))
             for number in range(1, rounds + 1):
-                done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried), steps)
-                self._close(operator, number, present, done, steps)
-                present, tried, done = self._present(present), [], []
+                done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried))
+                self._close(operator, number, present, done)
+                present, tried, done = present_of(present, self.absent), [], []
             with self._timed("estimating"):
                 made = operator.answers()
         with self._timed("counting again"):
             again = estimate_bytes(self.charter, self.terms.view, self.reports)
         return self._compared(made, again)
 
-    def _present(self, here: Any) -> Any:
-        return here[~who_is_away(len(here), self.absent)]
-
-    def _tried(self, workers: Workers, present: Any, steps: Steps) -> tuple[list[int], list[Done]]:
+    def _tried(self, workers: Workers, present: Any) -> tuple[list[int], list[Done]]:
         """A few people enrol and answer before the others, and it is said how long all will take."""
         trial = Trial.of(present, self.processes)
         if self.announce is None or not trial.people:
             return [], []
         done, paces = list[Done](), list[float]()
         for name, word in (("enrolling", ENROL), ("round 1", ANSWER)):
-            done = self._turns(name, workers, word, trial.first, steps)
+            done = self._turns(name, workers, word, trial.first)
             before = self.seconds[name]
-            done += self._turns(name, workers, word, trial.timed, steps)
+            done += self._turns(name, workers, word, trial.timed)
             paces.append((self.seconds[name] - before) / len(trial.timed))
         gone, rounds = len(trial.people), len(self.charter.rounds)
         later = [len(present) * (1 - self.absent) ** number for number in range(1, rounds)]
         self.announce(seconds_left(paces[0], paces[1], self.charter.nodes - gone, [len(present) - gone, *later]))
         return trial.people, done
 
-    def _turns(self, name: str, workers: Workers, word: str, people: Any, steps: Steps) -> list[Done]:
+    def _turns(self, name: str, workers: Workers, word: str, people: Any) -> list[Done]:
         done = []
         with self._timed(name):
             for each in workers.run(word, [int(person) for person in people]):
                 self.traffic.update(sent=each.sent, received=each.received)
                 done.append(each)
-                steps()
+                self.steps()
         return done
 
-    def _close(self, operator: Operator, number: int, present: Any, done: list[Done], steps: Steps) -> None:
+    def _close(self, operator: Operator, number: int, present: Any, done: list[Done]) -> None:
         """Those who are present have answered, and the round is closed."""
         asked = self.terms.asked(number)
-        steps(self.charter.nodes - len(present))
-        self.reports[number] = {each.participant: each.report for each in done if each.report}
-        if set(self.reports[number]) != set(present[asked[present]].tolist()):
+        self.steps(self.charter.nodes - len(present))
+        reports = self.reports[number] = {each.participant: each.report for each in done if each.report}
+        if set(reports) != set(present[asked[present]].tolist()):
             raise RehearsalFailed("Others answered than were asked and present.")
         with self._timed(f"closing {number}"):
             closed = operator.close(number)
-        if closed["received"] != len(self.reports[number]):
-            raise RehearsalFailed(
-                f"{len(self.reports[number]):,} reports were acknowledged, and the server has {closed['received']:,}."
-            )
+        stored = closed["received"]
+        if stored != len(reports):
+            raise RehearsalFailed(f"{len(reports):,} reports were acknowledged, and the server has {stored:,}.")
         self.roots.append(closed["root"])
 
     @contextmanager
@@ -298,9 +297,3 @@ def _place(keep: Path | None) -> Iterator[Path]:
         raise BadInput(f"{keep} exists already; name a directory that does not.")
     keep.mkdir(parents=True, mode=0o700)
     yield keep
-
-
-def _checked(processes: int | None, people: int) -> int:
-    if processes is not None and processes < 1:
-        raise BadInput(f"At least one process must act for the people; got {processes}.")
-    return min(processes or 2 * (os.cpu_count() or 1), people)
