@@ -41,18 +41,15 @@ def strip(name: str, value: float, ends: tuple[float, float], away: tuple[float,
 
     said = f"{labels.statistic(name)}: {labels.value(value)}, 95 % interval {labels.interval(ends)}"
     shown = f"; by selective dropout {labels.value(away[0])} to {labels.value(away[1])}" if away else ""
-    return tag(
-        "svg",
+    return labels.picture(
+        said + shown,
+        66,
+        "strip",
         [_tick(at(each), labels.value(each)) for each in ticks(low, high)],
         tag("line", x1=at(ends[0]), x2=at(ends[1]), y1=16, y2=16, class_="interval"),
         [tag("line", x1=at(end), x2=at(end), y1=9, y2=23, class_="end") for end in ends],
         tag("circle", cx=at(value), cy=16, r=5, class_="dot"),
         tag("line", x1=at(away[0]), x2=at(away[1]), y1=34, y2=34, class_="away") if away else None,
-        role="img",
-        aria_label=said + shown,
-        width="100%",
-        height=66,
-        class_="strip",
     )
 
 
@@ -73,30 +70,22 @@ def bars(
     def middle(place: int) -> str:
         return f"{(place + 0.5) * width:.2f}%"
 
+    def bar(place: int, amount: float) -> Markup:
+        across = {"x": f"{(place + 0.1) * width:.2f}%", "width": f"{0.8 * width:.2f}%"}
+        return tag("rect", **across, y=up(amount), height=floor - up(amount), class_="fill")
+
+    def whisker(place: int, low: float, high: float) -> Markup:
+        return tag("line", x1=middle(place), x2=middle(place), y1=up(high), y2=up(low), class_="whisker")
+
     step, floor = math.ceil(len(values) / 8), up(0)
-    drawn = [
-        tag(
-            "rect",
-            x=f"{(i + 0.1) * width:.2f}%",
-            width=f"{0.8 * width:.2f}%",
-            y=up(v),
-            height=floor - up(v),
-            class_="fill",
-        )
-        for i, v in enumerate(values)
-    ]
-    ends = zip(lows, highs, strict=True)
-    return tag(
-        "svg",
+    return labels.picture(
+        said,
+        height + 42,
+        "bars",
         [_level(up(each), labels.value(each)) for each in ticks(0, top, 3)],
-        drawn,
-        [_whisker(middle(i), up(high), up(low)) for i, (low, high) in enumerate(ends)],
+        [bar(i, amount) for i, amount in enumerate(values)],
+        [whisker(i, low, high) for i, (low, high) in enumerate(zip(lows, highs, strict=True))],
         [tag("text", names[i], x=middle(i), y=floor + 18, text_anchor="middle") for i in range(0, len(names), step)],
-        role="img",
-        aria_label=said,
-        width="100%",
-        height=height + 42,
-        class_="bars",
     )
 
 
@@ -105,17 +94,13 @@ def _level(place: float, text: str) -> Markup:
     return tag("g", line, tag("text", text, x=0, y=place - 4))
 
 
-def _whisker(place: str, top: float, bottom: float) -> Markup:
-    return tag("line", x1=place, x2=place, y1=top, y2=bottom, class_="whisker")
-
-
 def answers(state: PageState) -> Markup:
     """The table and its picture; before there are any, when there will be."""
     if state.answers is None:
         return labels.section("answers", "Answers", tag("p", _not_yet(state)))
     found = _found(state)
     refused: dict[str, str] = state.content.get("refused", {})
-    head: list[object] = ["Statistic", "Estimate", "± s.e.", "95 % interval"]
+    head = ["Statistic", "Estimate", "± s.e.", "95 % interval"]
     table = labels.table("Estimates", head, [_row(name, each) for name, each in found.items()]) if found else None
     return labels.section(
         "answers",
@@ -142,21 +127,23 @@ def _not_yet(state: PageState) -> str:
 
 
 def _notes(found: dict[str, Found]) -> list[Markup]:
-    biased = [labels.statistic(name) for name, each in found.items() if each.get("unbiased") is False]
-    said = [f"Not unbiased: {labels.listed(biased)}."] if biased else []
-    hidden = [
-        labels.statistic(name)
-        for name, each in found.items()
-        if noise_hides(each.get("value"), each.get("standard_error"))
-    ]
+    said = []
+    biased = [name for name, each in found.items() if each.get("unbiased") is False]
+    if biased:
+        said.append(f"Not unbiased: {_named(biased)}.")
+    hidden = [name for name, each in found.items() if noise_hides(each.get("value"), each.get("standard_error"))]
     if hidden:
-        said.append(f"Cannot be told from nothing, so large is the noise: {labels.listed(hidden)}.")
+        said.append(f"Cannot be told from nothing, so large is the noise: {_named(hidden)}.")
     if "degrees" in found:
         said.append(
             "The raw answers hold the degrees of all who answered or were not asked, with their noise: in whole "
             "numbers, the smallest first, without names, and with nothing beside a number that would tell whose it is."
         )
     return [tag("p", text, class_="soft") for text in said]
+
+
+def _named(names: list[str]) -> str:
+    return labels.listed([labels.statistic(name) for name in names])
 
 
 def _row(name: str, each: Found) -> list[object]:
@@ -223,13 +210,8 @@ def doubts(state: PageState) -> Markup | None:
     if not found or not lies:
         return None
     liars, bounds = lies["liars"], lies["bounds"]
-    head: list[object] = [
-        "Statistic",
-        "If half as much",
-        "If twice as much",
-        f"Moved by {labels.plural(liars, 'liar')}",
-    ]
-    rows: list[list[object]] = [
+    head = ["Statistic", "If half as much", "If twice as much", f"Moved by {labels.plural(liars, 'liar')}"]
+    rows = [
         [labels.statistic(name), *_ends_of(away["estimates"].get(name)), _bound(bounds.get(name))] for name in found
     ]
     return labels.section(

@@ -1,8 +1,8 @@
-"""Numbers, times and statistics as people read them."""
+"""HTML that is safe, and numbers, times and statistics as people read them."""
 
 import html
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TypeAlias
@@ -135,13 +135,18 @@ def facts(*pairs: tuple[object, object] | None) -> Markup:
     return tag("dl", [together(tag("dt", pair[0]), tag("dd", pair[1])) for pair in pairs if pair])
 
 
-def table(caption: str, head: list[object], rows: list[list[object]], **attributes: str) -> Markup:
+def table(caption: str, head: Sequence[object], rows: Sequence[Sequence[object]]) -> Markup:
     """A table whose first column names its rows; it scrolls by itself where it is too wide."""
     top = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in head]))
     body = [tag("tr", tag("th", row[0], scope="row"), [tag("td", cell) for cell in row[1:]]) for row in rows]
-    whole = tag("table", tag("caption", caption), top, tag("tbody", body), **attributes)
+    whole = tag("table", tag("caption", caption), top, tag("tbody", body))
     return tag("div", whole, class_="wide", role="region", aria_label=caption, tabindex=0)
 
 
 def section(id_: str, title: str, *children: object) -> Markup:
     return tag("section", tag("h2", title, id=id_), *children, aria_labelledby=id_)
+
+
+def picture(said: str, height: float, class_: str, *children: object) -> Markup:
+    """A drawing as wide as there is room, and what it says for those who do not see it."""
+    return tag("svg", *children, role="img", aria_label=said, width="100%", height=height, class_=class_)

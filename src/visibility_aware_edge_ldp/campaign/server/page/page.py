@@ -36,6 +36,13 @@ _ICONS = {
     "chart": "M4 20h16M7 16v-4M12 16v-9M17 16v-6",
     "gone": "M6 7l1 13h10l1 -13M4 7h16M9 7v-3h6v3M10 11l4 5M14 11l-4 5",
 }
+# All that the store has rows of when reports are gone.
+_STAYS = (
+    "When reports are erased, this server keeps of each a salted digest, with the round and the number in the "
+    "roster of who sent it; each round’s root and how many reports it has; the answers, and when they were "
+    "made; when reports were erased; the campaign’s public documents, and the hashes of tokens."
+)
+_FOOT = f"Served by VA-Edge-LDP {__version__}. This page sets no cookie and asks no other server for anything."
 _LEDGER = (
     "The answer is written to the device’s own ledger before anything is sent. Asked again, it repeats itself, "
     "so that asking twice tells nothing more."
@@ -50,13 +57,13 @@ def page(rounds: Rounds) -> tuple[bytes, Headers]:
 @lru_cache(maxsize=2)
 def written(state: PageState) -> bytes:
     """The page of a state, as HTML; whoever looks in the same second gets the same one."""
-    filled = _file("page.html").substitute(
+    filled = Template(_text("page.html")).substitute(
         version=__version__,
         title=html.escape(state.charter.title),
         style=_text("page.css"),
         head=_head(state),
         main=_main(state),
-        foot=_foot(state),
+        foot=tag("p", _FOOT),
         script=_text("page.js"),
     )
     return filled.encode()
@@ -92,7 +99,7 @@ def _main(state: PageState) -> Markup:
     """What changes while one looks; the script reads from its attributes what to ask for, and when to stop."""
     return tag(
         "main",
-        progress.standing(state),
+        progress.status(state),
         progress.progress(state),
         answers.answers(state),
         answers.doubts(state),
@@ -123,19 +130,9 @@ def _raw(state: PageState) -> Markup:
     return labels.section("raw", "Raw data", tag("ul", listed, class_="links"))
 
 
-def _foot(state: PageState) -> Markup:
-    return tag(
-        "p", f"Served by VA-Edge-LDP {__version__}. This page sets no cookie and asks no other server for anything."
-    )
-
-
 @lru_cache
 def _text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _file(name: str) -> Template:
-    return Template(_text(name))
 
 
 def _hash(text: str) -> str:
@@ -155,7 +152,10 @@ class Step:
 
 def path(state: PageState) -> Markup:
     """The picture: two places, and the line between them that only randomized reports cross."""
-    before, after = _on_the_device(state), _on_the_server(state)
+    said = state.question.labels
+    before = [Step("list", *said.held), Step("dice", *said.randomized), Step("book", "Ledger", _LEDGER)]
+    after = [_uploaded(state), _frozen(state), _estimated(state), _forgotten(state)]
+    first = len(before) + 1
     return labels.section(
         "path",
         "What a participant’s data goes through",
@@ -163,22 +163,8 @@ def path(state: PageState) -> Markup:
         tag("ol", [_drawn(step, place) for place, step in enumerate(before, 1)], class_="path device"),
         tag("p", tag("span", "Only randomized reports cross this line"), class_="line"),
         tag("h3", "On this server"),
-        tag(
-            "ol",
-            [_drawn(step, place) for place, step in enumerate(after, len(before) + 1)],
-            class_="path",
-            start=len(before) + 1,
-        ),
-        labels.facts(("What stays", _stays(state))),
-    )
-
-
-def _stays(state: PageState) -> str:
-    """All that the store has rows of when reports are gone."""
-    return (
-        "When reports are erased, this server keeps of each a salted digest, with the round and the number in the "
-        "roster of who sent it; each round’s root and how many reports it has; the answers, and when they were "
-        "made; when reports were erased; the campaign’s public documents, and the hashes of tokens."
+        tag("ol", [_drawn(step, place) for place, step in enumerate(after, first)], class_="path", start=first),
+        labels.facts(("What stays", _STAYS)),
     )
 
 
@@ -188,15 +174,6 @@ def _drawn(step: Step, place: int) -> Markup:
     state = tag("span", step.state, class_="badge", data_state=step.state.split()[-1]) if step.state else None
     top = tag("div", icon, state, class_="top")
     return tag("li", top, tag("h4", f"{place}. {step.title}"), tag("p", step.text), step.proof, class_="card")
-
-
-def _on_the_device(state: PageState) -> list[Step]:
-    said = state.question.labels
-    return [Step("list", *said.held), Step("dice", *said.randomized), Step("book", "Ledger", _LEDGER)]
-
-
-def _on_the_server(state: PageState) -> list[Step]:
-    return [_uploaded(state), _frozen(state), _estimated(state), _forgotten(state)]
 
 
 def _uploaded(state: PageState) -> Step:
@@ -234,9 +211,9 @@ def _forgotten(state: PageState) -> Step:
     """What is said of the reports is what the store says, not what the charter promises."""
     retention, title = state.charter.retention, "Reports erased"
     when = f"{labels.duration(retention)} after the estimate" if retention else "As soon as there is an estimate"
-    heard = " and the transcript of round 1" if len(state.stages) > 1 else ""
+    also = " and the transcript of round 1" if len(state.stages) > 1 else ""
     text = (
-        f"{when}, reports{heard} are erased, and with them when reports came and in which order. If too few come in, "
+        f"{when}, reports{also} are erased, and with them when reports came and in which order. If too few come in, "
         "the time runs from the deadline. Receipts and proofs stay valid."
     )
     if not state.ended or state.kept is None:
@@ -249,15 +226,11 @@ def _forgotten(state: PageState) -> Step:
 
 
 COMMAND = "va-edge-ldp campaign check"
-
-
 _COMMAND_DOES = (
     "It reads from your own ledger what you sent, fetches the proof, and lets it lead to the root by itself. It says "
     "in one sentence whether your report is in the set unchanged, and ends with exit code 3 if one that was "
     "acknowledged is not."
 )
-
-
 _BY_ITSELF = (
     "Between two rounds the participant’s program sees to this by itself: it does not answer round 2 unless the server "
     "holds its first report as it was sent."

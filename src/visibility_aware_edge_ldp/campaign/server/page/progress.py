@@ -41,12 +41,13 @@ def lead(state: PageState) -> Markup:
     )
 
 
-def standing(state: PageState) -> Markup:
+def status(state: PageState) -> Markup:
     """Where the campaign is, in one sentence that screen readers tell when it changes."""
-    return tag("p", _standing(state), class_="standing", role="status", data_state=_colour(state))
+    colour = "done" if state.answers is not None else "bad" if state.failed else "now"
+    return tag("p", _status(state), class_="standing", role="status", data_state=colour)
 
 
-def _standing(state: PageState) -> Markup:
+def _status(state: PageState) -> Markup:
     if state.answers is not None:
         return together(tag("strong", "The answers are published."), " They stand below and do not change any more.")
     if state.failed:
@@ -56,41 +57,29 @@ def _standing(state: PageState) -> Markup:
         if stage.state is State.OPEN:
             return together(tag("strong", f"{which} is open"), " until ", labels.date(each.closes), ".")
         if stage.state is State.CLOSING:
-            return together(tag("strong", f"{which} is being closed."))
+            return tag("strong", f"{which} is being closed.")
     return together(tag("strong", "No more reports are taken."), " The answers have not been made yet.")
-
-
-def _colour(state: PageState) -> str:
-    return "done" if state.answers is not None else "bad" if state.failed else "now"
 
 
 def about(state: PageState) -> Markup:
     """Who asks whom what."""
     charter = state.charter
-    asked = tag("ul", [_wanted(name) for name in charter.statistics], class_="plain")
+    wanted = [
+        tag("li", tag("strong", labels.statistic(name)), ": ", labels.meaning(name)) for name in charter.statistics
+    ]
+    key = "Compare it with the key that you were given by other means than this page."
     return labels.section(
         "about",
         "What is asked",
         labels.facts(
-            ("To be estimated", asked),
+            ("To be estimated", tag("ul", wanted, class_="plain")),
             ("Each is asked", f"{state.question.labels.asks}."),
             ("Of whom", f"{state.asked[0]:,} of {labels.plural(charter.nodes, 'participant')}"),
             ("About", f"friendships as they were in “{charter.epoch}”"),
-            (
-                "By whom",
-                together(
-                    "the holder of the key ",
-                    labels.digest(charter.issuer, "issuer"),
-                    tag("small", "Compare it with the key that you were given by other means than this page."),
-                ),
-            ),
+            ("By whom", ["the holder of the key ", labels.digest(charter.issuer, "issuer"), tag("small", key)]),
             ("Campaign", labels.digest(charter.identity, "campaign")),
         ),
     )
-
-
-def _wanted(name: str) -> Markup:
-    return tag("li", tag("strong", labels.statistic(name)), ": ", labels.meaning(name))
 
 
 def progress(state: PageState) -> Markup:
@@ -151,16 +140,13 @@ def _bar(asked: int, received: int, fewest: int) -> Markup:
     share, mark = (min(100 * amount / asked, 100) if asked else 0.0 for amount in (received, fewest))
     said = f"{received:,} of {asked:,} reports received; {fewest:,} are needed"
     line = tag("line", x1=f"{mark:.2f}%", x2=f"{mark:.2f}%", y1=0, y2=18, class_="mark") if asked else None
-    return tag(
-        "svg",
+    return labels.picture(
+        said,
+        18,
+        "bar",
         tag("rect", x=0, y=4, width="100%", height=10, rx=5, class_="track"),
         tag("rect", x=0, y=4, width=f"{share:.2f}%", height=10, rx=5, class_="fill"),
         line,
-        role="img",
-        aria_label=said,
-        width="100%",
-        height=18,
-        class_="bar",
     )
 
 
@@ -169,8 +155,9 @@ def promise(state: PageState) -> Markup:
     charter, view = state.charter, state.served.view
     losses = state.served.terms.losses
     rows = [_loss(kind, size, losses.get(kind)) for kind, size in view.class_sizes.items() if size]
-    head: list[object] = ["Class", "Positions", "Loss ε, at most", "Odds of a guess"]
-    assumed = (*ASSUMPTIONS, *view.policy.assumptions)
+    head = ["Class", "Positions", "Loss ε, at most", "Odds of a guess"]
+    assumed = [f"that {text};" for text in (*ASSUMPTIONS, *view.policy.assumptions)]
+    assumed.append("that each device’s coins are fair and used once.")
     explained = (
         "A position is a pair of participants: friends or not. For somebody who knows all the rest and guesses about "
         "one position, all reports of all rounds of all participants together multiply or divide the odds of that "
@@ -185,13 +172,9 @@ def promise(state: PageState) -> Markup:
         labels.facts(
             ("Trust model", f"{charter.trust}: {state.question.labels.trust}; the aggregator is not trusted."),
             ("Policy", f"{view.policy}."),
-            ("It is assumed", tag("ul", [tag("li", f"that {text};") for text in assumed], _coins(), class_="plain")),
+            ("It is assumed", tag("ul", [tag("li", text) for text in assumed], class_="plain")),
         ),
     )
-
-
-def _coins() -> Markup:
-    return tag("li", "that each device’s coins are fair and used once.")
 
 
 def _loss(kind: Visibility, size: int, epsilon: Fraction | None) -> list[object]:
@@ -258,19 +241,16 @@ def _drawn(found: Curve, number: int) -> Markup:
         f"UTC: {sum(found.counts):,} in all, most from {found.begins(found.peak)}, {most:,}"
     )
     end = tag("text", found.begins(count - 1), x=f"{count * width:.2f}%", y=floor + 16, text_anchor="end")
-    return tag(
-        "svg",
+    return labels.picture(
+        said,
+        floor + 20,
+        "times",
         tag("line", x1=0, x2="100%", y1=_TOP, y2=_TOP, class_="grid"),
         tag("text", f"{most:,}", x=0, y=_TOP - 4),
         drawn,
         tag("line", x1=0, x2="100%", y1=floor, y2=floor, class_="grid"),
         tag("text", found.begins(0), x=0, y=floor + 16),
         end if count * width > 60 else None,
-        role="img",
-        aria_label=said,
-        width="100%",
-        height=floor + 20,
-        class_="times",
     )
 
 
@@ -284,7 +264,7 @@ def curve(state: PageState, number: int) -> Markup | None:
     before = received - sum(each.reports for each in arrived)
     uncounted = f" {before:,} came before slots were counted." if before > 0 else ""
     title = f"Reports per {length(found.seconds)}, UTC.{uncounted}"
-    rows: list[list[object]] = [[found.begins(i), f"{count:,}"] for i, count in enumerate(found.counts) if count]
+    rows = [[found.begins(i), f"{count:,}"] for i, count in enumerate(found.counts) if count]
     table = labels.table(f"Reports of round {number} per {length(found.seconds)}", ["From (UTC)", "Reports"], rows)
     return tag(
         "figure",
