@@ -41,6 +41,20 @@ def test_the_smallest_epsilon_is_just_enough(made: Plan) -> None:
     assert edges.least_trust is not None
 
 
+def test_a_search_says_where_it_cannot_tell_and_why() -> None:
+    """A maximum has no closed form; a graph without triangles has no relative error."""
+    asked = {"epsilons": [1], "target_error": 0.05, "trust": ("position", "curator")}
+    (largest,) = plan(family=GRAPH, statistics="max_degree", **asked).targets  # type: ignore[arg-type]
+    assert largest.epsilons["position"] is None
+    assert "no closed form" in largest.unknown["position"]
+    assert "curator" not in largest.unknown
+    assert largest.least_epsilon is None
+    assert "position cannot be told" in str(largest)
+    (none,) = plan(degrees=[1, 1] * 10, statistics="triangles", **asked).targets  # type: ignore[arg-type]
+    assert set(none.unknown) == {"position", "curator"}
+    assert all("has none" in why for why in none.unknown.values())
+
+
 def test_more_public_profiles_help(made: Plan) -> None:
     rows = made.more_public("triangles", 2, trust=["position"])
     by_what = {row.public: row.relative_standard_error for row in rows}

@@ -51,6 +51,29 @@ def test_never_is_said() -> None:
     assert summary.target_table(found)[1] == [("triangles", "never", "-")]
 
 
+def test_what_has_no_closed_form_is_not_called_impossible() -> None:
+    found = plan(family=GRAPH, statistics="max_degree", epsilons=[1], target_error=0.05, trust=("user", "curator"))
+    first, second, third = summary.answer(found)
+    assert first.startswith("A plan cannot tell whether ε = 1 is enough for the largest degree within 5% without")
+    assert second.startswith("The smallest ε for 5%: with a trusted centre")
+    assert third.startswith("It cannot tell the smallest ε of user (a maximum or a fitted distribution: no closed")
+    assert summary.target_table(found)[1][0][1] == "?"
+    assert summary.target_table(found)[1][0][-1] == "-"
+    assert "?" in [line[0] for line in summary.legend(found)]
+    assert "never" not in str(found).lower()
+
+
+def test_rows_that_rest_on_few_numbers_are_marked() -> None:
+    asked = {"statistics": "edges,stars:2,triangles", "epsilons": [1], "trust": ("user",)}
+    by_numbers, by_degrees, mine = (
+        summary.error_table(plan(*numbers, **more, **asked))[1]  # type: ignore[arg-type]
+        for numbers, more in (((200, 2000), {}), ((), {"degrees": GRAPH.degrees.tolist()}), ((), {"family": GRAPH}))
+    )
+    assert [row[1] for row in by_numbers] == ["edges", "stars:2 ‡", "triangles ‡"]
+    assert [row[1] for row in by_degrees] == ["edges", "stars:2", "triangles ‡"]
+    assert [row[1] for row in mine] == ["edges", "stars:2", "triangles"]
+
+
 def test_tables_and_their_marks() -> None:
     found = plan(family=GRAPH, statistics="triangles,max_degree", epsilons=["0.2", 1, 9], trust=("position",))
     head, rows = summary.error_table(found)

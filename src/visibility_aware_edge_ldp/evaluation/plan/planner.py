@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, as
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.models.base import Cost
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
-from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, offered, predictions
+from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample, subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -236,6 +236,8 @@ def plan(
         for loss in losses
         for row in predictions(moments, model, loss, names, small, without=without)
     ]
+    if made_up:
+        rows = marked(rows, degrees is not None)
     targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
     costs = [
         replace(

@@ -19,7 +19,8 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     Question,
 )
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, statistic
+from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
@@ -50,6 +51,8 @@ class Prediction:
         No unbiased estimate of a local protocol has a smaller standard error on the assumed graph; NaN if not known.
     least_on_the_hardest
         The same for some graph with as many nodes and as high a degree, for every estimate.
+    from_few_numbers
+        Whether it rests on degrees or triangles of a graph that was made up from a few numbers.
     """
 
     trust: str
@@ -62,11 +65,22 @@ class Prediction:
     least: float = math.nan
     least_on_the_hardest: float = math.nan
     note: str = ""
+    from_few_numbers: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether the mean relative error can be believed."""
         return not math.isnan(self.mean_relative_error)
+
+    @property
+    def relative_standard_error(self) -> float:
+        """The standard error beside the value; NaN where there is no such number."""
+        return self.standard_error / abs(self.value) if self.value else math.nan
+
+    @property
+    def likely_relative_error(self) -> float:
+        """The mean relative error; where it is not known, the relative standard error, which is larger."""
+        return self.mean_relative_error if self.holds else self.relative_standard_error
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON and CSV; None where nothing can be said."""
@@ -101,6 +115,25 @@ def predictions(
 def offered(trust: str, statistics: Sequence[str]) -> list[str]:
     """Those of the statistics that a plan has rows for in this trust model."""
     return [name for name in statistics if PREDICTIONS[trust].offers(name)]
+
+
+def marked(rows: Sequence[Prediction], degrees_known: bool) -> list[Prediction]:
+    """Rows of a made-up graph, those marked that rest on degrees or triangles which nobody told.
+
+    Edges and degrees need only the numbers of nodes and edges. A centre's pilot sets all answers by all values.
+    """
+    guessed = {row.statistic for row in rows if not _known_from_numbers(row.statistic, degrees_known)}
+    split = {row.statistic for row in rows if row.trust == CURATOR.name} & guessed
+
+    def rests(row: Prediction) -> bool:
+        by_values = row.statistic in guessed or (row.trust == CURATOR.name and bool(split))
+        return by_values and not math.isnan(row.standard_error)
+
+    return [replace(row, from_few_numbers=rests(row)) for row in rows]
+
+
+def _known_from_numbers(name: str, degrees_known: bool) -> bool:
+    return name in (EDGES.name, DEGREES.name) or (degrees_known and statistic(name).from_degrees)
 
 
 def _row(model: Model, question: Question, name: str, found: PredictedError | str) -> Prediction:

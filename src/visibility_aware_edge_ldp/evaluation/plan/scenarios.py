@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -36,11 +36,15 @@ POLICIES = 1 + len(SHARES) * len(KINDS)
 
 @dataclass(frozen=True)
 class Reached:
-    """Where one statistic reaches the target: the smallest ε of each trust model, None where none does."""
+    """Where one statistic reaches the target: the smallest ε of each trust model, None where none is known to.
+
+    ``unknown`` says for which of them nobody can tell without a simulation, and why; the others never reach it.
+    """
 
     statistic: str
     target_error: float
     epsilons: dict[str, float | None]
+    unknown: dict[str, str] = field(default_factory=dict)
 
     @property
     def least_trust(self) -> str | None:
@@ -51,9 +55,9 @@ class Reached:
 
     @property
     def least_epsilon(self) -> str | None:
-        """The local model that reaches the target with the smallest ε; the centre only where no local one does."""
+        """The local model that reaches the target with the smallest ε; the centre only where none does."""
         known = {name: e for name, e in self.epsilons.items() if e is not None}
-        local = {name: e for name, e in known.items() if TRUSTS[name].local} or known
+        local = {name: e for name, e in known.items() if TRUSTS[name].local} or ({} if self.unknown else known)
         return min(local, key=lambda name: local[name]) if local else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,10 +65,15 @@ class Reached:
         return {**asdict(self), "least_trust": self.least_trust, "least_epsilon": self.least_epsilon}
 
     def __str__(self) -> str:
-        each = ", ".join(f"{name} {'never' if e is None else f'ε = {e:.3g}'}" for name, e in self.epsilons.items())
+        each = ", ".join(f"{name} {self._said(e, name)}" for name, e in self.epsilons.items())
         least = self.least_epsilon
         best = f" Smallest loss without a centre: {least}." if least is not None and TRUSTS[least].local else ""
         return f"{self.statistic} within {self.target_error:.3g}: {each}.{best}"
+
+    def _said(self, epsilon: float | None, trust: str) -> str:
+        if epsilon is not None:
+            return f"ε = {epsilon:.3g}"
+        return f"cannot be told ({self.unknown[trust]})" if trust in self.unknown else "never"
 
 
 def reached(
@@ -78,18 +87,29 @@ def reached(
     """For each statistic and trust model the smallest ε, all statistics asked together."""
     if not 0 < target_error < 1:
         raise BadInput(f"A target error is a share of the value between 0 and 1, such as 0.05; got {target_error}.")
-    return [
-        Reached(
-            name,
-            target_error,
-            {
-                model: smallest_epsilon(moments, model, statistics, name, target_error, delta, without)
-                for model in trust
-                if offered(model, [name])
-            },
-        )
-        for name in statistics
-    ]
+    return [_reached(moments, trust, statistics, name, target_error, delta, without) for name in statistics]
+
+
+def _reached(
+    moments: Moments,
+    trust: Sequence[str],
+    statistics: Sequence[str],
+    name: str,
+    target_error: float,
+    delta: Fraction,
+    without: Subsample,
+) -> Reached:
+    epsilons: dict[str, float | None] = {}
+    unknown: dict[str, str] = {}
+    for model in trust:
+        if offered(model, [name]):
+            # Whether there is a relative error at all does not depend on ε.
+            (row,) = predictions(moments, model, Fraction(1), statistics, delta, [name], bounds=False, without=without)
+            if math.isfinite(row.relative_standard_error):
+                epsilons[model] = smallest_epsilon(moments, model, statistics, name, target_error, delta, without)
+            else:
+                epsilons[model], unknown[model] = None, row.note
+    return Reached(name, target_error, epsilons, unknown)
 
 
 def smallest_epsilon(
@@ -108,7 +128,7 @@ def smallest_epsilon(
         loss = Fraction(thousandths, 1000)
         (row,) = predictions(moments, trust, loss, statistics, delta, [statistic], bounds=False, without=without)
         # Where hardly any bit is flipped the law is not normal, and the standard error is small all the same.
-        size = row.mean_relative_error if row.holds else row.standard_error / abs(row.value or math.nan)
+        size = row.likely_relative_error
         return math.inf if math.isnan(size) else math.log(max(size, 1e-300) / target_error)
 
     found = _first_below(excess)
@@ -186,8 +206,7 @@ def publicity(
         moments.values = known
         for model in models:
             (row,) = predictions(moments, model, epsilon, [statistic], bounds=False)
-            relative = row.standard_error / row.value if row.value else float("nan")
-            rows.append(Publicity(kind, float(share), model, relative, row.note))
+            rows.append(Publicity(kind, float(share), model, row.relative_standard_error, row.note))
         if progress is not None:
             progress(1)
     return rows

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
+UNKNOWN, FEW_NUMBERS = "?", "‡"
 LEGEND = {
     "*": "mostly noise: ± the standard error, which is more than a third of the value, and no mean error",
     "°": "hardly any noise: the error is 0 or comes in steps, and ± is the standard error",
     "†": "a centre's small pilot decides how it splits ε, and is noisy: ± the standard error; most runs do better",
     "-": "no closed form; simulate it with `va-edge-ldp compare`",
+    UNKNOWN: "a plan cannot tell which ε is enough: no relative error is known; simulate with `va-edge-ldp compare`",
+    FEW_NUMBERS: "rests on few numbers: the degrees or triangles of the assumed graph were made up from those that you "
+    "gave; --family FILE with a graph like yours says more",
 }
 # From here on a plan says what could be left out: beyond so many words of work, about six seconds, or so much memory.
 MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9
@@ -121,20 +125,23 @@ def lacks_clustering(plan: Plan) -> bool:
 
 
 def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target: float) -> str:
-    good = [trust for trust in TRUSTS if trust in rows and _relative(rows[trust]) <= target]
-    local = [trust for trust in good if TRUSTS[trust].local]
+    sizes = {trust: rows[trust].likely_relative_error for trust in TRUSTS if trust in rows}
+    known = {trust: size for trust, size in sizes.items() if not math.isnan(size)}
+    good = [trust for trust, size in known.items() if size <= target]
+    local = {trust: size for trust, size in known.items() if TRUSTS[trust].local}
     what, aim = registered(statistic).phrase, f"within {percent(target)}"
-    if local:
-        row = rows[local[0]]
+    if first := next((trust for trust in good if trust in local), None):
         return (
-            f"Yes: ε = {epsilon:g} is enough for {what} {aim}, and {TRUSTS[local[0]].trusted} "
-            f"({local[0]}: mean error {percent(row.mean_relative_error)})."
+            f"Yes: ε = {epsilon:g} is enough for {what} {aim}, and {TRUSTS[first].trusted} "
+            f"({first}: mean error {percent(rows[first].mean_relative_error)})."
         )
-    known = {t: _relative(row) for t, row in rows.items() if TRUSTS[t].local and math.isfinite(_relative(row))}
-    best = min(known, key=lambda trust: known[trust], default=None)
-    nearest = "" if best is None else f" The nearest, {best}, errs by about {percent(known[best])}."
+    best = min(local, key=lambda trust: local[trust], default=None)
+    nearest = "" if best is None else f" The nearest, {best}, errs by about {percent(local[best])}."
+    centre = percent(known[good[0]]) if good else ""
+    if len(known) < len(sizes):
+        with_centre = f" A trusted centre would err by about {centre}." if good else nearest
+        return f"A plan cannot tell whether ε = {epsilon:g} is enough for {what} {aim} without a centre.{with_centre}"
     if good:
-        centre = percent(_relative(rows[good[0]]))
         return (
             f"At ε = {epsilon:g} only with a trusted centre, which would err by about {centre}: no local model brings "
             f"{what} {aim}.{nearest}"
@@ -142,22 +149,18 @@ def _verdict(rows: dict[str, Prediction], statistic: str, epsilon: float, target
     return f"No: at ε = {epsilon:g} nobody brings {what} {aim}.{nearest}"
 
 
-def _relative(row: Prediction) -> float:
-    """The mean relative error; where it is not known, the standard error, which is larger."""
-    if row.holds:
-        return row.mean_relative_error
-    size = row.standard_error / abs(row.value) if row.value else math.nan
-    return math.inf if math.isnan(size) else size
-
-
 def _smallest(reached: Reached) -> list[str]:
     known = {trust: e for trust, e in reached.epsilons.items() if e is not None}
-    never = [trust for trust in reached.epsilons if trust not in known]
+    never = [trust for trust in reached.epsilons if trust not in known and trust not in reached.unknown]
     local = sorted((e, trust) for trust, e in known.items() if TRUSTS[trust].local)
     parts = [f"{trust} {e:.3g}" for e, trust in local]
     parts += [f"with a trusted centre {e:.3g}" for trust, e in known.items() if not TRUSTS[trust].local]
     lines = [f"The smallest ε for {percent(reached.target_error)}: {', '.join(parts)}."] if parts else []
-    return [*lines, *([f"Never, up to ε = 16: {', '.join(never)}."] if never else [])]
+    lines += [f"Never, up to ε = 16: {', '.join(never)}."] if never else []
+    for reason in dict.fromkeys(reached.unknown.values()):
+        models = ", ".join(trust for trust, why in reached.unknown.items() if why == reason)
+        lines.append(f"It cannot tell the smallest ε of {models} ({reason}).")
+    return lines
 
 
 def focus(plan: Plan) -> tuple[str, float]:
@@ -177,7 +180,8 @@ def error_table(plan: Plan) -> Table:
         cells = [_cell(by_key[trust, statistic, loss]) for loss in losses]
         row = by_key[trust, statistic, focused]
         least = percent(row.least / row.value) if row.least == row.least and row.value else "-"
-        rows.append((trust if trust != before else "", statistic, *cells, least))
+        mark = f" {FEW_NUMBERS}" if row.from_few_numbers else ""
+        rows.append((trust if trust != before else "", f"{statistic}{mark}", *cells, least))
         before = trust
     return head, rows
 
@@ -185,9 +189,8 @@ def error_table(plan: Plan) -> Table:
 def _cell(row: Prediction) -> str:
     if row.holds:
         return percent(row.mean_relative_error)
-    if math.isnan(row.standard_error) or not row.value:
-        return "-"
-    return f"±{percent(row.standard_error / abs(row.value))}{_mark(row)}"
+    size = row.relative_standard_error
+    return "-" if math.isnan(size) else f"±{percent(size)}{_mark(row)}"
 
 
 def _mark(row: Prediction) -> str:
@@ -197,7 +200,8 @@ def _mark(row: Prediction) -> str:
 
 def legend(plan: Plan) -> list[str]:
     """What the marks of the table mean, as far as there are any."""
-    cells = [cell for row in error_table(plan)[1] for cell in row[2:-1]]
+    cells = [cell for row in error_table(plan)[1] for cell in row[1:-1]]
+    cells += [cell for row in target_table(plan)[1] for cell in row[1:-1] if cell == UNKNOWN]
     return [f"{mark} {text}." for mark, text in LEGEND.items() if any(cell.endswith(mark) for cell in cells)]
 
 
@@ -206,13 +210,16 @@ def target_table(plan: Plan) -> Table:
     models = tuple(dict.fromkeys(row.trust for row in plan.predictions))
     rows = []
     for each in plan.targets:
-        found = [("-" if m not in each.epsilons else _epsilon(each.epsilons[m])) for m in models]
+        found = [_epsilon(each, model) if model in each.epsilons else "-" for model in models]
         rows.append((each.statistic, *found, each.least_epsilon or "-"))
     return ("statistic", *models, "cheapest"), rows
 
 
-def _epsilon(value: float | None) -> str:
-    return "never" if value is None else f"{value:.3g}"
+def _epsilon(reached: Reached, trust: str) -> str:
+    epsilon = reached.epsilons[trust]
+    if epsilon is None:
+        return UNKNOWN if trust in reached.unknown else "never"
+    return f"{epsilon:.3g}"
 
 
 def cost_table(plan: Plan) -> Table:
