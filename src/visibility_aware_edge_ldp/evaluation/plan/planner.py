@@ -11,8 +11,8 @@ import numpy as np
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
 from visibility_aware_edge_ldp.evaluation.plan import summary
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
+from visibility_aware_edge_ldp.evaluation.plan.base import Cost
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.models.base import Cost
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached

@@ -8,9 +8,8 @@ from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import LowerBound
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.models import curator, neighbourhood, position, user
-from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+from visibility_aware_edge_ldp.evaluation.plan import curator, neighbourhood, position, user
+from visibility_aware_edge_ldp.evaluation.plan.base import (
     BY_LUCK,
     MOSTLY_NOISE,
     NORMAL,
@@ -18,6 +17,7 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     PredictedError,
     Question,
 )
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
 from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, statistic
 from visibility_aware_edge_ldp.public.trust import CURATOR

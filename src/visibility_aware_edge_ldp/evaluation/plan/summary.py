@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
-from visibility_aware_edge_ldp.evaluation.plan.models.base import BY_LUCK, FEW_FLIPS, MOSTLY_EXACT, MOSTLY_NOISE
+from visibility_aware_edge_ldp.evaluation.plan.base import BY_LUCK, FEW_FLIPS, MOSTLY_EXACT, MOSTLY_NOISE
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
 from visibility_aware_edge_ldp.public.statistic import statistic as registered

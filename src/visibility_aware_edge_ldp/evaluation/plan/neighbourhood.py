@@ -6,8 +6,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
-from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+from visibility_aware_edge_ldp.evaluation.plan.base import (
     HEAD,
     NORMAL,
     NUMBER,
@@ -21,6 +20,7 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     mean_size,
     noise_law,
 )
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

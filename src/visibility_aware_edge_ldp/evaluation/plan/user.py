@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
-from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+from visibility_aware_edge_ldp.evaluation.plan.base import (
     HEAD,
     NO_CLOSED_FORM,
     NUMBER,
@@ -24,8 +23,9 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     row_bytes,
     words_over_pairs,
 )
-from visibility_aware_edge_ldp.evaluation.plan.models.position import cycles as one_round_cycles
-from visibility_aware_edge_ldp.evaluation.plan.models.position import spreads, wedge_spread
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
+from visibility_aware_edge_ldp.evaluation.plan.position import cycles as one_round_cycles
+from visibility_aware_edge_ldp.evaluation.plan.position import spreads, wedge_spread
 from visibility_aware_edge_ldp.evaluation.plan.sensitivity_bounds import Noise, largest_of_many, squared_bounds
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.sensitivity.profile import Profile, star_profile, triangle_profile
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
-from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+from visibility_aware_edge_ldp.evaluation.plan.base import (
     MOSTLY_EXACT,
     QUESTION,
     Cost,
@@ -18,6 +17,7 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     Question,
     mean_size,
 )
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic

@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import unbiased_variance
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
-from visibility_aware_edge_ldp.evaluation.plan.models.base import (
+from visibility_aware_edge_ldp.evaluation.plan.base import (
     FEW_FLIPS,
     HEAD,
     NO_CLOSED_FORM,
@@ -23,6 +22,7 @@ from visibility_aware_edge_ldp.evaluation.plan.models.base import (
     row_bytes,
     words_over_pairs,
 )
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, Subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import (

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.plan.models import position
+from visibility_aware_edge_ldp.evaluation.plan import position
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import coin_spreads
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy

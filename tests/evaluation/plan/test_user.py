@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, per_answer
-from visibility_aware_edge_ldp.evaluation.plan.models import user as by_user
+from visibility_aware_edge_ldp.evaluation.plan import user as by_user
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import predictions
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
