@@ -40,9 +40,9 @@ from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.simulation.simulate import (
-    FIRST_SHARE,
     collect,
     collect_assigned_triangles,
     collect_hubs,

@@ -12,8 +12,9 @@ from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.simulate import FIRST_SHARE, collect_assigned_triangles
+from visibility_aware_edge_ldp.simulation.simulate import collect_assigned_triangles
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 GRAPH = powerlaw(60, 300, seed=5)

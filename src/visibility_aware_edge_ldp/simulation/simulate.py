@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
@@ -40,8 +40,6 @@ from visibility_aware_edge_ldp.simulation.worlds import CoinsFor, coins_for, cut
 RUNS_AT_ONCE = 16
 # Users of two-round surveys who answer together.
 USERS_AT_ONCE = 1024
-# NEIGHBOURHOOD: what of epsilon buys the degrees that bound everybody's noise.
-FIRST_SHARE = Fraction(1, 4)
 C = TypeVar("C", bound=Collection[Any, Any])
 
 

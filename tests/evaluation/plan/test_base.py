@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.evaluation.plan.base import ALL
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees
 from visibility_aware_edge_ldp.public.surveys import position as codec

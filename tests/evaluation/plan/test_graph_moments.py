@@ -6,39 +6,10 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.evaluation.plan import graph_moments
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import links_of
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
-
-GRAPH = powerlaw(60, 240, 3)
-
-
-POLICIES = {"nothing": VisibilityPolicy.nothing(), "mixed": VisibilityPolicy("0.3", "0.3")}
-
-
-def adjacency() -> np.ndarray:
-    matrix = np.zeros((60, 60))
-    u, v = GRAPH.edges.T
-    matrix[u, v] = matrix[v, u] = 1
-    return matrix
-
-
-def world(policy: str) -> tuple[VisibilityAwareGraph, np.ndarray]:
-    made = VisibilityAwareGraph(GRAPH, POLICIES[policy])
-    u, v = np.indices((60, 60)).reshape(2, -1)
-    kinds = made.public.classes.of(u, v).reshape(60, 60)
-    return made, kinds
-
-
-def test_links_are_matrices() -> None:
-    links, a = links_of(GRAPH), adjacency()
-    some = np.array([0, 7, 59])
-    assert np.array_equal(links.columns(some), a[:, some])
-    assert np.array_equal(links.paths(some, links), (a @ a)[:, some])
-    assert np.array_equal(links.later.paths(some, links.earlier), (np.triu(a) @ np.triu(a).T)[:, some])
-    assert np.allclose(links.earlier.times(a[:, some].astype(np.float32)), (np.tril(a) @ a)[:, some])
 
 
 @pytest.mark.parametrize("rule", ["hash", "profiles"])

@@ -7,7 +7,7 @@ import pytest
 
 from visibility_aware_edge_ldp.evaluation.plan import moment_sums
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
+from visibility_aware_edge_ldp.evaluation.plan.moment_sums import Links, moments_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -35,6 +35,15 @@ def world(policy: str) -> tuple[VisibilityAwareGraph, np.ndarray]:
 def by_class(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     upper = np.triu(np.ones((60, 60), bool), 1)
     return np.array([values[upper & (kinds == kind)].sum() for kind in range(3)])
+
+
+def test_links_are_matrices() -> None:
+    links, a = Links(*GRAPH.neighbours), adjacency()
+    some = np.array([0, 7, 59])
+    assert np.array_equal(links.columns(some), a[:, some])
+    assert np.array_equal(links.paths(some, links), (a @ a)[:, some])
+    assert np.array_equal(links.later.paths(some, links.earlier), (np.triu(a) @ np.triu(a).T)[:, some])
+    assert np.allclose(links.earlier.times(a[:, some].astype(np.float32)), (np.tril(a) @ a)[:, some])
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.plan import planner, summary
+from visibility_aware_edge_ldp.evaluation.plan.base import Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.planner import plan, seconds_of_plan, seconds_of_run
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample, subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.runtime_forecast import Forecast, work_of_run

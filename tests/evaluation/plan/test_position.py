@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.evaluation.plan import position
+from visibility_aware_edge_ldp.evaluation.plan.base import Subsample
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import coin_spreads
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -134,7 +135,7 @@ SAMPLED = {
 def test_a_sample_of_positions(statistic: str, rate: float, rule: str) -> None:
     policy = VisibilityPolicy.nothing() if rule == "nothing" else VisibilityPolicy.public_profiles("0.4", "both")
     world = VisibilityAwareGraph(GRAPH, policy)
-    moments, coin = moments_of(world), coin_spreads(rate)
+    moments, coin = moments_of(world), Subsample(Fraction(rate)).coin
     spread = position.spreads(moments, 2.0, rate)
     true = exact_covariance(statistic, statistic, sampled_spread_of(world, spread, coin))
     # With several classes, the share of the public edges stands for where they are.
@@ -143,7 +144,7 @@ def test_a_sample_of_positions(statistic: str, rate: float, rule: str) -> None:
 
 def test_edges_degrees_transitivity_and_cycles_of_a_sample() -> None:
     world = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
-    moments, coin = moments_of(world, cycles=True), coin_spreads(0.25)
+    moments, coin = moments_of(world, cycles=True), Subsample(Fraction(1, 4)).coin
     spread = position.spreads(moments, 2.0, 0.25)
     each = sampled_spread_of(world, spread, coin)
     assert position.edges(moments, spread, coin) == pytest.approx(sum(each.values()))

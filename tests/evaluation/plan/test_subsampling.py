@@ -19,12 +19,12 @@ from visibility_aware_edge_ldp.counts import group_triangles
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.evaluation.plan import subsampling as strata_module
 from visibility_aware_edge_ldp.evaluation.plan import summary
-from visibility_aware_edge_ldp.evaluation.plan.check import Checked, Verdict
+from visibility_aware_edge_ldp.evaluation.plan.base import Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
-from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, predictions
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample, strata_of, subsample
+from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Checked, Verdict, predictions
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import strata_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.position import position_survey

@@ -9,8 +9,10 @@ import pytest
 
 from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, per_answer
 from visibility_aware_edge_ldp.evaluation.plan import user as by_user
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import BINS, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import predictions
+from visibility_aware_edge_ldp.evaluation.plan.user import Noise, largest_of_many, law_of_reach, squared_bounds
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
@@ -96,3 +98,22 @@ def test_the_noise_in_paths_is_that_of_their_positions(rule: str) -> None:
     wanted = (pulls * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
     some = asked.any(axis=1)
     assert by_user._pull_variances(moments, spread)[some].sum() == pytest.approx(wanted[some].sum(), rel=0.1)
+
+
+def test_the_law_of_a_maximum() -> None:
+    pulls = Pulls.empty(2)
+    pulls.counts[0, 0], pulls.counts[1, 0], pulls.counts[1, 12], pulls.sums[1, 12] = 1000, 1000, 1, 7
+    noise = Noise(np.ones(2), np.zeros(2), np.full(2, np.inf))
+    grid, chances = law_of_reach(pulls, noise, 1.0)
+    assert pulls.counts.shape == (2, BINS)
+    # The largest of 1,000 |normal| values is below 3.39 half of the time.
+    assert float(np.interp(0.5, chances[0], grid[0])) == pytest.approx(3.39, abs=0.12)
+    assert float(np.interp(0.5, chances[1], grid[1])) == pytest.approx(7.0, abs=0.2)
+    far = squared_bounds(pulls, noise, 1.0, 10.0, 0.0)
+    assert far[1] > 40 > far[0] > 9
+    assert largest_of_many(np.array([1000.0]), np.zeros(1), np.ones(1), np.ones(1)) == pytest.approx(3.39, abs=0.02)
+
+
+def test_a_user_who_is_not_asked_adds_nothing() -> None:
+    noise = Noise(np.ones(1), np.zeros(1), np.ones(1))
+    assert squared_bounds(Pulls.empty(1), noise, 1.0, 0.1, 0.5).tolist() == [0.0]

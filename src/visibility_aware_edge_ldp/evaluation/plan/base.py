@@ -3,27 +3,33 @@
 And what several of them need: the laws of noises, and sizes of reports.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isnan, nan, pi, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
+from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import is_built_in, statistic
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.surveys.sample import position_sample
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +43,37 @@ NO_CLOSED_FORM = "a maximum or a fitted distribution: no closed form; simulate w
 # The wire format: what a user's report has beside its numbers, a number, and about a question.
 HEAD, NUMBER, QUESTION = 55, 8, 400
 _WORD = 64
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """In the position model: the share of the positions that are asked, and the share of the counting that is done.
+
+    ``work`` None counts all triangles, and as many rows for 4-cycles as some seconds allow.
+    """
+
+    positions: Fraction = Fraction(1)
+    work: float | None = None
+
+    @property
+    def coin(self) -> Floats:
+        """What the coin of a sample adds to the variance of a score at an edge, by class.  [PLAN.13], [SAMPLE.3]"""
+        rate = float(self.positions)
+        return np.array([0.0, *((1 - rate) / rate for _ in NON_PUBLIC)])
+
+
+ALL = Subsample()
+
+
+def subsample(sample_positions: Number = 1, work: Number | None = None) -> Subsample:
+    """As a user says it; a sample of positions is counted whole."""
+    sample = position_sample(sample_positions)
+    share = None if work is None else float(parse_share(work, "the share of the work"))
+    if share is not None and sample is not None and share < 1:
+        raise BadInput("A sample of positions is counted whole: give sample_positions or work, not both.")
+    if share == 0:
+        raise BadInput("The share of the work is above 0 and at most 1; got 0.")
+    return Subsample(Fraction(1) if sample is None else sample.rate, share)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ from visibility_aware_edge_ldp.evaluation.plan.base import (
     Model,
     PredictedError,
     Question,
+    Subsample,
     mean_size,
 )
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic
 from visibility_aware_edge_ldp.public.surveys.curator import curator_survey

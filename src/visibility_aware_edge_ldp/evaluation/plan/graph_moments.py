@@ -13,14 +13,11 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
-from visibility_aware_edge_ldp.evaluation.plan.sensitivity_bounds import Pulls
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, exact
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.truth.graph import Graph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,67 +28,8 @@ _SOME_USERS, _CERTAIN = 640, 128
 _SOME_TRIANGLES = 1 << 17
 POINTS = 1 << 18
 Rows = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Each node's list, one after another; lists may be one-sided."""
-
-    starts: Ints = field(repr=False)
-    targets: npt.NDArray[np.int32] = field(repr=False)
-
-    @property
-    def n(self) -> int:
-        return self.starts.size - 1
-
-    @cached_property
-    def lengths(self) -> Ints:
-        return np.diff(self.starts)
-
-    @cached_property
-    def earlier(self) -> Links:
-        """The friends with smaller numbers."""
-        return self._kept(self.targets < np.repeat(np.arange(self.n), self.lengths))
-
-    @cached_property
-    def later(self) -> Links:
-        """The friends with larger numbers."""
-        return self._kept(self.targets > np.repeat(np.arange(self.n), self.lengths))
-
-    def _kept(self, mask: npt.NDArray[np.bool_]) -> Links:
-        owner = np.repeat(np.arange(self.n), self.lengths)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(owner[mask], minlength=self.n))])
-        return Links(starts, self.targets[mask])
-
-    def columns(self, nodes: Ints) -> Rows:
-        """(n, nodes): 1 where a node of the column has the row in its list."""
-        column, member = self._entries(nodes)
-        result = np.zeros((self.n, nodes.size), np.float32)
-        result[member, column] = 1
-        return result
-
-    def paths(self, nodes: Ints, second: Links) -> Rows:
-        """(n, nodes): in how many ways a row is reached by a step of these lists and one of ``second``."""
-        column, middle = self._entries(nodes)
-        step, end = second._entries(middle)
-        counts = np.bincount(end.astype(np.int64) * nodes.size + column[step], minlength=self.n * nodes.size)
-        return counts.reshape(self.n, nodes.size).astype(np.float32)
-
-    def times(self, columns: Rows) -> Rows:
-        """For each node, the sum over its list of the rows of ``columns``."""
-        return backend.list_sums(columns, self.starts, self.targets).astype(np.float32)
-
-    def _entries(self, nodes: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> tuple[Ints, npt.NDArray[np.int32]]:
-        """The lists of these nodes laid end to end: whose entry, and who."""
-        lengths = self.lengths[nodes]
-        whose = np.repeat(np.arange(nodes.size), lengths)
-        steps = np.arange(whose.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return whose, self.targets[self.starts[nodes][whose] + steps]
-
-
-def links_of(graph: Graph) -> Links:
-    """All friends of every node."""
-    return Links(*graph.neighbours)
+# Bins of pulls: four for each doubling.
+BINS = 96
 
 
 def even_points(dimensions: int, points: int = POINTS) -> Floats:
@@ -116,6 +54,30 @@ def heavy_pairs(weights: Floats) -> tuple[Ints, Ints, float]:
     drawn = np.searchsorted(mass, even_points(2) * mass[-1]).clip(max=weights.size - 1)
     apart = drawn[0] != drawn[1]
     return drawn[0][apart], drawn[1][apart], float(mass[-1] ** 2 - (weights**2).sum())
+
+
+@dataclass(eq=False)
+class Pulls:
+    """For each chosen user, how its possible friends x are spread by what they would add: counts and sums by bin."""
+
+    counts: Floats
+    sums: Floats
+
+    @classmethod
+    def empty(cls, users: int) -> Pulls:
+        return cls(np.zeros((users, BINS)), np.zeros((users, BINS)))
+
+    def add(self, users: slice, pulls: Rows, asked: npt.NDArray[np.bool_]) -> None:
+        """Take in some users' pulls, (nodes, users), where ``asked``."""
+        width = pulls.shape[1]
+        bins = np.minimum(4 * np.log2(1 + np.maximum(pulls, 0)), BINS - 1).astype(np.int64)
+        flat = (bins + BINS * np.arange(width))[asked]
+        for target, weights in ((self.counts, None), (self.sums, pulls[asked].astype(np.float64))):
+            target[users] = np.bincount(flat, weights, minlength=BINS * width).reshape(width, BINS)
+
+    @property
+    def means(self) -> Floats:
+        return self.sums / np.maximum(self.counts, 1)
 
 
 @dataclass(eq=False)
@@ -164,10 +126,6 @@ class Moments:
         return self.world.public.classes.is_constant
 
     @cached_property
-    def links(self) -> Links:
-        return links_of(self.world.graph)
-
-    @cached_property
     def edge_classes(self) -> Octets:
         u, v = self.world.graph.edges.astype(np.int64).T
         return self.world.public.classes.of(u, v) if u.size else np.empty(0, np.uint8)
@@ -188,9 +146,7 @@ class Moments:
     @cached_property
     def list_lengths(self) -> Floats:
         """How many later friends each chosen user has."""
-        starts, targets = self.links.starts, self.links.targets
-        owner = np.repeat(np.arange(self.n), np.diff(starts))
-        return np.bincount(owner[targets > owner], minlength=self.n)[self.chosen].astype(np.float64)
+        return np.bincount(self.world.graph.edges[:, 0], minlength=self.n)[self.chosen].astype(np.float64)
 
     @cached_property
     def some_users(self) -> tuple[Ints, Floats]:

@@ -1,12 +1,14 @@
 """One pass over a graph for all the sums of a plan, a block of nodes at a time.  [PLAN.2]"""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import (
     CLASSES,
     Floats,
@@ -33,13 +35,69 @@ _LOOKED_AT = 256
 _DRAWN = 512
 
 
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Each node's list, one after another; lists may be one-sided."""
+
+    starts: Ints = field(repr=False)
+    targets: npt.NDArray[np.int32] = field(repr=False)
+
+    @property
+    def n(self) -> int:
+        return self.starts.size - 1
+
+    @cached_property
+    def lengths(self) -> Ints:
+        return np.diff(self.starts)
+
+    @cached_property
+    def earlier(self) -> Links:
+        """The friends with smaller numbers."""
+        return self._kept(self.targets < np.repeat(np.arange(self.n), self.lengths))
+
+    @cached_property
+    def later(self) -> Links:
+        """The friends with larger numbers."""
+        return self._kept(self.targets > np.repeat(np.arange(self.n), self.lengths))
+
+    def _kept(self, mask: Bits) -> Links:
+        return Links(np.concatenate([[0], np.cumsum(mask)])[self.starts], self.targets[mask])
+
+    def columns(self, nodes: Ints) -> Rows:
+        """(n, nodes): 1 where a node of the column has the row in its list."""
+        column, member = self._entries(nodes)
+        result = np.zeros((self.n, nodes.size), np.float32)
+        result[member, column] = 1
+        return result
+
+    def paths(self, nodes: Ints, second: Links) -> Rows:
+        """(n, nodes): in how many ways a row is reached by a step of these lists and one of ``second``."""
+        column, middle = self._entries(nodes)
+        step, end = second._entries(middle)
+        counts = np.bincount(end.astype(np.int64) * nodes.size + column[step], minlength=self.n * nodes.size)
+        return counts.reshape(self.n, nodes.size).astype(np.float32)
+
+    def times(self, columns: Rows) -> Rows:
+        """For each node, the sum over its list of the rows of ``columns``."""
+        return backend.list_sums(columns, self.starts, self.targets).astype(np.float32)
+
+    def _entries(self, nodes: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """The lists of these nodes laid end to end: whose entry, and who."""
+        lengths = self.lengths[nodes]
+        whose = np.repeat(np.arange(nodes.size), lengths)
+        steps = np.arange(whose.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return whose, self.targets[self.starts[nodes][whose] + steps]
+
+
 def moments_of(world: VisibilityAwareGraph, cycles: bool = False, rows: int = ROWS) -> Moments:
     """All sums of a world, from so many nodes at most; those that only 4-cycles need where ``cycles``."""
     chosen, weights = _chosen(world, cycles, rows)
     found = Moments(world, cycles, chosen, weights)
-    friends = _friends_by_class(found)
-    for place in _places(found):
-        block = _Block(found, place)
+    links = Links(*world.graph.neighbours)
+    friends = _friends_by_class(found, links)
+    width = max(1, min(256, _BLOCK // found.n))
+    for start in range(0, chosen.size, width):
+        block = _Block(found, links, slice(start, min(start + width, chosen.size)))
         _add(block, friends)
         if cycles:
             _add_cycles(block)
@@ -70,17 +128,12 @@ def _chosen(world: VisibilityAwareGraph, cycles: bool, rows: int) -> tuple[Ints,
     return chosen, weights
 
 
-def _places(found: Moments) -> Iterator[slice]:
-    width = max(1, min(256, _BLOCK // found.n))
-    for start in range(0, found.chosen.size, width):
-        yield slice(start, min(start + width, found.chosen.size))
-
-
 @dataclass(frozen=True, eq=False)
 class _Block:
     """Some of the chosen nodes, called users; all arrays are (nodes, users)."""
 
     found: Moments
+    links: Links
     place: slice
 
     @cached_property
@@ -93,7 +146,7 @@ class _Block:
 
     @cached_property
     def lists(self) -> Rows:
-        return self.found.links.columns(self.users)
+        return self.links.columns(self.users)
 
     @cached_property
     def after(self) -> Rows:
@@ -112,17 +165,17 @@ class _Block:
     @cached_property
     def shared(self) -> Rows:
         """Common friends."""
-        return self._apart(self.found.links.paths(self.users, self.found.links))
+        return self._apart(self.links.paths(self.users, self.links))
 
     @cached_property
     def before(self) -> Rows:
         """Common friends before both."""
-        return self._apart(self.found.links.earlier.paths(self.users, self.found.links.later))
+        return self._apart(self.links.earlier.paths(self.users, self.links.later))
 
     @cached_property
     def pulls(self) -> Rows:
         """How many of a user's later friends know x."""
-        return self.found.links.later.paths(self.users, self.found.links)
+        return self.links.later.paths(self.users, self.links)
 
     @cached_property
     def asked(self) -> Bits:
@@ -165,7 +218,7 @@ def _add_at_edges(block: _Block, degrees: Rows) -> None:
 
 
 def _add_cycles(block: _Block) -> None:
-    found, place, users, links = block.found, block.place, block.users, block.found.links
+    found, place, users, links = block.found, block.place, block.users, block.links
     degrees = found.world.graph.degrees.astype(np.float32)
     closing = links.times(links.paths(users, links)) - block.lists * (degrees[:, None] + degrees[users] - 1)
     found.closing_squares += block.by_class(closing**2)
@@ -204,12 +257,12 @@ def _classes(found: Moments, nodes: Ints) -> Octets:
     return found.world.public.classes.of(u.ravel(), v.ravel()).reshape(u.shape)
 
 
-def _friends_by_class(found: Moments) -> list[Rows]:
+def _friends_by_class(found: Moments, links: Links) -> list[Rows]:
     """By class, how many later friends of everybody have such a position with each of some evenly spread nodes."""
     if found.constant:
         return []
     kinds = _classes(found, _some(found))
-    return [found.links.later.times((kinds == kind).astype(np.float32)) for kind in range(CLASSES)]
+    return [links.later.times((kinds == kind).astype(np.float32)) for kind in range(CLASSES)]
 
 
 def _some(found: Moments) -> Ints:
@@ -220,7 +273,7 @@ def _hidden_friends(block: _Block, friends: list[Rows]) -> Floats:
     """(users, classes): of a user's list, how many have positions of each class with an x that can change."""
     found, users = block.found, block.users
     if found.constant:
-        return np.outer(found.links.later.lengths[users], np.arange(CLASSES) == found.only).astype(np.float64)
+        return np.outer(block.links.later.lengths[users], np.arange(CLASSES) == found.only).astype(np.float64)
     seen = block.asked[_some(found)].T.astype(np.float64)
     sums = np.array([(each[users] * seen).sum(axis=1) for each in friends])
     return np.asarray(sums.T / np.maximum(seen.sum(axis=1), 1)[:, None], dtype=np.float64)

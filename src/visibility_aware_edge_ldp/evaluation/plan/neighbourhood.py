@@ -15,19 +15,19 @@ from visibility_aware_edge_ldp.evaluation.plan.base import (
     Model,
     PredictedError,
     Question,
+    Subsample,
     degree_noise,
     hidden_classes,
     mean_size,
     noise_law,
 )
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
 from visibility_aware_edge_ldp.public.triangle_assignment import (
     MOST_HUBS,
     WEIGHTED,
@@ -39,7 +39,6 @@ from visibility_aware_edge_ldp.public.triangle_assignment import (
 )
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.simulate import FIRST_SHARE
 
 Ints = npt.NDArray[np.int64]
 

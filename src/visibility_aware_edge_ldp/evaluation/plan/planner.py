@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import ceil, nan
 from typing import Any
 
@@ -11,12 +12,11 @@ import numpy as np
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
 from visibility_aware_edge_ldp.evaluation.plan import summary
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
-from visibility_aware_edge_ldp.evaluation.plan.base import Cost
+from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample, subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
@@ -39,6 +39,8 @@ Make = Callable[[int, int], object]
 USUAL_EDGES, USUAL_NUMBERS = 8e4, 4e8
 
 
+# Nodes whose rows are looked at for each policy: ten policies must not take ten times as long as one plan.
+FEW_ROWS = 384
 # Smaller plans: of so few nodes that all are looked at, which tells edges and numbers apart; and of parts of the nodes.
 FEW, PARTS = (256, 1024), (16, 8)
 
@@ -124,7 +126,14 @@ class Plan:
         progress: Callable[[int], None] | None = None,
     ) -> list[Publicity]:
         """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
-        return publicity(self.graph, statistic, parse_epsilon(epsilon), trust, self._moments.values, progress)
+        loss, models = parse_epsilon(epsilon), [model for model in trust if offered(model, [statistic])]
+
+        def predict(world: VisibilityAwareGraph) -> list[Prediction]:
+            moments = moments_of(world, statistic == FOUR_CYCLES.name, FEW_ROWS)
+            moments.values = self._moments.values
+            return [row for model in models for row in predictions(moments, model, loss, [statistic], bounds=False)]
+
+        return publicity(self.graph, predict, progress)
 
     @property
     def public_share(self) -> float:
@@ -238,7 +247,13 @@ def plan(
     ]
     if made_up:
         rows = marked(rows, degrees is not None)
-    targets = reached(moments, trust, names, target_error, small, without) if target_error is not None else []
+
+    def predict(model: str, name: str, epsilon: Fraction) -> Prediction:
+        (row,) = predictions(moments, model, epsilon, names, small, [name], bounds=False, without=without)
+        return row
+
+    answered = {model: offered(model, names) for model in trust}
+    targets = [reached(predict, answered, name, target_error) for name in names] if target_error is not None else []
     costs = [
         replace(
             PREDICTIONS[model].total_cost(world, names, without), seconds=seconds_of_run(world, model, names, without)

@@ -19,11 +19,12 @@ from visibility_aware_edge_ldp.evaluation.plan.base import (
     Model,
     PredictedError,
     Question,
+    Subsample,
     row_bytes,
     words_over_pairs,
 )
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, Subsample
+from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, added_to_cycles, added_to_triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import (
     DEGREES,
@@ -181,7 +182,7 @@ def error(question: Question, name: str) -> PredictedError | str:
 
 
 def _counted_triangles(moments: Moments, spread: Floats, without: Subsample) -> float:
-    return triangles(moments, spread, without.coin) + without.added_to_triangles(moments, spread)
+    return triangles(moments, spread, without.coin) + added_to_triangles(without.work, moments, spread)
 
 
 def _counted_transitivity(moments: Moments, spread: Floats, without: Subsample) -> float:
@@ -191,7 +192,8 @@ def _counted_transitivity(moments: Moments, spread: Floats, without: Subsample) 
 
 def _counted_cycles(moments: Moments, spread: Floats, without: Subsample) -> float:
     parts = cycle_parts(moments, spread, without.coin)
-    return sum(parts) + without.added_to_cycles(moments, parts)
+    # A sample of positions is counted whole.
+    return sum(parts) + (added_to_cycles(without.work, moments, parts) if without.positions == 1 else 0.0)
 
 
 VARIANCES: dict[str, Callable[[Moments, Floats, Subsample], float]] = {

@@ -1,30 +1,32 @@
 """Which ε reaches an error, in which trust model, and what making more public buys.  [PLAN.10, PLAN.12]"""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
-from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
-from visibility_aware_edge_ldp.evaluation.plan.predictions import offered, predictions
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES
 from visibility_aware_edge_ldp.public.trust import TRUSTS
-from visibility_aware_edge_ldp.truth.graph import Graph
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.evaluation.plan.predictions import Prediction
+    from visibility_aware_edge_ldp.truth.graph import Graph
+
+    Predict = Callable[[str, str, Fraction], Prediction]
+    """From a trust model, a statistic and ε to the predicted error."""
 
 # Epsilons that are looked at, in thousandths, and how finely.
 _LEAST, _MOST = 10, 16_000
 _FINE = 1.02
 _STEPS = 40
 SHARES = ("0.1", "0.25", "0.5")
-# Nodes whose rows are looked at: ten policies must not take ten times as long as one plan.
-ROWS = 384
 KINDS = {
     "edges": "{} of the true edges",
     "positions": "{} of all positions",
@@ -76,59 +78,29 @@ class Reached:
         return f"cannot be told ({self.unknown[trust]})" if trust in self.unknown else "never"
 
 
-def reached(
-    moments: Moments,
-    trust: Sequence[str],
-    statistics: Sequence[str],
-    target_error: float,
-    delta: Fraction,
-    without: Subsample = ALL,
-) -> list[Reached]:
-    """For each statistic and trust model the smallest ε, all statistics asked together."""
+def reached(predict: Predict, trust: Mapping[str, Sequence[str]], statistic: str, target_error: float) -> Reached:
+    """For one statistic the smallest ε of each trust model that answers it; ``trust`` says what each answers."""
     if not 0 < target_error < 1:
         raise BadInput(f"A target error is a share of the value between 0 and 1, such as 0.05; got {target_error}.")
-    return [_reached(moments, trust, statistics, name, target_error, delta, without) for name in statistics]
-
-
-def _reached(
-    moments: Moments,
-    trust: Sequence[str],
-    statistics: Sequence[str],
-    name: str,
-    target_error: float,
-    delta: Fraction,
-    without: Subsample,
-) -> Reached:
     epsilons: dict[str, float | None] = {}
     unknown: dict[str, str] = {}
-    for model in trust:
-        if offered(model, [name]):
-            # Whether there is a relative error at all does not depend on ε.
-            (row,) = predictions(moments, model, Fraction(1), statistics, delta, [name], bounds=False, without=without)
-            if math.isfinite(row.relative_standard_error):
-                epsilons[model] = smallest_epsilon(moments, model, statistics, name, target_error, delta, without)
-            else:
-                epsilons[model], unknown[model] = None, row.note
-    return Reached(name, target_error, epsilons, unknown)
+    for model in (model for model, offered in trust.items() if statistic in offered):
+        # Whether there is a relative error at all does not depend on ε.
+        row = predict(model, statistic, Fraction(1))
+        if math.isfinite(row.relative_standard_error):
+            epsilons[model] = smallest_epsilon(partial(predict, model, statistic), target_error)
+        else:
+            epsilons[model], unknown[model] = None, row.note
+    return Reached(statistic, target_error, epsilons, unknown)
 
 
-def smallest_epsilon(
-    moments: Moments,
-    trust: str,
-    statistics: Sequence[str],
-    statistic: str,
-    target_error: float,
-    delta: Fraction = Fraction(0),
-    without: Subsample = ALL,
-) -> float | None:
+def smallest_epsilon(predict: Callable[[Fraction], Prediction], target_error: float) -> float | None:
     """The smallest ε, to 2 %, whose predicted mean relative error is at most the target.  [PLAN.10]"""
 
     def excess(thousandths: int) -> float:
         """ln of the predicted error over the target."""
-        loss = Fraction(thousandths, 1000)
-        (row,) = predictions(moments, trust, loss, statistics, delta, [statistic], bounds=False, without=without)
         # Where hardly any bit is flipped the law is not normal, and the standard error is small all the same.
-        size = row.likely_relative_error
+        size = predict(Fraction(thousandths, 1000)).likely_relative_error
         return math.inf if math.isnan(size) else math.log(max(size, 1e-300) / target_error)
 
     found = _first_below(excess)
@@ -189,24 +161,14 @@ class Publicity:
 
 def publicity(
     graph: Graph,
-    statistic: str,
-    epsilon: Fraction,
-    trust: Sequence[str],
-    values: dict[str, float] | None = None,
+    predict: Callable[[VisibilityAwareGraph], Sequence[Prediction]],
     progress: Callable[[int], None] | None = None,
 ) -> list[Publicity]:
-    """The standard error of these trust models as more becomes public.
-
-    ``values`` are counts of this graph that are known already; ``progress`` is called with 1 after each policy.
-    """
-    models = [model for model in trust if offered(model, [statistic])]
-    rows, known = [], {} if values is None else values
+    """Predicted standard errors as more becomes public; ``progress`` is called with 1 after each policy."""
+    rows = []
     for kind, share, policy in _policies(graph):
-        moments = moments_of(VisibilityAwareGraph(graph, policy), statistic == FOUR_CYCLES.name, ROWS)
-        moments.values = known
-        for model in models:
-            (row,) = predictions(moments, model, epsilon, [statistic], bounds=False)
-            rows.append(Publicity(kind, float(share), model, row.relative_standard_error, row.note))
+        found = predict(VisibilityAwareGraph(graph, policy))
+        rows += [Publicity(kind, float(share), row.trust, row.relative_standard_error, row.note) for row in found]
         if progress is not None:
             progress(1)
     return rows

@@ -1,4 +1,4 @@
-"""Plans that leave something out: a sample of positions, or a part of the counting.  [PLAN.13-14]
+"""What a plan that counts only a part adds to the variance of triangles and 4-cycles.  [PLAN.14]
 
 How a part of the counting falls on groups of nodes: strata of triples of blocks. Blocks are cut and strata are made as
 ``tile_triangles`` does, from nodes that random bytes of the plan's own shuffle; what hangs on the shuffle is averaged
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import NamedTuple
@@ -23,13 +22,9 @@ from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.tiles.layout import Places
 from visibility_aware_edge_ldp.counts.group_pairs import CERTAIN
 from visibility_aware_edge_ldp.counts.group_triangles import MOST_BLOCKS
-from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
-from visibility_aware_edge_ldp.public.surveys.sample import position_sample
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -207,47 +202,25 @@ class Parts(NamedTuple):
     four: float
 
 
-def coin_spreads(rate: float) -> Floats:
-    """What the coin of a sample adds to that at a position with an edge, by class.  [SAMPLE.3]"""
-    return np.array([0.0, *((1 - rate) / rate for _ in NON_PUBLIC)])
+def added_to_triangles(share: float | None, moments: Moments, spread: Floats) -> float:
+    """The variance that counting a share of the triples of blocks adds; None counts all.  [PLAN.14]"""
+    n = moments.n
+    if share is None or WorkBudget(share).rows(n, False) >= n:
+        return 0.0
+    strata = strata_of(moments.world)
+    return float(strata.more(share) @ (strata.uneven + _noise(moments, spread)))
 
 
-@dataclass(frozen=True)
-class Subsample:
-    """In the position model: the share of the positions that are asked, and the share of the counting that is done.
-
-    ``work`` None counts all triangles, and as many rows for 4-cycles as some seconds allow.
-    """
-
-    positions: Fraction = Fraction(1)
-    work: float | None = None
-
-    @property
-    def coin(self) -> Floats:
-        """What the coin adds to the variance of a score at an edge, by class."""
-        return coin_spreads(float(self.positions))
-
-    def added_to_triangles(self, moments: Moments, spread: Floats) -> float:
-        """The variance that a sample of the triples of blocks adds.  [PLAN.14]"""
-        share, n = self.work, moments.n
-        if share is None or WorkBudget(share).rows(n, False) >= n:
-            return 0.0
-        strata = strata_of(moments.world)
-        return float(strata.more(share) @ (strata.uneven + _noise(moments, spread)))
-
-    def added_to_cycles(self, moments: Moments, parts: Parts) -> float:
-        """The variance that a sample of rows adds.  [PLAN.14]"""
-        n, rows = moments.n, WorkBudget(self.work).rows(moments.n, True)
-        if rows >= n or self.positions < 1 or moments.world.public.classes.by_kinds is None:
-            return 0.0
-        certain = min(CERTAIN, rows // 2)
-        others, drawn = n - certain, rows - certain
-        noise = 4 * (parts.four + parts.three + parts.opposite) + 3 * parts.two + 2 * parts.one
-        spread = _variance_below(moments, certain) + noise / n
-        return others**2 * (1 - drawn / others) * spread / drawn / 16
-
-
-ALL = Subsample()
+def added_to_cycles(share: float | None, moments: Moments, parts: Parts) -> float:
+    """The variance that counting a share of the rows adds; None counts as many as some seconds allow.  [PLAN.14]"""
+    n, rows = moments.n, WorkBudget(share).rows(moments.n, True)
+    if rows >= n or moments.world.public.classes.by_kinds is None:
+        return 0.0
+    certain = min(CERTAIN, rows // 2)
+    others, drawn = n - certain, rows - certain
+    noise = 4 * (parts.four + parts.three + parts.opposite) + 3 * parts.two + 2 * parts.one
+    spread = _variance_below(moments, certain) + noise / n
+    return others**2 * (1 - drawn / others) * spread / drawn / 16
 
 
 def _noise(moments: Moments, spread: Floats) -> Floats:
@@ -295,14 +268,3 @@ def _variance_below(moments: Moments, certain: int) -> float:
         return 0.0
     mean = np.average(cycles[kept], weights=weights[kept])
     return float(np.average((cycles[kept] - mean) ** 2, weights=weights[kept]))
-
-
-def subsample(sample_positions: Number = 1, work: Number | None = None) -> Subsample:
-    """As a user says it; a sample of positions is counted whole."""
-    sample = position_sample(sample_positions)
-    share = None if work is None else float(parse_share(work, "the share of the work"))
-    if share is not None and sample is not None and share < 1:
-        raise BadInput("A sample of positions is counted whole: give sample_positions or work, not both.")
-    if share == 0:
-        raise BadInput("The share of the work is above 0 and at most 1; got 0.")
-    return Subsample(Fraction(1) if sample is None else sample.rate, share)

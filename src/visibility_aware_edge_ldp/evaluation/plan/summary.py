@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
-from visibility_aware_edge_ldp.evaluation.plan.base import BY_LUCK, FEW_FLIPS, MOSTLY_EXACT, MOSTLY_NOISE
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import ALL, Subsample
+from visibility_aware_edge_ldp.evaluation.plan.base import (
+    ALL,
+    BY_LUCK,
+    FEW_FLIPS,
+    MOSTLY_EXACT,
+    MOSTLY_NOISE,
+    Subsample,
+    subsample,
+)
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
-from visibility_aware_edge_ldp.public.surveys.sample import position_sample
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.simulation.memory import needed_bytes
 
@@ -93,7 +98,7 @@ def _less(plan: Plan) -> Iterator[tuple[Subsample, str]]:
     needed = needed_bytes(n)
     if needed > MUCH_MEMORY:
         share = next(share for share in SHARES if bytes_needed(n, float(share)) <= MUCH_MEMORY or share == SHARES[-1])
-        yield Subsample(position_share(share)), f"every position at once takes {needed / 1e9:.2g} GB of memory"
+        yield subsample(share), f"every position at once takes {needed / 1e9:.2g} GB of memory"
 
 
 def _spell(seconds: float) -> str:
@@ -101,12 +106,6 @@ def _spell(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.0f} hours"
-
-
-def position_share(share: str) -> Fraction:
-    """A share of the positions as a sample takes it."""
-    sample = position_sample(share)
-    return Fraction(1) if sample is None else sample.rate
 
 
 def _condition(plan: Plan, statistic: str) -> str:

@@ -1,6 +1,10 @@
 """USER before anybody is asked: noisy degrees, and the two rounds of triangles and 4-cycles.  [PLAN.4-6]"""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
@@ -17,17 +21,16 @@ from visibility_aware_edge_ldp.evaluation.plan.base import (
     Model,
     PredictedError,
     Question,
+    Subsample,
     degree_noise,
     hidden_classes,
     noise_law,
     row_bytes,
     words_over_pairs,
 )
-from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
+from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.position import cycles as one_round_cycles
 from visibility_aware_edge_ldp.evaluation.plan.position import spreads, wedge_spread
-from visibility_aware_edge_ldp.evaluation.plan.sensitivity_bounds import Noise, largest_of_many, squared_bounds
-from visibility_aware_edge_ldp.evaluation.plan.subsampling import Subsample
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, star_size
@@ -44,8 +47,81 @@ Ints = npt.NDArray[np.int64]
 _ONE_SIDE, _TWO_SIDES = 107 / 360, 11 / 20
 _PLACES = (np.arange(16) + 0.5) / 16
 _LEVELS = 8
+# The law of a maximum: steps of its grid, deviations that it reaches beyond the means, and the tail of the normal law.
+_GRID, _FAR = 48, 7.0
+_POINTS = np.linspace(-9.0, 9.0, 3601)
+_TAILS = np.array([0.5 * math.erfc(x / math.sqrt(2)) for x in _POINTS.tolist()])
 # The wire format: what a report of the second round has beside its numbers; it names the transcript.
 _ROW_HEAD = 86
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Around its mean every pull of a user varies by ``deviation``, with this skewness, and never beyond ``most``."""
+
+    deviation: Floats
+    skewness: Floats
+    most: Floats
+
+    def of(self, users: npt.NDArray[np.int64]) -> Noise:
+        """That of some users."""
+        return Noise(self.deviation[users], self.skewness[users], self.most[users])
+
+
+def squared_bounds(pulls: Pulls, noise: Noise, largest: float, beta: float, more: float) -> Floats:
+    """E(s + more)² for each user, s the smooth bound of the largest |pull|; 0 for users who are not asked."""
+    asked = pulls.counts.any(axis=1)
+    grid, chances = law_of_reach(pulls, noise, largest)
+    pace = largest / beta
+    smooth = np.where(grid >= pace, grid, pace * np.exp(np.minimum(grid / pace, 1.0) - 1))
+    mass = np.diff(chances, axis=1, prepend=0.0)
+    return np.asarray(np.where(asked, (mass * (smooth + more) ** 2).sum(axis=1), 0.0))
+
+
+def law_of_reach(pulls: Pulls, noise: Noise, largest: float) -> tuple[Floats, Floats]:
+    """A grid of reaches for each user, and the chance that its reach is at most each."""
+    top = pulls.means.max(axis=1, initial=0.0) + _FAR * noise.deviation + 1e-9
+    grid = np.linspace(0, 1, _GRID + 1)[1:] * top[:, None]
+    logs = np.zeros(grid.shape)
+    for each in range(pulls.counts.shape[1]):
+        count = pulls.counts[:, each]
+        used = np.flatnonzero(count)
+        if used.size:
+            mean = pulls.means[used, each][:, None]
+            beyond = _beyond(grid[used], mean, noise, used)
+            logs[used] += count[used][:, None] * np.log1p(-np.minimum(beyond, 1 - 1e-12))
+    chances = np.maximum.accumulate(np.exp(logs), axis=1)
+    chances[:, -1] = 1.0
+    # A value stands for the step below it: its middle is nearer the truth than its end.
+    return grid - top[:, None] / _GRID / 2, chances
+
+
+def _beyond(grid: Floats, mean: Floats, noise: Noise, used: npt.NDArray[np.int64]) -> Floats:
+    """The chance that one pull lies outside ±grid."""
+    deviation = np.maximum(noise.deviation[used], 1e-12)[:, None]
+    skewness, most = noise.skewness[used][:, None], np.maximum(noise.most[used][:, None], mean)
+    above = np.where(grid >= most, 0.0, _tail((grid - mean) / deviation, skewness))
+    return np.asarray(above + _tail((grid + mean) / deviation, -skewness), dtype=np.float64)
+
+
+def _tail(z: Floats, skewness: Floats) -> Floats:
+    """The chance to lie beyond z, for a law with a little skewness: Wilson and Hilferty's cube root."""
+    bend = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
+    root = np.cbrt(np.maximum(1 + bend * z / 2, 0.0))
+    point = 6 / bend * (root - 1) + bend / 6
+    return np.asarray(np.interp(point, _POINTS, _TAILS), dtype=np.float64)
+
+
+def largest_of_many(counts: Floats, means: Floats, deviation: Floats, shares: Floats) -> float:
+    """The median of the largest |value| among so many of each mean, a share of them with each deviation."""
+    low, high = 0.0, float(means.max(initial=0.0)) + 12 * float(deviation.max(initial=0.0)) + 1.0
+    zero = np.zeros(1)
+    for _ in range(50):
+        middle = (low + high) / 2
+        tails = _tail((middle - means[:, None]) / deviation, zero) + _tail((middle + means[:, None]) / deviation, zero)
+        expected = float(counts @ (tails @ shares))
+        low, high = (middle, high) if expected > math.log(2) else (low, middle)
+    return high
 
 
 def star_sum(moments: Moments, survey: DegreeSurvey, k: int) -> float:

@@ -14,6 +14,9 @@ from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
+# What of epsilon buys the degrees that bound everybody's noise.
+FIRST_SHARE = Fraction(1, 4)
+
 
 @dataclass(frozen=True)
 class NeighbourhoodSurvey(RosterSurvey):
