@@ -204,7 +204,7 @@ def _least_errors(
     world: Any, answers: Any, trust: str, epsilon: str, rounds: int, dropout: str
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]], list[str]]:
     """Head, rows and conditions of the table of lower bounds."""
-    from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import HEAD, bound_rows, conditions
+    from visibility_aware_edge_ldp.evaluation.trials import HEAD, bound_rows, conditions
 
     rows = bound_rows(world, answers, trust, epsilon, rounds=rounds, dropout=float(dropout))
     return HEAD, [row.texts() for row in rows], conditions(rows)

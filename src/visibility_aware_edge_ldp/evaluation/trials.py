@@ -1,23 +1,30 @@
-"""``va.evaluate``: repeat an estimate many times and compare it with the truth."""
+"""``va.evaluate``: repeat an estimate many times and compare it with the truth; set one beside its lower bounds."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.statistic import statistic as registered
+from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 Truth = float | npt.NDArray[np.float64]
 Progress = Callable[[int], None]
+LOCAL_TRUST = (POSITION.name, USER.name)
+HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hardest graph")
 
 
 def evaluate(
@@ -120,3 +127,78 @@ def covers(estimate: Estimate, truth: Truth) -> float:
         return float("nan")
     low, high = estimate.interval(0.95)
     return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """One statistic: what was achieved, the least on this graph, and the least on the hardest graph of its kind."""
+
+    statistic: str
+    achieved: float
+    here: LowerBound | None
+    hardest: LowerBound | None
+
+    def texts(self) -> tuple[str, ...]:
+        """As cells of a table."""
+        least = ("-" if bound is None else number(bound.standard_error_at_least) for bound in (self.here, self.hardest))
+        return self.statistic, number(self.achieved), *least
+
+
+def bound_rows(
+    world: VisibilityAwareGraph,
+    answers: Mapping[str, Estimate],
+    trust: str,
+    epsilon: Number,
+    *,
+    rounds: int = 1,
+    dropout: float = 0.0,
+) -> list[BoundRow]:
+    """Each scalar statistic's standard error beside its lower bounds.
+
+    Needs the true graph, so it is for the laboratory and not for release. ``rounds`` and ``dropout`` are those that
+    the answers were made with.
+    """
+    if trust not in LOCAL_TRUST:
+        raise BadInput(f"Lower bounds are known for the trust models {' and '.join(LOCAL_TRUST)}; {trust} was used.")
+    at_its_limit = trust == POSITION.name and rounds == 1 and not dropout
+    loss = float(parse_epsilon(epsilon))
+    return [
+        BoundRow(
+            name,
+            float(found.standard_error),
+            _least_for(world, found, loss, at_its_limit),
+            least_on_the_hardest(world, name, loss),
+        )
+        for name, found in answers.items()
+        if not isinstance(found.value, np.ndarray)
+    ]
+
+
+def conditions(rows: Sequence[BoundRow]) -> list[str]:
+    """What the two columns of bounds mean, in sentences; with a word on errors that are below one."""
+    columns = {HEAD[2]: [row.here for row in rows], HEAD[3]: [row.hardest for row in rows]}
+    held = {(name, bound.conditions) for name, bounds in columns.items() for bound in bounds if bound is not None}
+    lines = [f"{name.capitalize()}: {'; '.join(texts)}." for name, texts in sorted(held, reverse=True)]
+    if easier := [row.statistic for row in rows if _is_below(row, row.hardest)]:
+        lines.append(
+            f"The error of {', '.join(easier)} is below the last column. That is no contradiction: the column is about "
+            "the hardest graph with as many nodes and as high a degree, and this graph is an easier one."
+        )
+    if lucky := [row.statistic for row in rows if _is_below(row, row.here)]:
+        lines.append(
+            f"The error of {', '.join(lucky)} is printed below what is possible on this graph: a printed standard "
+            "error is an estimate itself, and this one came out small."
+        )
+    return [*lines, "Bounds are computed from the true graph: for the laboratory, not for release."]
+
+
+def _least_for(world: VisibilityAwareGraph, found: Estimate, loss: float, at_its_limit: bool) -> LowerBound | None:
+    if not found.unbiased:
+        return None
+    if at_its_limit and registered(found.statistic).sides:
+        return LowerBound(found.statistic, float(found.variance), OPTIMAL)
+    return least_here(world, found.statistic, loss)
+
+
+def _is_below(row: BoundRow, bound: LowerBound | None) -> bool:
+    return bound is not None and row.achieved < bound.standard_error_at_least * (1 - 1e-9)

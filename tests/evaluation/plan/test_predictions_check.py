@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.evaluation import lower_bounds
 from visibility_aware_edge_ldp.evaluation.compare.runner import collected
-from visibility_aware_edge_ldp.evaluation.lower_bounds import achieved
-from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import matched_bound
+from visibility_aware_edge_ldp.evaluation.lower_bounds import matched_bound
 from visibility_aware_edge_ldp.evaluation.plan import position as by_position
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
@@ -130,14 +130,9 @@ def test_bounds_for_all_epsilons_at_once_are_those_of_each(statistic: str, polic
     chosen = POLICIES.get(policy, VisibilityPolicy("0.2", "0.4"))
     world = VisibilityAwareGraph(GRAPH, chosen)
     for epsilon in (0.5, 3.0):
-        u, v, gains, kinds = achieved._hidden_gains(world, statistic)
-        direct = matched_bound(statistic, GRAPH.n, u, v, gains, achieved._losses(world, epsilon)[kinds])
-        found = achieved.least_here(world, statistic, epsilon)
+        u, v, gains, kinds = lower_bounds._hidden_gains(world, statistic)
+        direct = matched_bound(statistic, GRAPH.n, u, v, gains, lower_bounds._losses(world, epsilon)[kinds])
+        found = lower_bounds.least_here(world, statistic, epsilon)
         assert found is not None
         assert found.value == pytest.approx(direct.value, rel=1e-9)
         assert found.conditions == direct.conditions
-
-
-def test_triangles_on_edges_are_common_friends() -> None:
-    u, v = GRAPH.edges.astype(np.int64).T
-    assert np.array_equal(achieved._triangles_on_edges(GRAPH), achieved.shared_neighbours(GRAPH, u, v))

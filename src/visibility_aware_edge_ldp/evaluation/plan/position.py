@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
-from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import unbiased_variance
+from visibility_aware_edge_ldp.evaluation.lower_bounds import unbiased_variance
 from visibility_aware_edge_ldp.evaluation.plan.base import (
     FEW_FLIPS,
     HEAD,

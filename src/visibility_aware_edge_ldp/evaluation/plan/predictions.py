@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import LowerBound
+from visibility_aware_edge_ldp.evaluation.lower_bounds import LowerBound, least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.plan import curator, neighbourhood, position, user
 from visibility_aware_edge_ldp.evaluation.plan.base import (
     ALL,

@@ -9,9 +9,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from support.hard_cubes import Cube, hard_cube
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
-from visibility_aware_edge_ldp.evaluation.lower_bounds import bounds
-from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import Cube, hard_cube, hard_gains, lower_bound
+from visibility_aware_edge_ldp.evaluation import lower_bounds as bounds
+from visibility_aware_edge_ldp.evaluation.lower_bounds import hard_gains, lower_bound
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.privacy.guarantee import OneEdge, OneListEntry
 from visibility_aware_edge_ldp.privacy.parameters import parse_number

@@ -11,15 +11,9 @@ import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.lower_bounds import achieved as bounds
-from visibility_aware_edge_ldp.evaluation.lower_bounds.achieved import (
-    BoundRow,
-    bound_rows,
-    conditions,
-    least_here,
-    shared_neighbours,
-)
-from visibility_aware_edge_ldp.evaluation.lower_bounds.bounds import LowerBound, unbiased_variance
+from visibility_aware_edge_ldp.evaluation import lower_bounds as bounds
+from visibility_aware_edge_ldp.evaluation.lower_bounds import LowerBound, least_here, unbiased_variance
+from visibility_aware_edge_ldp.evaluation.trials import BoundRow, bound_rows, conditions
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -84,18 +78,15 @@ def test_the_bound_is_the_weight_of_a_matching(
     assert 0.1 * best <= bound.value <= best * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("block", [1, 50, 1 << 21])
-def test_shared_neighbours_by_definition(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "BLOCK", block)
+def test_triangles_on_edges_are_common_friends() -> None:
     near: list[set[int]] = [set() for _ in range(GRAPH.n)]
     for a, b in GRAPH.edges.tolist():
         near[a].add(b)
         near[b].add(a)
-    u, v = np.array(list(combinations(range(GRAPH.n), 2))).T
-    expected = [len(near[a] & near[b]) for a, b in zip(u.tolist(), v.tolist(), strict=True)]
-    assert shared_neighbours(GRAPH, u, v).tolist() == expected
+    expected = [len(near[a] & near[b]) for a, b in GRAPH.edges.tolist()]
+    assert bounds._triangles_on_edges(GRAPH).tolist() == expected
     empty = replace(GRAPH, edges=np.empty((0, 2), np.int32))
-    assert shared_neighbours(empty, u, v).tolist() == [0] * len(u)
+    assert bounds._triangles_on_edges(empty).tolist() == []
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
