@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.commands.common import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import Document
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 MEANING = (
@@ -43,18 +44,20 @@ def reproduce(
 ) -> None:
     """The source documents' tables: their figure, their algorithm run honestly, and ours at the same loss."""
     from visibility_aware_edge_ldp.dataset import default_graph
-    from visibility_aware_edge_ldp.evaluation.reproduction import runner as sources
+    from visibility_aware_edge_ldp.evaluation.reproduction.documents import chosen
+    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import reproduce as measure
+    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import steps
     from visibility_aware_edge_ldp.presentation import reproduction_tables as tables
     from visibility_aware_edge_ldp.simulation.execution import Steps
 
-    documents = sources.chosen(table)
+    documents = chosen(table)
     graph, stand_in = default_graph()
     if stand_in:
         typer.echo(f"Note: {tables.STAND_IN}", err=True)
     if not as_json:
-        say_need(*_forecast(documents, graph, trials))
+        say_need(*_forecast(documents.values(), graph, trials))
     with progress_bar("collections") as progress:
-        done = sources.reproduce(documents, graph, trials, seed, Steps(progress, sources.steps(documents, trials)))
+        done = measure(documents, graph, trials, seed, Steps(progress, steps(documents.values(), trials)))
     told = tables.content(done, typed(), trials, seed, stand_in)
     if as_json:
         print_json(told)
@@ -73,16 +76,15 @@ def reproduce(
         print_tour(MEANING, STEPS)
 
 
-def _forecast(documents: Iterable[str], graph: Graph, trials: int) -> tuple[int, float]:
+def _forecast(documents: Iterable[Document], graph: Graph, trials: int) -> tuple[int, float]:
     """The memory of the largest collection, and about the seconds of all that the trust models answer."""
-    from visibility_aware_edge_ldp.evaluation.reproduction.documents import DOCUMENTS
     from visibility_aware_edge_ldp.evaluation.reproduction.measurement import Laboratory
     from visibility_aware_edge_ldp.public.trust import TRUSTS
     from visibility_aware_edge_ldp.simulation.execution import Run
     from visibility_aware_edge_ldp.simulation.runtime_forecast import seconds_of
 
     laboratory, known, largest, seconds = Laboratory(graph, 0), ("rounds", "dropout", "estimator"), 0, 0.0
-    for cell in (cell for document in documents for cell in DOCUMENTS[document].cells(trials).values()):
+    for cell in (cell for document in documents for cell in document.cells(trials).values()):
         if cell.trust in TRUSTS:
             options = {name: value for name, value in cell.options.items() if name in known}
             run = Run(laboratory.world(cell.graph, cell.policy), cell.trust, cell.statistics, **options)

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow
+from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow, relative_error
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import exact
@@ -113,12 +113,6 @@ def target(truth: Any, estimate: Estimate) -> Truth:
         return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
     bins: list[Any] = list(estimate.labels or ())
     return np.array([truth[first : last + 1].sum() for first, last in bins], dtype=np.float64)
-
-
-def relative_error(value: Any, truth: Any) -> float:
-    """|value − truth| / truth; for arrays the sums of both; infinite where the truth is 0 and missed."""
-    miss, size = float(np.abs(np.subtract(value, truth)).sum()), float(np.abs(truth).sum())
-    return miss / size if size else (0.0 if not miss else float("inf"))
 
 
 def covers(estimate: Estimate, truth: Truth) -> float:

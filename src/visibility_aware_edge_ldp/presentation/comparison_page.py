@@ -10,8 +10,15 @@ from typing import Any
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
-from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, DrawnHistogram, Gain, TrialRow
-from visibility_aware_edge_ldp.evaluation.trials import relative_error
+from visibility_aware_edge_ldp.evaluation.results import (
+    AWARE,
+    UNIFORM,
+    Comparison,
+    DrawnHistogram,
+    Gain,
+    TrialRow,
+    relative_error,
+)
 from visibility_aware_edge_ldp.presentation.comparison_figures import (
     Series,
     crosses_all,

@@ -192,8 +192,3 @@ DIFFERENCES_004 = (
     "numbers of nodes and edges. In a random graph friends of a hub rarely know each other, hubs see a quarter of "
     "the triangles, and say so in their interval.",
 )
-
-
-def claimed(claims: tuple[Claim, ...], epsilon: float, statistic: str, kind: str = "") -> float:
-    """The figure that is printed for this."""
-    return next(c.value for c in claims if (c.epsilon, c.statistic, c.kind) == (epsilon, statistic, kind))

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from itertools import product
 from statistics import fmean
 from typing import Any
 
+from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.reproduction import claims
 from visibility_aware_edge_ldp.evaluation.reproduction.claims import EPSILONS, EPSILONS_004, FIVE, Claim
 from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
@@ -18,6 +21,7 @@ from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
     RANDOM,
     TOP,
     Cell,
+    Document,
     Figure,
     Found,
     Laboratory,
@@ -33,7 +37,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 # Document 000, slides 36 and 37: visibility-aware against uniform, half public, two rounds.
 POLICIES = {"uniform": "nothing", "aware": "fractions:0.5,0,0.5"}
 WORDS = {"uniform": "uniform", "aware": "visibility-aware"}
-METHODS = {HONEST: {"rounds": 2, "estimator": "ipw_capped"}, OURS: {}}
+METHODS: dict[str, dict[str, Any]] = {HONEST: {"rounds": 2, "estimator": "ipw_capped"}, OURS: {}}
 GRAPHS = (TOP, FACEBOOK)
 # On the whole graph bias is all that can be seen of the document's estimator, so one trial shows it.
 MOST_TRIALS = {(TOP, HONEST): 20, (TOP, OURS): 20, (FACEBOOK, HONEST): 1, (FACEBOOK, OURS): 2}
@@ -56,10 +60,19 @@ DEGREES, CLIPPED = "degrees", "clipped 2-stars"
 OTHERS = (POWERLAW, RANDOM)
 
 
-def _beside(printed: Iterable[Claim], figures: Callable[[Claim], Mapping[str, Figure]]) -> tuple[Row, ...]:
+def _named(*words: str) -> str:
+    """The name of a cell or a column."""
+    return ", ".join(words)
+
+
+def _beside(
+    printed: Iterable[Claim],
+    figures: Callable[[Claim], Mapping[str, Figure]],
+    what: Callable[[Claim], str] = lambda claim: claim.statistic,
+) -> tuple[Row, ...]:
     """One row a claim: what is printed, and what was measured at the same epsilon."""
     return tuple(
-        Row(claim.epsilon, claim.epsilon, claim.statistic, {CLAIMED: Figure(claim.value), **figures(claim)})
+        Row(claim.epsilon, claim.epsilon, what(claim), {CLAIMED: Figure(claim.value), **figures(claim)})
         for claim in printed
     )
 
@@ -70,7 +83,7 @@ def _beside(printed: Iterable[Claim], figures: Callable[[Claim], Mapping[str, Fi
 def cells_000(trials: int) -> dict[str, Cell]:
     """What has to be measured."""
     return {
-        _name_000(graph, method, kind): Cell(
+        _named(graph, method, kind): Cell(
             graph, policy, POSITION.name, EPSILONS, FIVE, min(trials, MOST_TRIALS[graph, method]), options
         )
         for graph in GRAPHS
@@ -83,65 +96,45 @@ def assembled_000(found: Mapping[str, Found], laboratory: Laboratory) -> Reprodu
     """Both slides beside what was found."""
     graph = "; ".join(laboratory.graph(name).source for name in GRAPHS)
     honest = {
-        _name_000(g, HONEST, kind): with_its_edges(found[_name_000(g, HONEST, kind)], found[_name_000(g, OURS, kind)])
-        for g in GRAPHS
-        for kind in POLICIES
+        _named(g, HONEST, kind): with_its_edges(found[_named(g, HONEST, kind)], found[_named(g, OURS, kind)])
+        for g, kind in product(GRAPHS, POLICIES)
     }
-    found = {**found, **honest}
-    tables = (_errors(found), _improvements(found))
+    tables = (_errors({**found, **honest}), _improvements({**found, **honest}))
     return Reproduction("000", "slides 36 and 37", graph, claims.LOSS_000, tables, claims.DIFFERENCES_000)
 
 
 def _errors(found: Mapping[str, Found]) -> Table:
-    rows = tuple(
-        Row(
-            epsilon,
-            epsilon,
-            f"triangles, {WORDS[kind]}",
-            {CLAIMED: Figure(claims.claimed(claims.DOCUMENT_000, epsilon, "triangles", kind))}
-            | {_column(g, m): found[_name_000(g, m, kind)][epsilon, "triangles"] for g in GRAPHS for m in METHODS},
-        )
-        for kind in POLICIES
-        for epsilon in EPSILONS
+    columns = {_named(method, graph): (graph, method) for graph in GRAPHS for method in METHODS}
+    rows = _beside(
+        (claim for claim in claims.DOCUMENT_000 if claim.kind in POLICIES),
+        lambda claim: {
+            column: found[_named(*key, claim.kind)][claim.epsilon, claim.statistic] for column, key in columns.items()
+        },
+        lambda claim: f"{claim.statistic}, {WORDS[claim.kind]}",
     )
-    return Table("Slide 36: mean relative error of triangles", (CLAIMED, *_columns()), rows, factors=False)
+    return Table("Slide 36: mean relative error of triangles", (CLAIMED, *columns), rows, factors=False)
 
 
 def _improvements(found: Mapping[str, Found]) -> Table:
+    kinds = {_named(m, g): [found[_named(g, m, kind)] for kind in POLICIES] for g, m in GAINS}
     gains = {
-        (g, m): {key: improvement(*(found[_name_000(g, m, kind)][key] for kind in POLICIES)) for key in _keys()}
-        for g, m in GAINS
+        column: {key: improvement(uniform[key], aware[key]) for key in product(EPSILONS, FIVE)}
+        for column, (uniform, aware) in kinds.items()
     }
     rows = _beside(
         (claim for claim in claims.DOCUMENT_000 if claim.kind == "improvement"),
-        lambda claim: {_column(g, m): Figure(each[claim.epsilon, claim.statistic]) for (g, m), each in gains.items()},
+        lambda claim: {column: Figure(each[claim.epsilon, claim.statistic]) for column, each in gains.items()},
     )
-    means = {_column(g, m): Figure(fmean(each.values())) for (g, m), each in gains.items()}
-    last = Row(float("nan"), float("nan"), "mean of all", {CLAIMED: Figure(claims.MEAN_IMPROVEMENT)} | means)
+    means = {column: Figure(fmean(each.values())) for column, each in gains.items()}
+    last = Row(math.nan, math.nan, "mean of all", {CLAIMED: Figure(claims.MEAN_IMPROVEMENT), **means})
     title = "Slide 37: by how much less the error is with visibility than without"
-    return Table(title, (CLAIMED, *(_column(g, m) for g, m in GAINS)), (*rows, last), factors=False)
+    return Table(title, (CLAIMED, *gains), (*rows, last), factors=False)
 
 
 def improvement(uniform: Figure, aware: Figure) -> float:
     """1 − aware/uniform, of the standard errors that the estimates carry, or of the errors where they carry none."""
     stated = aware.stated / uniform.stated
     return 1 - (aware.value / uniform.value if math.isnan(stated) else stated)
-
-
-def _keys() -> list[tuple[float, str]]:
-    return [(epsilon, statistic) for epsilon in EPSILONS for statistic in FIVE]
-
-
-def _name_000(graph: str, method: str, kind: str) -> str:
-    return f"{graph}, {method}, {kind}"
-
-
-def _column(graph: str, method: str) -> str:
-    return f"{method}, {graph}"
-
-
-def _columns() -> tuple[str, ...]:
-    return tuple(_column(graph, method) for graph in GRAPHS for method in METHODS)
 
 
 # ── Document 001, §7.3 ──
@@ -151,13 +144,12 @@ def cells_001(trials: int) -> dict[str, Cell]:
     """What has to be measured."""
     few = min(trials, MOST_LOCAL_TRIALS)
 
-    def cell(trust: Trust, loss: float, count: int, delta: str = "0") -> Cell:
-        options = {"delta": delta} if trust is CURATOR else {}
+    def cell(trust: Trust, loss: float, count: int, **options: str) -> Cell:
         return Cell(FACEBOOK, "document-001", trust.name, (loss,), STATISTICS_001, count, options)
 
     return {
-        HONEST: cell(CURATOR, 1.0, trials, DELTA),
-        OURS: cell(CURATOR, 1.0, trials),
+        HONEST: cell(CURATOR, 1.0, trials, delta=DELTA),
+        OURS: cell(CURATOR, 1.0, trials, delta="0"),
         LOCAL: cell(USER, 6.0, few),
         STRICT: cell(USER, 1.0, few),
     }
@@ -171,17 +163,16 @@ def assembled_001(found: Mapping[str, Found], laboratory: Laboratory) -> Reprodu
     )
     table = Table("Relative error, one draw there and means here", COLUMNS_001, rows, factors=False)
     graph = laboratory.graph(FACEBOOK)
-    return Reproduction(
-        "001", "§7.3", graph.source, claims.LOSS_001, (table,), (*claims.DIFFERENCES_001, counts(graph))
-    )
+    differences = (*claims.DIFFERENCES_001, counts(graph))
+    return Reproduction("001", "§7.3", graph.source, claims.LOSS_001, (table,), differences)
 
 
 def counts(graph: Graph) -> str:
     """The true values that the document prints, beside those of the graph that was used, where they differ."""
-    found = {name: int(exact(graph, name)) for name in claims.TRUTHS_001}
-    pairs = [f"{name} {claims.TRUTHS_001[name]:,} there, {count:,} here" for name, count in found.items()]
     differing = [
-        pair for pair, (name, count) in zip(pairs, found.items(), strict=True) if count != claims.TRUTHS_001[name]
+        f"{name} {printed:,} there, {count:,} here"
+        for name, printed in claims.TRUTHS_001.items()
+        if (count := int(exact(graph, name))) != printed
     ]
     return f"Counts that differ: {'; '.join(differing) or 'none'}."
 
@@ -191,13 +182,10 @@ def counts(graph: Graph) -> str:
 
 def cells_003(trials: int) -> dict[str, Cell]:
     """What has to be measured."""
-    options: dict[str, dict[str, Any]] = {
-        HONEST: {"rounds": 2, "estimator": "ipw_capped"},
-        TWO_ROUNDS: {"rounds": 2},
-        OURS: {},
-    }
+    options = {**METHODS, TWO_ROUNDS: {"rounds": 2}}
     return {
-        name: Cell(TOP, "document-003", POSITION.name, EPSILONS, FIVE, trials, extra) for name, extra in options.items()
+        name: Cell(TOP, "document-003", POSITION.name, EPSILONS, FIVE, trials, options[name])
+        for name in COLUMNS_003[1:]
     }
 
 
@@ -235,29 +223,28 @@ def verdict(rows: tuple[Row, ...]) -> str:
 
 def cells_004(trials: int) -> dict[str, Cell]:
     """What has to be measured, on Facebook at every epsilon and on the other graphs at 1."""
-    made = {name: cell for graph in (FACEBOOK, *OTHERS) for name, cell in _cells_004(graph, trials).items()}
-    few = min(trials, MOST_HUB_TRIALS)
-    owned = Cell(FACEBOOK, HUBS, NEIGHBOURHOOD.name, EPSILONS_004, ("triangles",), few, {"reporters": "users"})
-    return {**made, _name_004(FACEBOOK, OWNED): owned}
-
-
-def _cells_004(graph: str, trials: int) -> dict[str, Cell]:
-    few, one = min(trials, MOST_HUB_TRIALS), ("triangles",)
-    epsilons = EPSILONS_004 if graph == FACEBOOK else (1.0,)
-    twice = tuple(2 * epsilon for epsilon in epsilons)
-    made = {
-        CAPPED: Cell(graph, HUBS, NEIGHBOURHOOD.name, epsilons, one, few, {"reporters": f"cap:{CAP}"}),
-        BY_HUBS: Cell(graph, HUBS, NEIGHBOURHOOD.name, epsilons, one, few, {"reporters": "hubs"}),
-        DEGREES: Cell(graph, HUBS, USER.name, twice, ("edges", "stars:2"), trials),
-        CLIPPED: Cell(graph, HUBS, CLIPPED, twice, ("stars:2",), trials, ask=clipped_stars),
-    }
-    return {_name_004(graph, what): cell for what, cell in made.items()}
+    made: dict[str, Cell] = {}
+    for graph in (FACEBOOK, *OTHERS):
+        epsilons = EPSILONS_004 if graph == FACEBOOK else (1.0,)
+        twice = tuple(2 * epsilon for epsilon in epsilons)
+        triangles = partial(
+            Cell, graph, HUBS, NEIGHBOURHOOD.name, epsilons, ("triangles",), min(trials, MOST_HUB_TRIALS)
+        )
+        cells = {
+            CAPPED: triangles({"reporters": f"cap:{CAP}"}),
+            BY_HUBS: triangles({"reporters": "hubs"}),
+            DEGREES: Cell(graph, HUBS, USER.name, twice, ("edges", "stars:2"), trials),
+            CLIPPED: Cell(graph, HUBS, CLIPPED, twice, ("stars:2",), trials, ask=clipped_stars),
+            **({OWNED: triangles({"reporters": "users"})} if graph == FACEBOOK else {}),
+        }
+        made |= {_named(what, graph): cell for what, cell in cells.items()}
+    return made
 
 
 def assembled_004(found: Mapping[str, Found], laboratory: Laboratory) -> Reproduction:
     """The document's table beside what was found, and the graphs of which it prints nothing."""
-    rows = tuple(_row_004(FACEBOOK, claim, found) for claim in claims.DOCUMENT_004)
-    ordered = tuple(sorted(rows, key=lambda row: row.epsilon))
+    printed = sorted(claims.DOCUMENT_004, key=lambda claim: claim.epsilon)
+    rows = tuple(_row_004(FACEBOOK, claim, found) for claim in printed)
     others = tuple(
         replace(_row_004(graph, claim, found, f"{graph}: "), figures=_measured(graph, claim, found))
         for graph in OTHERS
@@ -265,12 +252,11 @@ def assembled_004(found: Mapping[str, Found], laboratory: Laboratory) -> Reprodu
         if claim.epsilon == 1 and claim.kind != "smooth"
     )
     tables = (
-        Table("Table 1: mean relative error, a fifth of the users public", (CLAIMED, HONEST, OURS), ordered),
+        Table("Table 1: mean relative error, a fifth of the users public", (CLAIMED, HONEST, OURS), rows),
         Table("Power-law and random graphs, of which no figure is printed", (HONEST, OURS), others, factors=False),
     )
-    return Reproduction(
-        "004", "Table 1", laboratory.graph(FACEBOOK).source, claims.LOSS_004, tables, claims.DIFFERENCES_004
-    )
+    source = laboratory.graph(FACEBOOK).source
+    return Reproduction("004", "Table 1", source, claims.LOSS_004, tables, claims.DIFFERENCES_004)
 
 
 def _row_004(graph: str, claim: Claim, found: Mapping[str, Found], prefix: str = "") -> Row:
@@ -295,19 +281,7 @@ def _measured(graph: str, claim: Claim, found: Mapping[str, Found]) -> dict[str,
     }
     pair = zip((HONEST, OURS), sources[claim.statistic, claim.kind], strict=True)
     key = _loss(claim), claim.statistic
-    return {column: found[_name_004(graph, source)][key] for column, source in pair if source is not None}
-
-
-def _name_004(graph: str, what: str) -> str:
-    return f"{what}, {graph}"
-
-
-@dataclass(frozen=True)
-class Document:
-    """What has to be measured for a document's tables, and what sets it beside the document's figures."""
-
-    cells: Callable[[int], dict[str, Cell]]
-    assembled: Callable[[Mapping[str, Found], Laboratory], Reproduction]
+    return {column: found[_named(source, graph)][key] for column, source in pair if source is not None}
 
 
 DOCUMENTS = {
@@ -316,3 +290,11 @@ DOCUMENTS = {
     "003": Document(cells_003, assembled_003),
     "004": Document(cells_004, assembled_004),
 }
+ALL = "all"
+
+
+def chosen(table: str) -> dict[str, Document]:
+    """The documents that a name stands for."""
+    if table != ALL and table not in DOCUMENTS:
+        raise BadInput(f"{table!r} is not a table; use one of {', '.join([*DOCUMENTS, ALL])}.")
+    return {name: each for name, each in DOCUMENTS.items() if table in (name, ALL)}

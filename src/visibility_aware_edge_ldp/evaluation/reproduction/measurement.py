@@ -1,7 +1,7 @@
 """What is measured for a table: cells, each a graph, a policy, a trust model and some epsilons."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.evaluation.trials import Progress, relative_error
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.results import relative_error
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -23,6 +24,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 Ask = Callable[..., Mapping[str, Any]]
+Progress = Callable[[int], None]
 FACEBOOK, TOP, POWERLAW, RANDOM = "Facebook", "300 nodes", "power law", "random"
 TOP_NODES = 300
 # Where document 004 cuts lists.
@@ -243,3 +245,31 @@ def clipped_stars(
     noise = sample_each(epsilon / 2, sensitivities, keyed_coins(seeded_key(seed, trust)))
     value = float((degrees * (degrees - 1) // 2).sum() + noise.sum())
     return {name: Estimate(name, value, float("nan"), unbiased=False) for name in statistics}
+
+
+@dataclass(frozen=True)
+class Document:
+    """What has to be measured for a document's tables, and what sets it beside the document's figures."""
+
+    cells: Callable[[int], dict[str, Cell]]
+    assembled: Callable[[Mapping[str, Found], Laboratory], Reproduction]
+
+
+def steps(documents: Iterable[Document], trials: int) -> int:
+    """How many collections these documents' tables take."""
+    every = (cell for document in documents for cell in document.cells(trials).values())
+    return sum(len(cell.epsilons) * cell.trials for cell in every)
+
+
+def reproduce(
+    documents: Mapping[str, Document], graph: Graph, trials: int, seed: int | str, progress: Progress
+) -> list[Reproduction]:
+    """Measure everything that these documents' tables are set beside; slow cells take fewer trials."""
+    if trials < 1:
+        raise BadInput(f"At least one trial is needed; got {trials}.")
+    laboratory, done = Laboratory(graph, seed), []
+    for name, document in documents.items():
+        cells = document.cells(trials)
+        found = {each: laboratory.measure(f"{name} {each}", cell, progress) for each, cell in cells.items()}
+        done.append(document.assembled(found, laboratory))
+    return done

@@ -11,12 +11,13 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.reproduction import documents
-from visibility_aware_edge_ldp.evaluation.reproduction import runner as sources
 from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
     CLAIMED,
     HONEST,
     OURS,
     Reproduction,
+    reproduce,
+    steps,
 )
 from visibility_aware_edge_ldp.presentation import reproduction_tables as tables
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -34,7 +35,7 @@ def counted() -> list[int]:
 
 @pytest.fixture(scope="module")
 def done(counted: list[int]) -> list[Reproduction]:
-    return sources.reproduce(sources.chosen("all"), GRAPH, 2, 1, counted.append)
+    return reproduce(documents.chosen("all"), GRAPH, 2, 1, counted.append)
 
 
 def test_every_document_is_there(done: list[Reproduction]) -> None:
@@ -67,13 +68,13 @@ def test_what_cannot_be_run_honestly_has_no_figure(done: list[Reproduction]) -> 
 
 
 def test_progress_is_counted_as_announced(done: list[Reproduction], counted: list[int]) -> None:
-    assert sum(counted) == sources.steps(sources.chosen("all"), 2)
-    assert sources.steps(["003"], 20) == 3 * 4 * 20
+    assert sum(counted) == steps(documents.DOCUMENTS.values(), 2)
+    assert steps(documents.chosen("003").values(), 20) == 3 * 4 * 20
 
 
 def test_a_run_repeats_and_a_seed_changes_it() -> None:
     def run(seed: int) -> dict[str, Any]:
-        return tables.content(sources.reproduce(["003"], GRAPH, 1, seed, lambda _: None), "", 1, 1, False)
+        return tables.content(reproduce(documents.chosen("003"), GRAPH, 1, seed, lambda _: None), "", 1, 1, False)
 
     assert run(1) == run(1)
     assert run(1) != run(2)
@@ -93,9 +94,9 @@ def test_files(done: list[Reproduction], tmp_path: Path) -> None:
 
 def test_unknown_tables_and_no_trials_are_refused() -> None:
     with pytest.raises(BadInput, match="000, 001, 003, 004, all"):
-        sources.chosen("002")
+        documents.chosen("002")
     with pytest.raises(BadInput, match="At least one trial"):
-        sources.reproduce(["003"], GRAPH, 0, 1, lambda _: None)
+        reproduce(documents.chosen("003"), GRAPH, 0, 1, lambda _: None)
 
 
 def test_the_page_prints_every_claim(done: list[Reproduction]) -> None:
