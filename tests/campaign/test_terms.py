@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
@@ -47,31 +47,36 @@ people = st.lists(
 )
 
 
-def coins_of(seed: int) -> Coins:
+def random_bytes_of(seed: int) -> RandomBytes:
     return np.random.default_rng(seed).bytes
 
 
 def sent_by_client(case: str, user: int, listed: set[int], seed: int) -> list[bytes]:
     """All uploads of a client with this friend list, one a round."""
-    terms, coins, purse = ASKED[case], coins_of(seed), Purse(ENOUGH)
+    terms, random_bytes, purse = ASKED[case], random_bytes_of(seed), Purse(ENOUGH)
     view, survey, listed = terms.view, terms.survey, listed - {user}
     if terms.charter.question == "hubs":
         edges = np.array(sorted([min(user, v), max(user, v)] for v in listed), np.int32).reshape(-1, 2)
         whole = np.unique(np.concatenate([view.edges, edges]), axis=0).astype(np.int32)
-        return [salted(hub_report.encode_hub(HubClient(two_hop(N, whole, user), view, purse).answer(survey, 1, coins)))]
+        return [
+            salted(
+                hub_report.encode_hub(HubClient(two_hop(N, whole, user), view, purse).answer(survey, 1, random_bytes))
+            )
+        ]
     lists = FriendLists(user, np.array([0, len(listed)]), np.array(sorted(listed), np.int32))
     if terms.charter.question == "degrees":
-        return [salted(degree_report.encode(DegreeClient(lists, view, purse).answer(survey, 1, coins)))]
+        return [salted(degree_report.encode(DegreeClient(lists, view, purse).answer(survey, 1, random_bytes)))]
     if terms.charter.question == "position":
         bits = np.isin(np.arange(user + 1, N), sorted(listed))
         respondent = PositionClient(PositionBits(row_start(N, user), bits), view, purse)
         return [
-            salted(codec.encode(respondent.answer(survey, number, coins))) for number in range(1, survey.rounds + 1)
+            salted(codec.encode(respondent.answer(survey, number, random_bytes)))
+            for number in range(1, survey.rounds + 1)
         ]
     holder = TwoRoundClient(lists, view, purse)
-    first = holder.answer(survey, 1, coins)
+    first = holder.answer(survey, 1, random_bytes)
     heard = FirstRound(survey, view, transcript_with(view, survey.first.identity, first))
-    return [salted(codec.encode(first)), salted(row_report.encode_rows(holder.total(survey, heard, coins)))]
+    return [salted(codec.encode(first)), salted(row_report.encode_rows(holder.total(survey, heard, random_bytes)))]
 
 
 def transcript_with(view: PublicView, survey: str, report: PositionReport) -> Transcript:
@@ -162,7 +167,7 @@ def test_a_row_that_stays_away_in_part_is_refused() -> None:
     bits = PositionBits(row_start(N, user), np.zeros(N - 1 - user, np.bool_))
     here = np.arange(N - 1 - user) > 3
     respondent = PositionClient(bits, view, Purse(ENOUGH))
-    sent = salted(codec.encode(respondent.answer(survey.first, 1, coins_of(1), here)))
+    sent = salted(codec.encode(respondent.answer(survey.first, 1, random_bytes_of(1), here)))
     codec.decode(report_in(sent))
     with pytest.raises(ProtocolViolation, match="as a whole"):
         terms.check_upload(user, 1, sent)

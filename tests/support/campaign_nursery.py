@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.campaign.participant.enrolment import Surrounding
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Source, read_friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, secure_random_bytes
 
 TOWN = [f"person {number:02}" for number in range(40)]
 POINTS = ("noise", "commit", "half sent", "sent")
@@ -100,7 +100,7 @@ def _live(home: Path, way: str, death: Death) -> None:
         program._made = partial(_sends_first, death)
         # An honest server would stop the twin by showing a receipt that its ledger does not know.
         program.stored_receipt = lambda *anything: None
-    around = replace(QUICK, coins=partial(_coins, death), transport=partial(Mortal, death))
+    around = replace(QUICK, random_bytes=partial(_random_bytes, death), transport=partial(Mortal, death))
     for campaign in program.enrolments.enrolled(home):
         friends = [name for name in TOWN[::3] if name != load(home, campaign).name]
         try:
@@ -109,8 +109,8 @@ def _live(home: Path, way: str, death: Death) -> None:
             continue  # a twin's second answer is in conflict with its first; the next campaign hears it as well
 
 
-def _coins(death: Death) -> Coins:
-    draw = secure_coins()
+def _random_bytes(death: Death) -> RandomBytes:
+    draw = secure_random_bytes()
 
     def deadly(count: int) -> bytes:
         drawn = draw(count)
@@ -148,13 +148,13 @@ class Mortal(Transport):
 
 
 def _sends_first(
-    death: Death, ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coins
+    death: Death, ledger: Ledger, task: Task, agreed: Quote, source: Source, random_bytes: RandomBytes
 ) -> tuple[bytes, list[str]]:
     """Twin: what was made leaves inside the transaction, and is committed afterwards."""
     enrolment = load(Path(ledger._path).parent, task.context.charter.identity)
     given = read_friends(source, task.context.names, task.context.number)
     with ledger.writing() as page:
-        upload = record(page, task, given, agreed, coins)
+        upload = record(page, task, given, agreed, random_bytes)
         server = Mortal(death, enrolment.url, enrolment.token, QUICK.patience)
         server.put(f"/v1/rounds/{task.round}/reports/{task.context.number}", upload)
     return upload, []

@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, create_ledger
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import secure_random_bytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
@@ -171,11 +171,13 @@ def _timed(folder: Path, template: Path, run: Callable[[dict[str, Any]], int]) -
 
 def speed() -> dict[str, float]:
     """Milliseconds: chained answers for a row of a million, one durable answer, opening a ledger of 1,000 entries."""
-    count, coins = 10**6, secure_coins()
+    count, random_bytes = 10**6, secure_random_bytes()
     half, one, two = (RandomizedResponse(program.Fraction(e)).threshold for e in ("1/2", "1", "2"))
     bits, known = np.zeros(count, np.bool_), np.ones(count, np.bool_)
-    levels = [Level(each, known, chained(each, bits, [], coins)) for each in (half, two)]
-    figures = {"chained row of 1,000,000, two neighbours": _milliseconds(lambda: chained(one, bits, levels, coins))}
+    levels = [Level(each, known, chained(each, bits, [], random_bytes)) for each in (half, two)]
+    figures = {
+        "chained row of 1,000,000, two neighbours": _milliseconds(lambda: chained(one, bits, levels, random_bytes))
+    }
     with tempfile.TemporaryDirectory() as folder:
         ledger = create_ledger(Path(folder) / "ledger.db", caps_entry({}))
         figures["one durable entry, with its mark"] = _milliseconds(lambda: _append(ledger, 1))

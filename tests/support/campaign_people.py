@@ -13,7 +13,7 @@ from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.campaign.participant.program import answer, enroll
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -56,4 +56,4 @@ def by_name(served: Served, participant: int = 0) -> dict[str, bool]:
 
 
 def seeded(label: str) -> Surroundings:
-    return replace(QUICK, coins=lambda: keyed_coins(seeded_key("program", label)))
+    return replace(QUICK, random_bytes=lambda: keyed_random_bytes(seeded_key("program", label)))

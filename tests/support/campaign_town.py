@@ -1,4 +1,4 @@
-"""A town whose people answer a campaign truthfully, through the clients, with coins that can be tossed again."""
+"""A town whose people answer a campaign truthfully, through the clients, with random bytes that can be drawn again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.campaign.participant import reports as answers
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -52,34 +52,36 @@ class Town(Lab):
     def report(self, participant: int, number: int = 1, variant: int = 0, transcript: str | bytes = "") -> bytes:
         key = participant, number, transcript if number == 2 else ""
         if key not in self.sent:
-            coins = keyed_coins(seeded_key(7, participant, number))
-            self.sent[key] = bytes(SALT) + self._made(self.context(participant), number, transcript, coins)
+            random_bytes = keyed_random_bytes(seeded_key(7, participant, number))
+            self.sent[key] = bytes(SALT) + self._made(self.context(participant), number, transcript, random_bytes)
         return self.sent[key]
 
-    def _made(self, context: ParticipantContext, number: int, transcript: str | bytes, coins: Coins) -> bytes:
+    def _made(
+        self, context: ParticipantContext, number: int, transcript: str | bytes, random_bytes: RandomBytes
+    ) -> bytes:
         question = context.charter.question
         friends = answers.as_public_knows(context, self.friends[context.number])
         if question == "degrees":
-            return answers.degrees(context, friends, coins).report
+            return answers.degrees(context, friends, random_bytes).report
         if question == "hubs":
             pairs = np.argwhere(np.triu(self.friends)).astype(np.int32)
-            return answers.hub_counts(context, pairs, coins).report
+            return answers.hub_counts(context, pairs, random_bytes).report
         if number == 1:
             return answers.chained_row(
-                context, context.request(1), account_of([], context.names), friends, coins
+                context, context.request(1), account_of([], context.names), friends, random_bytes
             ).report
         first = report_in(self.sent[context.number, 1, ""])
         if question == "position":
-            return answers.second_row(context, first, friends, coins).report
+            return answers.second_row(context, first, friends, random_bytes).report
         assert isinstance(transcript, bytes)
-        return answers.row_sum(context, first, transcript, friends, coins).report
+        return answers.row_sum(context, first, transcript, friends, random_bytes).report
 
 
 def _graph(people: int) -> np.ndarray:
-    coins = np.random.default_rng(20)
+    generator = np.random.default_rng(20)
     apart = np.abs(np.subtract.outer(np.arange(people), np.arange(people)))
     likely = np.where(np.minimum(apart, people - apart) <= 6, 0.6, 0.03)
-    upper = np.triu(coins.random((people, people)) < likely, 1)
+    upper = np.triu(generator.random((people, people)) < likely, 1)
     return upper | upper.T
 
 

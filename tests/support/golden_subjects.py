@@ -30,7 +30,7 @@ __all__ = ["Collected", "another_version", "central", "collected", "forced", "ke
 
 PACKAGE = "visibility_aware_edge_ldp"
 SALT = 32
-Coins = Callable[[int], bytes]
+RandomBytes = Callable[[int], bytes]
 
 
 # Kernels
@@ -100,9 +100,11 @@ def central(world: Any, noise: str, delta: str, seed: int) -> dict[str, Any]:
 class Collected:
     """A campaign whose people answered truthfully: its public files, all uploads, and the bytes of its answers."""
 
-    def __init__(self, directory: Path, friends: dict[Any, set[Any]], coins: Callable[[int, int], Coins]) -> None:
+    def __init__(
+        self, directory: Path, friends: dict[Any, set[Any]], random_bytes: Callable[[int, int], RandomBytes]
+    ) -> None:
         found = read_campaign(directory)
-        self.charter, self._documents, self._coins = found.charter, found.documents, coins
+        self.charter, self._documents, self._random_bytes = found.charter, found.documents, random_bytes
         roster = list(found.documents.roster)
         self._friends = np.array([[other in friends[one] for other in roster] for one in roster])
         self.uploads: dict[int, dict[int, bytes]] = {}
@@ -121,24 +123,24 @@ class Collected:
         return estimate_bytes(self.charter, self._documents.view, self.uploads)
 
     def _report(self, context: ParticipantContext, number: int) -> bytes:
-        coins, question = self._coins(context.number, number), self.charter.question
+        random_bytes, question = self._random_bytes(context.number, number), self.charter.question
         friends = own_answers.as_public_knows(context, self._friends[context.number])
         if question == "degrees":
-            return own_answers.degrees(context, friends, coins).report
+            return own_answers.degrees(context, friends, random_bytes).report
         if question == "hubs":
             pairs = np.argwhere(np.triu(self._friends)).astype(np.int32)
-            return own_answers.hub_counts(context, pairs, coins).report
+            return own_answers.hub_counts(context, pairs, random_bytes).report
         if number == 1:
             return own_answers.chained_row(
-                context, context.request(1), account_of([], context.names), friends, coins
+                context, context.request(1), account_of([], context.names), friends, random_bytes
             ).report
         first = self.uploads[1][context.number][SALT:]
         if question == "position":
-            return own_answers.second_row(context, first, friends, coins).report
-        return own_answers.row_sum(context, first, self._heard.octets, friends, coins).report
+            return own_answers.second_row(context, first, friends, random_bytes).report
+        return own_answers.row_sum(context, first, self._heard.octets, friends, random_bytes).report
 
 
-def collected(directory: Path, world: Any, coins: Callable[[int, int], Coins], **asked: Any) -> Collected:
+def collected(directory: Path, world: Any, random_bytes: Callable[[int, int], RandomBytes], **asked: Any) -> Collected:
     """Write a new campaign about a world, and let everybody answer it."""
     new_campaign(directory, names=world.graph.names, policy=world.policy, edges=world.public.edges, **asked)
     names = world.graph.names
@@ -146,4 +148,4 @@ def collected(directory: Path, world: Any, coins: Callable[[int, int], Coins], *
     for first, second in world.graph.edges.tolist():
         friends[names[first]].add(names[second])
         friends[names[second]].add(names[first])
-    return Collected(directory, friends, coins)
+    return Collected(directory, friends, random_bytes)

@@ -67,8 +67,8 @@ LOW, HIGH, AGAIN = SEATS = (context("1/2", "Low"), context("3/2", "High"), conte
 
 def answered(page: Memory, where: ParticipantContext, bit: int, word: int) -> int:
     task, friends = Task(where, 1), Friends(np.array([False, bool(bit)]), ())
-    coins = iter([word.to_bytes(8, "big"), bytes(8), bytes(8)])
-    upload = record(page, task, friends, quote(page, task), lambda count: next(coins))  # type: ignore[arg-type]
+    random_bytes = iter([word.to_bytes(8, "big"), bytes(8), bytes(8)])
+    upload = record(page, task, friends, quote(page, task), lambda count: next(random_bytes))  # type: ignore[arg-type]
     return codec.decode(report_in(upload)).ones[0]
 
 

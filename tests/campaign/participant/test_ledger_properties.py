@@ -34,7 +34,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, 
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import position as codec
@@ -111,10 +111,10 @@ class Participant(RuleBasedStateMachine):
         self.backup: bytes | None = None
         self.drawn = 0
 
-    def coins(self) -> Coins:
+    def random_bytes(self) -> RandomBytes:
         """New ones for every answer, and the same ones when a sequence is run again."""
         self.drawn += 1
-        return keyed_coins(seeded_key("properties", self.drawn))
+        return keyed_random_bytes(seeded_key("properties", self.drawn))
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -186,7 +186,7 @@ class Participant(RuleBasedStateMachine):
         with self.ledger.reading() as page:
             agreed = quote(page, task)
         with crashing_mark(crash == "before the mark"), self.ledger.writing() as page:
-            upload = record(page, task, given, agreed, self.coins())
+            upload = record(page, task, given, agreed, self.random_bytes())
             if crash == "before commit":
                 raise Crashed
         if crash == "after commit":
@@ -317,7 +317,7 @@ class SendsFirst(Participant):
         with self.ledger.reading() as page:
             agreed = quote(page, task)
         with self.ledger.writing() as page:
-            upload = record(page, task, given, agreed, self.coins())
+            upload = record(page, task, given, agreed, self.random_bytes())
             self.left(task, upload)
             if crash != "never":
                 raise Crashed

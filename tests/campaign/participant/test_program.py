@@ -14,7 +14,7 @@ from support.campaign_stub import Stub
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.errors import BadInput, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 
 
@@ -144,7 +144,7 @@ def test_a_list_that_changes_within_an_epoch_does_not_change_the_answers(ask: As
     assert lines[0].startswith("2 friendships differ")
 
 
-def test_two_homes_draw_their_own_coins(ask: Ask, tmp_path: Path) -> None:
+def test_two_homes_draw_their_own_random_bytes(ask: Ask, tmp_path: Path) -> None:
     served, found = ask(epsilon="1/10", names=[f"p{number}" for number in range(200)]), []
     for number in range(2):
         home = tmp_path / f"home {number}"
@@ -155,15 +155,15 @@ def test_two_homes_draw_their_own_coins(ask: Ask, tmp_path: Path) -> None:
     assert (found[0] != found[1]).any()
 
 
-def test_coins_are_drawn_anew_for_every_answer(ask: Ask, tmp_path: Path) -> None:
-    made: list[Coins] = []
+def test_random_bytes_are_drawn_anew_for_every_answer(ask: Ask, tmp_path: Path) -> None:
+    made: list[RandomBytes] = []
 
-    def fresh() -> Coins:
-        made.append(keyed_coins(seeded_key("fresh", len(made))))
+    def fresh() -> RandomBytes:
+        made.append(keyed_random_bytes(seeded_key("fresh", len(made))))
         return made[-1]
 
     served, other, home = ask("degrees"), ask("degrees", epsilon="1/2"), tmp_path / "home"
     for each in (served, other):
         join(each, home, caps={PRIVATE: 2})
-        reply(each, home, [], replace(QUICK, coins=fresh))
+        reply(each, home, [], replace(QUICK, random_bytes=fresh))
     assert len(made) == 2

@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -99,7 +99,9 @@ def test_degrees_do_not_follow_from_public_edges() -> None:
     few, many = (at_edges("degrees", slice(end)) for end in (2, 9))
     friends = np.arange(len(TOWN)) != few.number
     made = [
-        reports.degrees(each, reports.as_public_knows(each, friends), keyed_coins(seeded_key("degrees", 1))).report
+        reports.degrees(
+            each, reports.as_public_knows(each, friends), keyed_random_bytes(seeded_key("degrees", 1))
+        ).report
         for each in (few, many)
     ]
     assert (few.public_friends != many.public_friends).any()
@@ -176,16 +178,18 @@ def test_a_report_recalled_is_as_good_as_one_that_was_just_given(ask: Ask) -> No
     lists = FriendLists(0, np.array([0, 3]), np.array([1, 2, 4], np.int32))
     purse = {kind: Fraction(5) for kind in NON_PUBLIC}
     stayed, restarted = (TwoRoundClient(lists, view, Purse(purse)) for _ in range(2))
-    first = stayed.answer(survey, 1, keyed_coins(seeded_key("recall", 1)))
+    first = stayed.answer(survey, 1, keyed_random_bytes(seeded_key("recall", 1)))
     size = (view.positions + 7) // 8
     octets = [np.zeros(size, np.uint8) for _ in range(2)]
     for flat, packed in zip(octets, (first.answered, first.ones), strict=True):
         flat[: len(packed)] = np.frombuffer(packed, np.uint8)
     heard = FirstRound(survey, view, Transcript(survey.first.identity, *octets))
     with pytest.raises(ProtocolViolation, match="before round 1 was answered"):
-        restarted.total(survey, heard, keyed_coins(seeded_key("recall", 2)))
+        restarted.total(survey, heard, keyed_random_bytes(seeded_key("recall", 2)))
     restarted.recall(survey, first)
-    sums = [users.total(survey, heard, keyed_coins(seeded_key("recall", 2))).digest for users in (stayed, restarted)]
+    sums = [
+        users.total(survey, heard, keyed_random_bytes(seeded_key("recall", 2))).digest for users in (stayed, restarted)
+    ]
     assert sums[0] == sums[1]
     with pytest.raises(ProtocolViolation, match="another survey or of other users"):
         restarted.recall(survey, replace(first, start=first.start + 1))

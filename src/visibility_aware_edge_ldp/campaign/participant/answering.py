@@ -36,7 +36,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, U
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Losses = Mapping[Visibility, Fraction]
@@ -119,7 +119,7 @@ def quote(page: Page, task: Task) -> Quote:
     return _quote(task.context, account, caps, requests[0])
 
 
-def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, coins: Coins) -> bytes:
+def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, random_bytes: RandomBytes) -> bytes:
     """The upload, made and written down; it may leave when the transaction has ended, not before.  [LEDGER.1]"""
     stored = page.one("upload", task.epoch, task.upload)
     if stored is not None:
@@ -131,7 +131,7 @@ def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, co
     note_others(page, task.context)
     report = page.one("memo", task.epoch, task.memo)
     if report is None:
-        made = _made(page, task, account, given, coins)
+        made = _made(page, task, account, given, random_bytes)
         report = made.report
         _write(page, task, account, requests[0], given, made)
     upload = salted(report)
@@ -244,12 +244,12 @@ def _quote(context: ParticipantContext, account: Account, caps: Caps, request: R
     )
 
 
-def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, coins: Coins) -> Made:
+def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, random_bytes: RandomBytes) -> Made:
     first = _first(page, task.context)
     if task.round > 1 and first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
     make = REPORTS[task.context.question.name][task.round - 1]
-    return make(Making(task.context, account, given, coins, first or b"", task.transcript))
+    return make(Making(task.context, account, given, random_bytes, first or b"", task.transcript))
 
 
 def _write(page: Page, task: Task, account: Account, request: Request, given: Friends | SeenEdges, made: Made) -> None:

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantCo
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode, sync, verify, write_over
 from visibility_aware_edge_ldp.campaign.terms import Documents
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, secure_random_bytes
 
 FORMAT = "va-edge-ldp enrolment 1"
 _DOCUMENTS = ("roster", "policy", "edges")
@@ -56,9 +56,9 @@ class Enrolment:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What tests and rehearsals replace: coins, patience with the server, the pace, and the transport itself."""
+    """What tests and rehearsals replace: random bytes, patience with the server, the pace, and the transport itself."""
 
-    coins: Callable[[], Coins] = secure_coins
+    random_bytes: Callable[[], RandomBytes] = secure_random_bytes
     patience: Patience = field(default_factory=Patience)
     pace: float | None = None
     transport: Callable[[str, str, Patience], Transport] = Transport

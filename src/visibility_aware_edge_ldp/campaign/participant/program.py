@@ -51,7 +51,7 @@ from visibility_aware_edge_ldp.campaign.participant.server_checks import (
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.errors import BadInput, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -273,23 +273,25 @@ def _answered(
 ) -> tuple[bytes, list[str]]:
     """The upload, in the ledger and on disk; how long this took tells nothing of the list, or is remarked.  [PACE.1]"""
     pace = surroundings.pace or pace_of(task.context, task.round)
-    done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.coins()))
+    done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.random_bytes()))
     upload, remarks = done.answer
     return upload, [*remarks, *late_lines(pace, done.beats)]
 
 
-def _made(ledger: Ledger, task: Task, agreed: Quote, source: Source, coins: Coins) -> tuple[bytes, list[str]]:
+def _made(
+    ledger: Ledger, task: Task, agreed: Quote, source: Source, random_bytes: RandomBytes
+) -> tuple[bytes, list[str]]:
     """The upload, and what to remark about the list."""
     context = task.context
     if context.question.sees_edges:
         seen = read_edges(source, context.names)
         with ledger.writing() as page:
-            upload = record(page, task, seen, agreed, coins)
+            upload = record(page, task, seen, agreed, random_bytes)
         return upload, unknown_lines(seen.unknown)
     given = read_friends(source, context.names, context.number)
     with ledger.writing() as page:
         differing = changed(page, task, given)
-        upload = record(page, task, given, agreed, coins)
+        upload = record(page, task, given, agreed, random_bytes)
     remarks = [*unknown_lines(given.unknown), *nobody_lines(int(given.bits.sum())), *changed_lines(differing)]
     return upload, remarks
 

@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.layout import octets, pack, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
@@ -136,7 +136,7 @@ class Making:
     context: ParticipantContext
     account: Account
     given: Friends | SeenEdges
-    coins: Coins
+    random_bytes: RandomBytes
     first: bytes = field(default=b"", repr=False)
     transcript: bytes = field(default=b"", repr=False)
 
@@ -152,7 +152,9 @@ class Making:
         return cast(SeenEdges, self.given).pairs
 
 
-def chained_row(context: ParticipantContext, request: Request, account: Account, friends: Bits, coins: Coins) -> Made:
+def chained_row(
+    context: ParticipantContext, request: Request, account: Account, friends: Bits, random_bytes: RandomBytes
+) -> Made:
     """Round 1 of rows: every non-public position answers at its class's threshold, chained to what it said before.
 
     [CHAIN.2]
@@ -167,17 +169,17 @@ def chained_row(context: ParticipantContext, request: Request, account: Account,
         if not places.any():
             continue  # a class that this row does not have, as everybody knows
         drawn = np.zeros_like(said)
-        drawn[row] = chained(threshold, friends[row], before, coins)
+        drawn[row] = chained(threshold, friends[row], before, random_bytes)
         said |= drawn & places
         levels.append(Level(threshold, places, drawn & places))
     return Made(position.encode(_report(context, survey, 1, said[row])), tuple(levels))
 
 
 def _first_row(making: Making) -> Made:
-    return chained_row(making.context, making.context.request(1), making.account, making.friends, making.coins)
+    return chained_row(making.context, making.context.request(1), making.account, making.friends, making.random_bytes)
 
 
-def second_row(context: ParticipantContext, first: bytes, friends: Bits, coins: Coins) -> Made:
+def second_row(context: ParticipantContext, first: bytes, friends: Bits, random_bytes: RandomBytes) -> Made:
     """Round 2 of POSITION: once more, where round 1 said 1.  [POSITION.1]"""
     survey: PositionSurvey = context.terms.row_survey
     verify(survey, context.view)
@@ -186,12 +188,14 @@ def second_row(context: ParticipantContext, first: bytes, friends: Bits, coins: 
     places, row = context.request(2).places, slice(context.number + 1, None)
     asked = np.frombuffer(before.ones, np.uint8)
     due = {kind: np.frombuffer(pack(places[kind][row]), np.uint8) & asked for kind in NON_PUBLIC}
-    ones = randomize(np.frombuffer(pack(friends[row]), np.uint8), due, survey, 2, coins)
+    ones = randomize(np.frombuffer(pack(friends[row]), np.uint8), due, survey, 2, random_bytes)
     report = PositionReport(survey.identity, 2, before.start, before.count, before.answered, ones.tobytes())
     return Made(position.encode(report))
 
 
-def row_sum(context: ParticipantContext, first: bytes, transcript: bytes, friends: Bits, coins: Coins) -> Made:
+def row_sum(
+    context: ParticipantContext, first: bytes, transcript: bytes, friends: Bits, random_bytes: RandomBytes
+) -> Made:
     """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
     survey, heard = context.terms.survey, own_transcript(context, first, transcript)
     # The ledger has already agreed; the clients' purse is filled for this one round.
@@ -199,7 +203,7 @@ def row_sum(context: ParticipantContext, first: bytes, transcript: bytes, friend
         _own_list(context, friends), context.view, Purse({k: survey.second_price(k) for k in NON_PUBLIC})
     )
     users.recall(survey, position.decode(first))
-    return Made(rows.encode_rows(users.total(survey, _first_round(survey, context.view, heard), coins)))
+    return Made(rows.encode_rows(users.total(survey, _first_round(survey, context.view, heard), random_bytes)))
 
 
 @lru_cache(maxsize=1)
@@ -229,7 +233,7 @@ def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes)
     return heard
 
 
-def degrees(context: ParticipantContext, friends: Bits, coins: Coins) -> Made:
+def degrees(context: ParticipantContext, friends: Bits, random_bytes: RandomBytes) -> Made:
     """How many friends of each class, with noise.  [DEGREE.1]"""
     survey: DegreeSurvey = context.terms.survey
     holder = DegreeClient(
@@ -237,10 +241,10 @@ def degrees(context: ParticipantContext, friends: Bits, coins: Coins) -> Made:
         context.view,
         Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes}),
     )
-    return Made(degree_layout.encode(holder.answer(survey, 1, coins)))
+    return Made(degree_layout.encode(holder.answer(survey, 1, random_bytes)))
 
 
-def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], coins: Coins) -> Made:
+def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], random_bytes: RandomBytes) -> Made:
     """The triangles of a hub's territory, with noise.  [HUB.2]
 
     What is public is taken from the documents, whatever the hub itself gave.
@@ -250,7 +254,7 @@ def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], coins:
     edges = np.unique(np.concatenate([pairs[hidden], view.edges.reshape(-1, 2)]), axis=0).astype(np.int32)
     purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()})
     return Made(
-        hubs.encode_hub(HubClient(two_hop(view.n, edges, context.number), view, purse).answer(survey, 1, coins))
+        hubs.encode_hub(HubClient(two_hop(view.n, edges, context.number), view, purse).answer(survey, 1, random_bytes))
     )
 
 
@@ -277,10 +281,10 @@ def _own_list(context: ParticipantContext, friends: Bits) -> FriendLists:
 
 
 REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
-    "position": (_first_row, lambda m: second_row(m.context, m.first, m.friends, m.coins)),
-    "degrees": (lambda m: degrees(m.context, m.friends, m.coins),),
-    "triangles": (_first_row, lambda m: row_sum(m.context, m.first, m.transcript, m.friends, m.coins)),
-    "hubs": (lambda m: hub_counts(m.context, m.pairs, m.coins),),
+    "position": (_first_row, lambda m: second_row(m.context, m.first, m.friends, m.random_bytes)),
+    "degrees": (lambda m: degrees(m.context, m.friends, m.random_bytes),),
+    "triangles": (_first_row, lambda m: row_sum(m.context, m.first, m.transcript, m.friends, m.random_bytes)),
+    "hubs": (lambda m: hub_counts(m.context, m.pairs, m.random_bytes),),
 }
 
 
