@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from visibility_aware_edge_ldp.campaign.http_client import Patience, Reply, Transport
+from visibility_aware_edge_ldp.campaign.http_client import Patience, Reply, Transport, connection_to
 from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task, record
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings, load
@@ -139,7 +139,7 @@ class Mortal(Transport):
         return reply
 
     def _half(self, path: str, body: bytes) -> None:
-        connection = self._connection()
+        connection = connection_to(self._url, self._patience.attempt)
         connection.putrequest("PUT", self._url.path + path)
         connection.putheader("Authorization", f"Bearer {self._token}")
         connection.putheader("Content-Length", str(len(body)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from campaign.participant.conftest import QUICK
+from campaign.conftest import QUICK
 from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.campaign.participant.program import answer, enroll

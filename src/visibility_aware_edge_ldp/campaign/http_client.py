@@ -13,23 +13,20 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
-from visibility_aware_edge_ldp.campaign.signed_documents import decode, shortened
-from visibility_aware_edge_ldp.campaign.wire_format import BY_TYPE, MEDIA_TYPE
+from visibility_aware_edge_ldp.campaign.signed_documents import shortened
+from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, problem_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 
-LARGEST = 1 << 28
-_PIECE = 1 << 16
+LARGEST, _PIECE = 1 << 28, 1 << 16
 # Worth another try: the server, or something before it, is busy, restarting or slow.
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-# Closing a round and making the answers take as long as they take; the connection is held open for that.
-SECONDS = 3600.0
-# Octets of an answer: noisy degrees of a million people, and much else.
-LARGEST_ANSWER = 1 << 26
+LARGEST_ANSWER = 1 << 26  # octets: noisy degrees of a million people, and much else
 _GRANTED = (200, 201)
 
 
@@ -42,8 +39,10 @@ class NotReached(VaEdgeLdpError):  # noqa: N818
 class Declined(ProtocolViolation):
     """The server refuses, and says which registered problem it has."""
 
+    advice = ""
+
     def __init__(self, status: int, problem: str, title: str) -> None:
-        super().__init__(f"The server declined ({status}, {problem}): {title}")
+        super().__init__(f"The server declined ({status}, {problem}): {title}{self.advice}")
         self.status, self.problem = status, problem
 
 
@@ -51,14 +50,12 @@ class TokenRefused(Declined):
     """The server does not take the participant's token."""
 
     exit_code = 2
-
-    def __init__(self, status: int, problem: str, title: str) -> None:
-        super().__init__(status, problem, f"{title} Enrol again under your own name and with your own token.")
+    advice = " Enrol again under your own name and with your own token."
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A successful answer."""
+    """What a server answers."""
 
     status: int
     headers: Mapping[str, str]
@@ -68,9 +65,7 @@ class Reply:
 @dataclass(frozen=True)
 class Patience:
     """How long to wait, in seconds: for one attempt as a whole, between attempts at first and at most, and in all.
-
-    ``tell`` hears once of each request that it is tried again.
-    """
+    ``tell`` is called once for each request that is tried again."""
 
     attempt: float = 30.0
     first: float = 0.5
@@ -102,55 +97,53 @@ class Transport:
             reply, why = self._once(method, path, body, most, own)
             if reply is not None and reply.status not in _AGAIN:
                 return _accepted(reply)
-            wait = max(_jittered(patience, attempt), _asked_wait(reply))
+            wait, place = max(_jittered(patience, attempt), _asked_wait(reply)), f"The server at {self._url.netloc}"
             if patience.clock() + wait >= until:
-                raise NotReached(f"The server at {self._url.netloc} was not reached ({why}). Try again later.")
+                raise NotReached(f"{place} was not reached ({why}). Try again later.")
             if not attempt:
-                patience.tell(
-                    f"The server at {self._url.netloc} is not reached ({why}); trying again for "
-                    f"{until - patience.clock():.0f} seconds."
-                )
+                left = until - patience.clock()
+                patience.tell(f"{place} is not reached ({why}); trying again for {left:.0f} seconds.")
             patience.sleep(wait)
             attempt += 1
 
     def _once(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> tuple[Reply | None, str]:
         """One attempt: its reply, or why there is none."""
-        connection, until = self._connection(), self._patience.clock() + self._patience.attempt
+        until = self._patience.clock() + self._patience.attempt
         headers = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
-        if own:
-            headers["Authorization"] = f"Bearer {self._token}"
-        if body is not None:
-            headers["Content-Type"] = "application/octet-stream"
+        headers |= {"Authorization": f"Bearer {self._token}"} if own else {}
+        headers |= {} if body is None else {"Content-Type": "application/octet-stream"}
         try:
-            connection.connect()
-            connection.sock = _Timely(connection.sock, until, self._patience.clock)
-            connection.request(method, self._url.path.rstrip("/") + path, body, headers)
-            response = connection.getresponse()
-            reply = Reply(response.status, _lower(response), self._read(response, most))
+            with closing(connection_to(self._url, self._patience.attempt)) as connection:
+                connection.connect()
+                connection.sock = _Timely(connection.sock, until, self._patience.clock)
+                connection.request(method, self._url.path.rstrip("/") + path, body, headers)
+                reply = _reply(connection, most)
         except (OSError, http.client.HTTPException) as error:
             return None, type(error).__name__
-        finally:
-            connection.close()
+        if len(reply.body) > most:
+            raise ProtocolViolation(f"The server sent more than the {most:,} bytes that are expected at most.")
         return reply, f"status {reply.status}"
 
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port, seconds = self._url.hostname or "", self._url.port, self._patience.attempt
-        if self._url.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
-        return http.client.HTTPConnection(host, port, timeout=seconds)
 
-    def _read(self, response: http.client.HTTPResponse, most: int) -> bytes:
-        """The body; a server that sends too much is not listened to."""
-        parts, size = list[bytes](), 0
-        while piece := response.read1(_PIECE):
-            size += len(piece)
-            parts.append(piece)
-            if size > most:
-                raise ProtocolViolation(f"The server sent more than the {most:,} bytes that are expected at most.")
-        length = response.headers.get("Content-Length")
-        if length is not None and length.isdigit() and size < int(length):
-            raise http.client.IncompleteRead(b"".join(parts))
-        return b"".join(parts)
+def connection_to(url: SplitResult, seconds: float) -> http.client.HTTPConnection:
+    """A connection to this address that is not open yet; each of its steps may take so many seconds."""
+    host = url.hostname or ""
+    if url.scheme == "https":
+        return http.client.HTTPSConnection(host, url.port, timeout=seconds, context=ssl.create_default_context())
+    return http.client.HTTPConnection(host, url.port, timeout=seconds)
+
+
+def _reply(connection: http.client.HTTPConnection, most: int) -> Reply:
+    """What came back; of a body with more than ``most`` octets, a few more than these."""
+    response, parts, size = connection.getresponse(), list[bytes](), 0
+    while size <= most and (piece := response.read1(_PIECE)):
+        size += len(piece)
+        parts.append(piece)
+    length = response.headers.get("Content-Length")
+    if size <= most and length is not None and length.isdigit() and size < int(length):
+        raise http.client.IncompleteRead(b"".join(parts))
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return Reply(response.status, headers, b"".join(parts))
 
 
 class _Timely:
@@ -174,26 +167,18 @@ class _Timely:
         self._socket.sendall(data)
 
     def makefile(self, mode: Literal["rb"]) -> io.BufferedReader:
-        return io.BufferedReader(_TimelyReader(self._socket.makefile(mode, buffering=0), self))
+        stream = self._socket.makefile(mode, buffering=0)
+        read = stream.readinto
+
+        def readinto(buffer: Any) -> int | None:
+            self.hurry()
+            return read(buffer)
+
+        stream.readinto = readinto  # type: ignore[assignment, method-assign]
+        return io.BufferedReader(stream)
 
     def close(self) -> None:
         self._socket.close()
-
-
-class _TimelyReader(io.RawIOBase):
-    def __init__(self, stream: io.RawIOBase, owner: _Timely) -> None:
-        self._stream, self._owner = stream, owner
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._owner.hurry()
-        return self._stream.readinto(buffer)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 def checked_url(url: str) -> SplitResult:
@@ -211,29 +196,17 @@ def checked_url(url: str) -> SplitResult:
 
 
 def _is_here(host: str) -> bool:
-    try:
+    with suppress(ValueError):
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return False
 
 
 def _accepted(reply: Reply) -> Reply:
-    if reply.status in (200, 201):
+    if reply.status in _GRANTED:
         return reply
-    name, title = "unknown", "it gave no reason that is understood here."
-    if reply.headers.get("content-type", "").split(";")[0].strip() == MEDIA_TYPE:
-        found = BY_TYPE.get(_said_type(reply.body))
-        name, title = (found.name, found.title) if found else (name, title)
+    found = problem_in(reply.headers.get("content-type", ""), reply.body)
+    name, title = (found.name, found.title) if found else ("unknown", "it gave no reason that is understood here.")
     raise (TokenRefused if reply.status in (401, 403) else Declined)(reply.status, name, title)
-
-
-def _said_type(body: bytes) -> str:
-    """The problem's type, if the body is one that our servers write."""
-    try:
-        content = decode(body, _PIECE)
-    except ProtocolViolation:
-        return ""
-    return str(content.get("type", "")) if isinstance(content, dict) else ""
 
 
 def _jittered(patience: Patience, attempt: int) -> float:
@@ -247,88 +220,76 @@ def _asked_wait(reply: Reply | None) -> float:
     said = "" if reply is None else reply.headers.get("retry-after", "").strip()
     if said.isascii() and said.isdigit():
         return float(said[:9])
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time()) if said else 0.0
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
-def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.getheaders()}
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, email.utils.parsedate_to_datetime(said).timestamp() - time.time())
+    return 0.0
 
 
 @dataclass(frozen=True)
 class Operator:
-    """Requests to one campaign's server; ``token`` is needed to close a round and to have the answers made."""
+    """Requests to one campaign's server; ``token`` is needed to close a round and to have the answers made.
+
+    Both take as long as they take; the connection is held open for that many ``seconds``.
+    """
 
     url: str
     token: str = field(default="", repr=False)
-    seconds: float = SECONDS
+    seconds: float = 3600.0
 
     def charter(self) -> Charter:
         """The charter, with its signature checked against the issuer that it names."""
-        _, headers, data = self._ask("GET", "/v1/charter")
-        signed = SignedCharter.from_hex(data, headers.get("charter-signature", ""))
-        return signed.opened(Charter.from_bytes(data).issuer)
+        shown = self._ask("GET", "/v1/charter")
+        signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
+        return signed.opened(Charter.from_bytes(shown.body).issuer)
 
     def rounds(self, charter: Charter) -> list[dict[str, Any]]:
         """How each round stands."""
-        return [self._object("GET", f"/v1/rounds/{number}") for number in range(1, len(charter.rounds) + 1)]
+        numbers = range(1, len(charter.rounds) + 1)
+        return [json_object(self._ask("GET", f"/v1/rounds/{number}").body) for number in numbers]
 
     def close(self, number: int) -> dict[str, Any]:
         """Take no more reports for a round; it may be asked for again."""
-        return self._object("POST", f"/v1/rounds/{number}/close")
+        return json_object(self._ask("POST", f"/v1/rounds/{number}/close").body)
 
     def answers(self) -> bytes:
         """The answers as the server keeps them; with the operator's token they are made if need be."""
-        return self._ask("POST", "/v1/estimate")[2] if self.token else self._ask("GET", "/v1/estimates")[2]
+        return (self._ask("POST", "/v1/estimate") if self.token else self._ask("GET", "/v1/estimates")).body
 
-    def _object(self, method: str, path: str) -> dict[str, Any]:
-        content: Any = _read(self._ask(method, path)[2])
-        if not isinstance(content, dict):
-            raise ProtocolViolation("The server's answer is not a JSON object.")
-        return content
-
-    def _ask(self, method: str, path: str) -> tuple[int, Mapping[str, str], bytes]:
-        parts = checked_url(self.url)
+    def _ask(self, method: str, path: str) -> Reply:
+        url = checked_url(self.url)
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        host, port = parts.hostname or "", parts.port
-        connection = (
-            http.client.HTTPSConnection(host, port, timeout=self.seconds, context=ssl.create_default_context())
-            if parts.scheme == "https"
-            else http.client.HTTPConnection(host, port, timeout=self.seconds)
-        )
         try:
-            connection.request(method, parts.path.rstrip("/") + path, headers=headers)
-            reply = connection.getresponse()
-            found = {name.lower(): value for name, value in reply.getheaders()}
-            status, body = reply.status, reply.read(LARGEST_ANSWER + 1)
-            if (
-                reply.length and len(body) <= LARGEST_ANSWER
-            ):  # a read of so many octets does not say that some are missing
-                raise http.client.IncompleteRead(body, reply.length)
+            with closing(connection_to(url, self.seconds)) as connection:
+                connection.request(method, url.path.rstrip("/") + path, headers=headers)
+                reply = _reply(connection, LARGEST_ANSWER)
         except (OSError, http.client.HTTPException) as error:
             raise NotReached(
-                f"The server at {parts.netloc} does not answer ({type(error).__name__}). Is it running? Start it with: "
+                f"The server at {url.netloc} does not answer ({type(error).__name__}). Is it running? Start it with: "
                 "va-edge-ldp campaign serve DIRECTORY"
             ) from error
-        finally:
-            connection.close()
-        if len(body) > LARGEST_ANSWER:
-            raise ProtocolViolation(f"The server at {parts.netloc} answers with more than {LARGEST_ANSWER >> 20} MiB.")
-        if status not in _GRANTED:
-            raise BadInput(_said(status, found, body))
-        return status, found, body
+        if len(reply.body) > LARGEST_ANSWER:
+            raise ProtocolViolation(f"The server at {url.netloc} answers with more than {LARGEST_ANSWER >> 20} MiB.")
+        if reply.status not in _GRANTED:
+            raise BadInput(_refusal(reply))
+        return reply
 
 
-def _said(status: int, headers: Mapping[str, str], body: bytes) -> str:
+def _refusal(reply: Reply) -> str:
     """What the server says of its refusal, as a sentence."""
-    if status in (401, 403):
+    if reply.status in (401, 403):
         return "The server does not take this operator's token; name the file with --token-file."
-    content = _read(body) if headers.get("content-type", "").startswith(MEDIA_TYPE) else {}
+    content = _read(reply.body) if reply.headers.get("content-type", "").startswith(MEDIA_TYPE) else {}
     words = content.get("detail") or content.get("title") if isinstance(content, dict) else None
     shown = words if isinstance(words, str) and words.isprintable() else "it gave no reason."
-    return f"The server declined ({status}): {shown}"
+    return f"The server declined ({reply.status}): {shown}"
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """What the server says, if it is an object."""
+    found = _read(data)
+    if not isinstance(found, dict):
+        raise ProtocolViolation("The server's answer is not a JSON object.")
+    return found
 
 
 def _read(data: bytes) -> Any:

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode,
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 SALT = 32
-_LARGEST = 4096
+_LARGEST, _LARGEST_PROBLEM = 1 << 12, 1 << 16
 _FIELDS = {"campaign", "round", "participant", "digest"}
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:va-edge-ldp:problem:"
@@ -114,6 +114,17 @@ _ALL = (
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}
 BY_TYPE = {problem.type: problem for problem in _ALL}
+
+
+def problem_in(media_type: str, body: bytes) -> Problem | None:
+    """The refusal in a body with this Content-Type, if our servers write it."""
+    if media_type.split(";")[0].strip() != MEDIA_TYPE:
+        return None
+    try:
+        content = decode(body, _LARGEST_PROBLEM)
+    except ProtocolViolation:
+        return None
+    return BY_TYPE.get(str(content.get("type", ""))) if isinstance(content, dict) else None
 
 
 def leaf(participant: int, digest: str) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaign.participant.conftest import QUICK
+from campaign.conftest import QUICK
 from command import run_main
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_vectors import CLOSES, charter_for, documents_of

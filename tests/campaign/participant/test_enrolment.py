@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.participant.conftest import KEY, QUICK
+from campaign.conftest import KEY, QUICK
 from command import run_main
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served, Stub, no_fault, said

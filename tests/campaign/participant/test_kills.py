@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.participant.conftest import Ask
+from campaign.conftest import Ask
 from support.campaign_participant_drills import ASKED, contradictions, kills
 from visibility_aware_edge_ldp.campaign.wire_format import salted
 from visibility_aware_edge_ldp.public.surveys import position as codec

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.participant.conftest import QUICK, TOWN
+from campaign.conftest import QUICK, TOWN
 from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, bits, by_name, join, reply, who
 from support.campaign_stub import Stub
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaign.participant.conftest import QUICK, STATISTICS, TOWN
+from campaign.conftest import QUICK, STATISTICS, TOWN
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.charter import Round

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.participant.conftest import TOWN
+from campaign.conftest import TOWN
 from support.campaign_people import PRIVATE, Ask, bits, join, reply, who
 from support.campaign_stub import Served, Stub
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status

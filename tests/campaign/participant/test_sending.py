@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.participant.conftest import QUICK
+from campaign.conftest import QUICK
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_stub import Stub, no_fault, refused_with, said, stored_and_dropped
 from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached

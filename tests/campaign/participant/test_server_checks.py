@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from campaign.participant.conftest import QUICK
+from campaign.conftest import QUICK
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_stub import Served, Stub, no_fault, said, stored_and_dropped
 from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached, Reply, Transport

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.participant.conftest import TOWN
+from campaign.conftest import TOWN
 from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, join, reply, who
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.errors import Refused

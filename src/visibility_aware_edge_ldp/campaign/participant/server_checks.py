@@ -4,7 +4,6 @@ What was sent is read from the own ledger, so that nothing is believed but the r
 with the one that others see.
 """
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
-from visibility_aware_edge_ldp.campaign.http_client import Declined, Transport
+from visibility_aware_edge_ldp.campaign.http_client import Declined, Transport, json_object
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_of
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
@@ -122,17 +121,6 @@ def proved_among(transport: Transport, context: ParticipantContext, upload: byte
 def _refuse_without_proof(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> None:
     if not proved_among(transport, context, first, closed):
         raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
-
-
-def json_object(data: bytes) -> dict[str, Any]:
-    """What the server says, if it is an object."""
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ProtocolViolation("The server's answer is not JSON.") from error
-    if not isinstance(found, dict):
-        raise ProtocolViolation("The server's answer is not a JSON object.")
-    return found
 
 
 @dataclass(frozen=True)
