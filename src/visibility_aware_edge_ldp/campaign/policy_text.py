@@ -6,9 +6,10 @@ carried along, so that bills have it.
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from fractions import Fraction
+from contextlib import suppress
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode, exact_fraction, shortened
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter, ProtocolViolation
@@ -28,6 +29,9 @@ from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility
 
 FORMAT = "va-edge-ldp policy 1"
 Object = dict[str, Content]
+Kind = TypeVar("Kind")
+# How a value is written and read.
+Codec = tuple[Callable[[Any], Content], Callable[[Content], Any]]
 
 
 def distinct(items: Iterable[tuple[Hashable, Any]]) -> dict[Any, Any]:
@@ -51,11 +55,20 @@ def object_of(content: Content, *fields: str) -> Object:
     return content
 
 
-def list_of(content: Content) -> list[Content]:
-    """A list."""
-    if not isinstance(content, list):
-        raise unreadable(f"{shortened(content)}, which must be a list")
-    return content
+def _of(kind: type[Kind], words: str) -> Callable[[Content], Kind]:
+    """A function that returns its argument if it is of this kind, and refuses it otherwise."""
+
+    def read(content: Content) -> Kind:
+        if not isinstance(content, kind):
+            raise unreadable(f"{shortened(content)}, which must be {words}")
+        return content
+
+    return read
+
+
+text_of, whole_of = _of(str, "a text"), _of(int, "a whole number")
+list_of: Callable[[Content], list[Content]] = _of(list, "a list")
+fraction_of = partial(exact_fraction, what="A number of a policy")
 
 
 def tuples_of(content: Content, size: int) -> list[list[Content]]:
@@ -64,25 +77,6 @@ def tuples_of(content: Content, size: int) -> list[list[Content]]:
     if any(len(row) != size for row in rows):
         raise unreadable(f"a list whose entries must have {size} parts")
     return rows
-
-
-def text_of(content: Content) -> str:
-    """A text."""
-    if not isinstance(content, str):
-        raise unreadable(f"{shortened(content)}, which must be a text")
-    return content
-
-
-def whole_of(content: Content) -> int:
-    """A whole number."""
-    if not isinstance(content, int):
-        raise unreadable(f"{shortened(content)}, which must be a whole number")
-    return content
-
-
-def fraction_of(content: Content) -> Fraction:
-    """A fraction in lowest terms."""
-    return exact_fraction(content, "A number of a policy")
 
 
 def class_of(content: Content) -> Visibility:
@@ -140,9 +134,10 @@ def _written(policy: VisibilityPolicy) -> Object:
 
 def write_rule(rule: Rule) -> Content:
     """A rule as an object with its kind."""
-    for kind, write, _ in _KINDS.values():
-        if type(rule) is kind:
-            return write(rule)
+    for kind, (own, fields) in _KINDS.items():
+        if type(rule) is own:
+            written = {_in_text(each): write(getattr(rule, each)) for each, (write, _) in fields.items()}
+            return {"kind": kind, **(_write_attributes(rule) if isinstance(rule, Attributes) else written)}
     raise BadPolicy(f"A real campaign cannot use the rule {str(rule)!r}: it looks at private data.")
 
 
@@ -151,7 +146,21 @@ def read_rule(content: Content) -> Rule:
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise unreadable(f"the kind of rule {shortened(kind)}")
-    return _KINDS[kind][2](content)
+    own, fields = _KINDS[kind]
+    if own is Attributes:
+        return _read_attributes(content)
+    given = object_of(content, "kind", *map(_in_text, fields))
+    rule: Rule = own(**{each: read(given[_in_text(each)]) for each, (_, read) in fields.items()})
+    if isinstance(rule, KeyedHash) and rule.public + rule.friend_visible > 1:
+        raise unreadable("shares that sum to more than 1")
+    if isinstance(rule, DrawnProfiles) and (len(rule.table) != 2 or rule.fraction > 1):
+        raise unreadable("its table of profiles")
+    return rule
+
+
+def _in_text(attribute: str) -> str:
+    """What the text calls a rule's attribute."""
+    return {"visibility": "class", "listed": "positions"}.get(attribute, attribute)
 
 
 def write_name(name: Hashable) -> str | int:
@@ -186,71 +195,26 @@ def _read_value(content: Content) -> Hashable:
         return None
     if isinstance(content, dict):
         text = text_of(object_of(content, "float")["float"])
-        try:
-            value = float(text)
-        except ValueError as error:
-            raise unreadable(f"the number {shortened(text)}") from error
-        if repr(value) != text or not math.isfinite(value):
-            raise unreadable(f"the number {shortened(text)}")
-        return value
+        with suppress(ValueError):
+            if repr(value := float(text)) == text and math.isfinite(value):
+                return value
+        raise unreadable(f"the number {shortened(text)}")
     return read_name(content)
 
 
-def _write_same(rule: SameClass) -> Object:
-    return {"kind": "same", "class": str(rule.visibility)}
+def _read_types(content: Content) -> dict[str | int, int]:
+    return distinct((read_name(name), whole_of(kind)) for name, kind in tuples_of(content, 2))
 
 
-def _read_same(content: Content) -> SameClass:
-    return SameClass(class_of(object_of(content, "kind", "class")["class"]))
+def _write_positions(listed: Mapping[frozenset[Hashable], Visibility]) -> list[Content]:
+    ordered = [(sorted(pair, key=canonical), kind) for pair, kind in listed.items()]
+    ordered.sort(key=lambda item: [canonical(name) for name in item[0]])
+    return [[*map(write_name, pair), str(kind)] for pair, kind in ordered]
 
 
-def _write_hash(rule: KeyedHash) -> Object:
-    return {"kind": "hash", "public": str(rule.public), "friend_visible": str(rule.friend_visible), "salt": rule.salt}
-
-
-def _read_hash(content: Content) -> KeyedHash:
-    found = object_of(content, "kind", "public", "friend_visible", "salt")
-    public, friends = fraction_of(found["public"]), fraction_of(found["friend_visible"])
-    if public + friends > 1:
-        raise unreadable("shares that sum to more than 1")
-    return KeyedHash(public, friends, text_of(found["salt"]))
-
-
-def _write_drawn(rule: DrawnProfiles) -> Object:
-    kind = "drawn profiles"
-    return {"kind": kind, "fraction": str(rule.fraction), "table": _write_table(rule.table), "salt": rule.salt}
-
-
-def _read_drawn(content: Content) -> DrawnProfiles:
-    found = object_of(content, "kind", "fraction", "table", "salt")
-    table, fraction = _read_table(found["table"]), fraction_of(found["fraction"])
-    if len(table) != 2 or fraction > 1:
-        raise unreadable("its table of profiles")
-    return DrawnProfiles(fraction, table, text_of(found["salt"]))  # type: ignore[arg-type]
-
-
-def _write_types(rule: NodeTypes) -> Object:
-    types: list[Content] = [[write_name(name), int(kind)] for name, kind in _by_name(rule.types)]
-    table = _write_table(rule.table)
-    return {"kind": "types", "types": types, "table": table, "otherwise": int(rule.otherwise), "words": rule.words}
-
-
-def _read_types(content: Content) -> NodeTypes:
-    found = object_of(content, "kind", "types", "table", "otherwise", "words")
-    types = distinct((read_name(name), whole_of(kind)) for name, kind in tuples_of(found["types"], 2))
-    return NodeTypes(types, _read_table(found["table"]), text_of(found["words"]), whole_of(found["otherwise"]))
-
-
-def _write_listed(rule: ListedPositions) -> Object:
-    rows: list[Content] = [[*pair, str(kind)] for pair, kind in _listed(rule)]
-    return {"kind": "listed", "positions": rows, "otherwise": str(rule.otherwise)}
-
-
-def _read_listed(content: Content) -> ListedPositions:
-    found = object_of(content, "kind", "positions", "otherwise")
-    rows = tuples_of(found["positions"], 3)
-    listed = distinct((frozenset({read_name(a), read_name(b)}), class_of(kind)) for a, b, kind in rows)
-    return ListedPositions(listed, class_of(found["otherwise"]))
+def _read_positions(content: Content) -> dict[frozenset[str | int], Visibility]:
+    rows = tuples_of(content, 3)
+    return distinct((frozenset({read_name(a), read_name(b)}), class_of(kind)) for a, b, kind in rows)
 
 
 def _write_attributes(rule: Attributes) -> Object:
@@ -261,8 +225,7 @@ def _write_attributes(rule: Attributes) -> Object:
     lines: list[Content] = [
         [line.kind, line.column, _write_value(line.value), str(line.visibility)] for line in rule.rules
     ]
-    head: Object = {"kind": "attributes", "columns": list[Content](columns), "rows": rows}
-    return {**head, "rules": lines, "otherwise": str(rule.otherwise)}
+    return {"columns": list[Content](columns), "rows": rows, "rules": lines, "otherwise": str(rule.otherwise)}
 
 
 def _read_attributes(content: Content) -> Attributes:
@@ -285,25 +248,32 @@ def _read_row(columns: list[str], values: Content) -> dict[str, Hashable]:
     return {column: _read_value(value) for column, value in zip(columns, found, strict=True)}
 
 
-def _write_most_open(rule: MostOpen) -> Object:
-    return {"kind": "most open", "rules": [write_rule(part) for part in rule.rules]}
+def _read_table(content: Content) -> tuple[tuple[Visibility, ...], ...]:
+    table = tuple(tuple(class_of(cell) for cell in list_of(row)) for row in list_of(content))
+    if any(len(row) != len(table) for row in table) or tuple(zip(*table, strict=True)) != table:
+        raise unreadable("a table of classes that both ends would not read alike")
+    return table
 
 
-def _read_most_open(content: Content) -> MostOpen:
-    parts = tuple(read_rule(part) for part in list_of(object_of(content, "kind", "rules")["rules"]))
+def _read_rules(content: Content) -> tuple[Rule, ...]:
+    parts = tuple(read_rule(part) for part in list_of(content))
     if not parts:
         raise unreadable("a choice among no rules")
-    return MostOpen(parts)
+    return parts
 
 
-_KINDS: dict[str, tuple[type, Callable[[Any], Object], Callable[[Content], Rule]]] = {
-    "same": (SameClass, _write_same, _read_same),
-    "hash": (KeyedHash, _write_hash, _read_hash),
-    "drawn profiles": (DrawnProfiles, _write_drawn, _read_drawn),
-    "types": (NodeTypes, _write_types, _read_types),
-    "listed": (ListedPositions, _write_listed, _read_listed),
-    "attributes": (Attributes, _write_attributes, _read_attributes),
-    "most open": (MostOpen, _write_most_open, _read_most_open),
+_TEXT, _WHOLE, _FRACTION, _CLASS = (str, text_of), (int, whole_of), (str, fraction_of), (str, class_of)
+_TABLE: Codec = (lambda table: [[str(cell) for cell in row] for row in table], _read_table)
+_TYPES: Codec = (lambda types: [[write_name(name), int(kind)] for name, kind in _by_name(types)], _read_types)
+_RULES: Codec = (lambda rules: [write_rule(part) for part in rules], _read_rules)
+_KINDS: dict[str, tuple[type, Mapping[str, Codec]]] = {
+    "same": (SameClass, {"visibility": _CLASS}),
+    "hash": (KeyedHash, {"public": _FRACTION, "friend_visible": _FRACTION, "salt": _TEXT}),
+    "drawn profiles": (DrawnProfiles, {"fraction": _FRACTION, "table": _TABLE, "salt": _TEXT}),
+    "types": (NodeTypes, {"types": _TYPES, "table": _TABLE, "words": _TEXT, "otherwise": _WHOLE}),
+    "listed": (ListedPositions, {"listed": (_write_positions, _read_positions), "otherwise": _CLASS}),
+    "attributes": (Attributes, {}),  # whose columns follow from its lines, so that it has two functions of its own
+    "most open": (MostOpen, {"rules": _RULES}),
 }
 
 
@@ -322,21 +292,5 @@ def _read_release(content: Content) -> Release:
     return Release(text_of(found["survey"]), whole_of(found["round"]), prices, text_of(found["transcript"]))
 
 
-def _write_table(table: Iterable[Iterable[Visibility]]) -> list[Content]:
-    return [[str(cell) for cell in row] for row in table]
-
-
-def _read_table(content: Content) -> tuple[tuple[Visibility, ...], ...]:
-    table = tuple(tuple(class_of(cell) for cell in list_of(row)) for row in list_of(content))
-    if any(len(row) != len(table) for row in table) or tuple(zip(*table, strict=True)) != table:
-        raise unreadable("a table of classes that both ends would not read alike")
-    return table
-
-
 def _by_name(table: Mapping[Hashable, Any]) -> list[tuple[Hashable, Any]]:
     return sorted(table.items(), key=lambda item: canonical(item[0]))
-
-
-def _listed(rule: ListedPositions) -> list[tuple[list[str | int], Visibility]]:
-    pairs = [([write_name(name) for name in sorted(pair, key=canonical)], kind) for pair, kind in rule.listed.items()]
-    return sorted(pairs, key=lambda item: [canonical(name) for name in item[0]])

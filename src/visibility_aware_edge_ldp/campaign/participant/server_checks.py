@@ -19,10 +19,7 @@ from visibility_aware_edge_ldp.campaign.participant.answering import Task, stand
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
-from visibility_aware_edge_ldp.campaign.signed_documents import (
-    is_fingerprint,
-    shortened,
-)
+from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt, leaf, report_in, verify
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import octets
