@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +31,7 @@ FORMAT = "va-edge-ldp charter 2"
 HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
 LARGEST = 1 << 20
 MOST_NODES = (1 << 31) - 1
+DAY = 86_400
 # The end of the year 9999, and a hundred years, in seconds.
 _LAST_SECOND, _LONGEST = 253_402_300_799, 3_155_760_000
 
@@ -89,6 +91,11 @@ class Charter:
         _check_words(self)
         _check_question(self)
         _check_rounds(self)
+
+    @property
+    def numbers(self) -> range:
+        """The rounds' numbers, from 1 on."""
+        return range(1, len(self.rounds) + 1)
 
     @property
     def trust(self) -> str:
@@ -276,7 +283,9 @@ def _round(value: Content) -> Round:
     return Round(_typed(content["closes"], int, "closes"), _typed(content["fewest"], int, "fewest"))
 
 
-DAY = 86_400
+def date(moment: int) -> str:
+    """Seconds of Unix time as people read them."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))
 
 
 def kept_for(charter: Charter, number: int = 1) -> str:

@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -56,10 +55,6 @@ def moment(text: str, now: float) -> int:
     if found <= now:
         raise BadInput(f"A round cannot close in the past; {text} has gone by.")
     return found
-
-
-def date(seconds: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def names_in(path: Path) -> list[str | int]:
@@ -270,7 +265,7 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
 
 def head_lines(charter: Charter) -> list[str]:
     """A charter as the lines that commands print."""
-    from visibility_aware_edge_ldp.campaign.charter import kept_for
+    from visibility_aware_edge_ldp.campaign.charter import date, kept_for
 
     closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
     return [

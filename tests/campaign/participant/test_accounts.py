@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,17 +15,17 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     Request,
     account_of,
     caps_entry,
-    caps_of,
+    caps_in,
     charge_entries,
     checked_caps,
     class_entries,
     level_entries,
-    list_entry,
+    list_entries,
     other_entries,
     units,
 )
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import roster_entry
-from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger, create_ledger
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import Level
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -56,11 +57,11 @@ def test_units_round_up() -> None:
 
 def test_another_roster_reads_the_same_people() -> None:
     account = empty()
-    kept = list_entry(account, "spring", bits(0, 1, 0, 1), 0)
+    kept = list_entries(account, "spring", bits(0, 1, 0, 1), 0)
     levels = level_entries(account, "spring", [Level(TWO, bits(0, 1, 1, 0), bits(0, 1, 0, 0))])
     charges = charge_entries(account, "spring", request(bits(0, 0, 1, 1), charges={PRIVATE: Fraction(1, 4)}))
-    assert kept is not None
-    entries = [roster_entry(OLD), kept, *levels, *charges]
+    assert len(kept) == 1
+    entries = [roster_entry(OLD), *kept, *levels, *charges]
     found = account_of(entries, NEW)
     assert found.known.tolist() == [False, True, False, True]  # dan is new; of oneself there is nothing to know
     assert found.friends.tolist() == [False, True, False, True]
@@ -73,10 +74,10 @@ def test_another_roster_reads_the_same_people() -> None:
 def test_only_what_is_new_is_written() -> None:
     account = empty()
     first = level_entries(account, "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))])
-    kept = list_entry(account, "spring", bits(0, 1, 0, 0), 0)
-    assert kept is not None
-    later = account_of([roster_entry(OLD), kept, *first], OLD)
-    assert list_entry(later, "spring", bits(0, 0, 1, 1), 0) is None
+    kept = list_entries(account, "spring", bits(0, 1, 0, 0), 0)
+    assert len(kept) == 1
+    later = account_of([roster_entry(OLD), *kept, *first], OLD)
+    assert list_entries(later, "spring", bits(0, 0, 1, 1), 0) == []
     assert level_entries(later, "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))]) == []
     more = level_entries(later, "spring", [Level(ONE_, bits(0, 1, 1, 0), bits(0, 1, 1, 0))])
     assert account_of([roster_entry(OLD), *first, *more], OLD).levels[0].ones.tolist() == [False, True, True, False]
@@ -182,9 +183,21 @@ def test_bits_of_an_unknown_roster_are_recognised() -> None:
         account_of([entry], OLD)
 
 
-def test_caps() -> None:
-    assert caps_of(caps_entry({}).content) == dict(DEFAULT_CAPS) == {PRIVATE: 1, FRIEND_VISIBLE: 2}
-    assert caps_of(caps_entry({PRIVATE: 0.1}).content)[PRIVATE] == Fraction(1, 10)
+def test_caps(tmp_path: Path) -> None:
+    ledger = create_ledger(tmp_path / "ledger.db", caps_entry({}))
+    with ledger.writing() as page:
+        assert caps_in(page) == dict(DEFAULT_CAPS) == {PRIVATE: 1, FRIEND_VISIBLE: 2}
+        page.append(caps_entry({PRIVATE: 0.1}))
+        assert caps_in(page)[PRIVATE] == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(("entry", "said"), [(Entry("epoch"), "holds no caps"), (Entry("caps", content=b"[]"), "read")])
+def test_a_ledger_without_caps_is_not_used(tmp_path: Path, entry: Entry, said: str) -> None:
+    with (
+        create_ledger(tmp_path / "ledger.db", entry).reading() as page,
+        pytest.raises(UnusableLedger, match=said),
+    ):
+        caps_in(page)
 
 
 @pytest.mark.parametrize(

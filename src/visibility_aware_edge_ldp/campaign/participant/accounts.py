@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Aligned, Bits, Names, merged, roster_digest
-from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import DECIMALS, Level, loss
@@ -104,11 +104,12 @@ class Account:
             for request in requests
             for kind, threshold in request.thresholds.items()
         ]
-        charged = self.charged.copy()
-        for request in requests:
-            for kind, cost in request.charges.items():
-                charged += np.where(request.places[kind], units(cost), 0)
-        return charged + best_loss([*self.levels, *self.others, *asked], len(self.names))
+        charges = [
+            np.where(request.places[kind], units(cost), 0)
+            for request in requests
+            for kind, cost in request.charges.items()
+        ]
+        return sum(charges, self.charged) + best_loss([*self.levels, *self.others, *asked], len(self.names))
 
     def pairs_after(self, requests: Sequence[Request]) -> int:
         """The same for positions between two others; the dearest class stands for all."""
@@ -124,10 +125,8 @@ class Account:
     def most_lost(self, kind: Visibility, requests: Sequence[Request]) -> int:
         """What the dearest position that these touch, and that is held to this class's cap, will have lost."""
         costly = [request for request in requests if request.thresholds or request.charges]
-        touched = np.zeros(len(self.names), np.bool_)
-        for request in costly:
-            for each in {**request.thresholds, **request.charges}:
-                touched |= request.places[each]
+        priced = [request.places[each] for request in costly for each in {**request.thresholds, **request.charges}]
+        touched = np.logical_or.reduce([np.zeros(len(self.names), np.bool_), *priced])
         most = int(self.lost_after(requests)[touched & self.held_as(kind, costly)].max(initial=0))
         between = [request.pairs for request in requests if request.pairs]
         if between and kind in self.pair_classes.union(*between):
@@ -149,9 +148,8 @@ class Account:
 
 def best_loss(levels: Sequence[Level], count: int) -> Units:
     """What chained answers have cost each position: the loss of the best.  [CHAIN.3]"""
-    found = np.zeros(count, np.int64)
-    for level in levels:
-        found = np.maximum(found, np.where(level.known, units(loss(level.threshold)), 0))
+    losses = [np.where(level.known, units(loss(level.threshold)), 0) for level in levels]
+    found: Units = np.maximum.reduce([np.zeros(count, np.int64), *losses])
     return found
 
 
@@ -159,21 +157,19 @@ def account_of(entries: Sequence[Entry], names: Names) -> Account:
     """The account of an epoch, given its entries and all rosters'."""
     aligned = Aligned(entries, names)
     known, friends = merged(aligned.two(entry) for entry in entries if entry.kind == "list") or aligned.nothing
-    levels = []
-    for key, said in _by_key(entries, "level").items():
-        levels.append(Level(int(key), *(merged(map(aligned.two, said)) or aligned.nothing)))
+    levels = [
+        Level(int(key), *(merged(map(aligned.two, said)) or aligned.nothing))
+        for key, said in _by_key(entries, "level").items()
+    ]
     others = [Level(int(key), aligned.any(said), aligned.none) for key, said in _by_key(entries, "other").items()]
-    charged = np.zeros(len(names), np.int64)
-    for key, said in _by_key(entries, "charge").items():
-        for entry in said:
-            charged += np.where(aligned.one(entry), int(key), 0)
+    charges = [np.where(aligned.one(entry), int(entry.key), 0) for entry in entries if entry.kind == "charge"]
     between = [entry for entry in entries if entry.kind == "pairs"]
     return Account(
         names,
         known,
         friends,
         tuple(levels),
-        charged,
+        sum(charges, np.zeros(len(names), np.int64)),
         sum(int(entry.key) for entry in between),
         tuple(others),
         {Visibility[key]: aligned.any(said) for key, said in _by_key(entries, "class").items()},
@@ -190,12 +186,11 @@ def _by_key(entries: Sequence[Entry], kind: str) -> dict[str, list[Entry]]:
     return found
 
 
-def list_entry(account: Account, epoch: str, friends: Bits, own: int) -> Entry | None:
+def list_entries(account: Account, epoch: str, friends: Bits, own: int) -> list[Entry]:
     """Who is a friend, of all names of the roster that were not known before."""
     fresh = ~account.known & (np.arange(len(account.names)) != own)
-    if not fresh.any():
-        return None
-    return Entry("list", epoch, "", roster_digest(account.names), pack(fresh) + pack(fresh & friends))
+    entry = Entry("list", epoch, "", roster_digest(account.names), pack(fresh) + pack(fresh & friends))
+    return [entry] if fresh.any() else []
 
 
 def level_entries(account: Account, epoch: str, answered: Sequence[Level]) -> list[Entry]:
@@ -212,12 +207,8 @@ def level_entries(account: Account, epoch: str, answered: Sequence[Level]) -> li
 
 def charge_entries(account: Account, epoch: str, request: Request) -> list[Entry]:
     """What a report that is not a chained answer costs."""
-    names = roster_digest(account.names)
-    found = [
-        Entry("charge", epoch, str(units(cost)), names, pack(request.places[kind]))
-        for kind, cost in request.charges.items()
-        if request.places[kind].any()
-    ]
+    costs = [(str(units(cost)), request.places[kind]) for kind, cost in request.charges.items()]
+    found = _bit_entries("charge", account, epoch, costs)
     if request.pairs:
         classes = " ".join(map(str, request.pairs)).encode()
         found.append(Entry("pairs", epoch, str(units(max(request.pairs.values()))), content=classes))
@@ -230,19 +221,19 @@ def other_entries(account: Account, epoch: str, request: Request) -> list[Entry]
     wanted: dict[int, Bits] = {}
     for kind, threshold in request.thresholds.items():
         wanted[threshold] = wanted.get(threshold, np.zeros(len(account.names), np.bool_)) | request.places[kind]
-    fresh = {threshold: places & ~before.get(threshold, ~places) for threshold, places in wanted.items()}
-    return _bit_entries("other", account, epoch, {str(key): places for key, places in fresh.items()})
+    fresh = [(str(each), places & ~before.get(each, ~places)) for each, places in wanted.items()]
+    return _bit_entries("other", account, epoch, fresh)
 
 
 def class_entries(account: Account, epoch: str, requests: Sequence[Request]) -> list[Entry]:
     """As what positions are asked about now, where they were not before."""
-    fresh = {str(kind): account.held_as(kind, requests) & ~account.held_as(kind) for kind in NON_PUBLIC}
+    fresh = [(str(kind), account.held_as(kind, requests) & ~account.held_as(kind)) for kind in NON_PUBLIC]
     return _bit_entries("class", account, epoch, fresh)
 
 
-def _bit_entries(kind: str, account: Account, epoch: str, bits: Mapping[str, Bits]) -> list[Entry]:
+def _bit_entries(kind: str, account: Account, epoch: str, bits: Sequence[tuple[str, Bits]]) -> list[Entry]:
     names = roster_digest(account.names)
-    return [Entry(kind, epoch, key, names, pack(places)) for key, places in bits.items() if places.any()]
+    return [Entry(kind, epoch, key, names, pack(places)) for key, places in bits if places.any()]
 
 
 def caps_entry(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS) -> Entry:
@@ -252,8 +243,11 @@ def caps_entry(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS) -
     return Entry("caps", content=encode(said))
 
 
-def caps_of(content: bytes) -> dict[Visibility, Fraction]:
-    """The caps in such an entry."""
+def caps_in(page: Page) -> dict[Visibility, Fraction]:
+    """The caps that hold now."""
+    content = page.one("caps")
+    if content is None:
+        raise UnusableLedger("The ledger holds no caps; bring back the newest copy.")
     written = decode(content)
     if not isinstance(written, dict):
         raise UnusableLedger("The ledger's caps cannot be read; bring back the newest copy.")
@@ -283,22 +277,3 @@ def number(value: Fraction) -> str:
 def cap(value: Fraction) -> str:
     """A cap, with all its decimals: never more than it is."""
     return written(units(value))
-
-
-def changed_lines(count: int) -> list[str]:
-    """That the list is not the one that the epoch began with."""
-    if not count:
-        return []
-    return [
-        f"{count:,} friendships differ from your list when this epoch was first asked about. "
-        "The epoch's answers stay about that first list; a new list needs a new epoch."
-    ]
-
-
-def beyond_lines(lost: Mapping[Visibility, Fraction]) -> list[str]:
-    """That others' answers may cost more than is allowed."""
-    return [
-        f"By what others answer, a {kind} edge of yours may have lost ε = {number(each)} in this epoch, more than you "
-        "allowed. This cannot be stopped from here; your own answers about it end."
-        for kind, each in lost.items()
-    ]

@@ -1,13 +1,12 @@
 """One answer: what it would cost, and making and recording it in one transaction.  [LEDGER.1-2]"""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from visibility_aware_edge_ldp.campaign.charter import kept_for
+from visibility_aware_edge_ldp.campaign.charter import date, kept_for
 from visibility_aware_edge_ldp.campaign.participant.accounts import (
     ONE,
     Account,
@@ -16,11 +15,11 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     Units,
     account_of,
     cap,
-    caps_of,
+    caps_in,
     charge_entries,
     class_entries,
     level_entries,
-    list_entry,
+    list_entries,
     number,
     other_entries,
 )
@@ -32,7 +31,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
     roster_digest,
     roster_entry,
 )
-from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
@@ -160,17 +159,29 @@ def note_others(page: Page, context: ParticipantContext) -> None:
         page.append(Entry("noted", epoch, key))
 
 
-def beyond(page: Page, context: ParticipantContext) -> dict[Visibility, Fraction]:
+def beyond_lines(page: Page, context: ParticipantContext) -> list[str]:
     """Of which class an edge may lose more than is allowed by what others answer in a campaign, and how much."""
-    account, requests = _account(page, context), list(_others_due(page, context).values())
+    account, requests, caps = _account(page, context), list(_others_due(page, context).values()), caps_in(page)
     most = {kind: Fraction(account.most_lost(kind, requests), ONE) for kind in NON_PUBLIC}
-    return {kind: lost for kind, lost in most.items() if lost > _caps(page)[kind]}
+    return [
+        f"By what others answer, a {kind} edge of yours may have lost ε = {number(lost)} in this epoch, more than you "
+        "allowed. This cannot be stopped from here; your own answers about it end."
+        for kind, lost in most.items()
+        if lost > caps[kind]
+    ]
 
 
-def changed(page: Page, task: Task, given: Friends) -> int:
-    """How many friendships differ from what the epoch's answers were made from; the ledger's stand."""
+def changed_lines(page: Page, task: Task, given: Friends | SeenEdges) -> list[str]:
+    """That friendships differ from what the epoch's answers were made from; the ledger's stand."""
+    if isinstance(given, SeenEdges):
+        return []
     account = _account(page, task.context)
-    return int((account.known & (account.friends ^ given.bits)).sum())
+    count = int((account.known & (account.friends ^ given.bits)).sum())
+    said = (
+        f"{count:,} friendships differ from your list when this epoch was first asked about. "
+        "The epoch's answers stay about that first list; a new list needs a new epoch."
+    )
+    return [said] if count else []
 
 
 def standing(page: Page, context: ParticipantContext) -> dict[Visibility, Fraction]:
@@ -179,7 +190,7 @@ def standing(page: Page, context: ParticipantContext) -> dict[Visibility, Fracti
     A position that was ever asked about as being of another class counts there too, and where its cap is smaller, only
     there.
     """
-    account, caps = _account(page, context), _caps(page)
+    account, caps = _account(page, context), caps_in(page)
     of_pairs = account.pairs if context.question.sees_edges else 0
     kept = {kind: (context.classes == kind) & ~_stricter(account, caps, kind) for kind in NON_PUBLIC}
     most = {kind: int(account.lost[kept[kind] | account.held_as(kind)].max(initial=of_pairs)) for kind in NON_PUBLIC}
@@ -193,23 +204,16 @@ def _account(page: Page, context: ParticipantContext) -> Account:
 def _ready(page: Page, task: Task) -> tuple[Account, Caps, list[Request]]:
     """The account, the caps, and what this round and those after it ask, of this participant first."""
     context, free = task.context, {entry.key for entry in page.entries("memo", task.epoch)}
-    rounds = range(task.round, len(context.charter.rounds) + 1)
+    rounds = context.charter.numbers[task.round - 1 :]
     keys = {number: task.memo if number == task.round else memo_key(context, number) for number in rounds}
     requests = [_unpaid(context.request(number), keys[number] in free) for number in rounds]
-    return _account(page, context), _caps(page), [*requests, *_others_due(page, context).values()]
-
-
-def _caps(page: Page) -> Caps:
-    caps = page.one("caps")
-    if caps is None:
-        raise UnusableLedger("The ledger holds no caps; bring back the newest copy.")
-    return caps_of(caps)
+    return _account(page, context), caps_in(page), [*requests, *_others_due(page, context).values()]
 
 
 def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
     """What others are asked in a campaign, round by round, where that is not charged yet."""
     noted = {entry.key for entry in page.entries("noted", context.charter.epoch)}
-    keys = {others_key(context, number): number for number in range(1, len(context.charter.rounds) + 1)}
+    keys = {others_key(context, number): number for number in context.charter.numbers}
     return {key: context.others(number) for key, number in keys.items() if key not in noted}
 
 
@@ -255,10 +259,8 @@ def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, 
 def _write(page: Page, task: Task, account: Account, request: Request, given: Friends | SeenEdges, made: Made) -> None:
     epoch = task.epoch
     _write_roster(page, task.context)
-    kept = list_entry(account, epoch, given.bits, task.context.number) if isinstance(given, Friends) else None
-    if kept is not None:
-        page.append(kept)
     for entry in (
+        *(list_entries(account, epoch, given.bits, task.context.number) if isinstance(given, Friends) else ()),
         *class_entries(account, epoch, [request]),
         *level_entries(account, epoch, made.levels),
         *charge_entries(account, epoch, request),
@@ -275,9 +277,9 @@ def _write_roster(page: Page, context: ParticipantContext) -> None:
 
 def _first(page: Page, context: ParticipantContext) -> bytes | None:
     """The report that was sent for round 1, where rounds follow each other."""
-    upload = (
-        page.one("upload", context.charter.epoch, upload_key(context, 1)) if len(context.charter.rounds) > 1 else None
-    )
+    if len(context.charter.rounds) == 1:
+        return None
+    upload = page.one("upload", context.charter.epoch, upload_key(context, 1))
     return None if upload is None else report_in(upload)
 
 
@@ -285,9 +287,8 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
     """What is asked, of whom and by whom, and what it costs."""
     context = task.context
     charter, public = context.charter, int((context.classes == Visibility.PUBLIC).sum()) - 1
-    rounds = len(charter.rounds)
     lines = [
-        f"Campaign   {charter.title} ({charter.identity[:12]}), round {task.round} of {rounds}",
+        f"Campaign   {charter.title} ({charter.identity[:12]}), round {task.round} of {len(charter.rounds)}",
         f"Issuer     {charter.issuer}",
         f"About      your friendships in the data epoch {charter.epoch!r}; you are {context.names[context.number]!r}, "
         f"one of {charter.nodes:,}",
@@ -295,18 +296,15 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
         f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
-        f"Closes     {_date(charter.rounds[task.round - 1].closes)}",
+        f"Closes     {date(charter.rounds[task.round - 1].closes)}",
         f"Keeps      {kept_for(charter, task.round)}",
     ]
-    return [*lines, *_other_lines(context), *_cost_lines(task, quote)]
-
-
-def _other_lines(context: ParticipantContext) -> list[str]:
-    """That an edge has two ends, where the other one answers for it."""
-    held = sum(int(places.sum()) for places in context.others(1).places.values())
-    if not held:
-        return []
-    return [f"Others     {held:,} people answer for their edge with you; your ledger counts all rounds of that"]
+    # An edge has two ends: the other one may answer for it.
+    if held := sum(int(places.sum()) for places in context.others(1).places.values()):
+        lines.append(
+            f"Others     {held:,} people answer for their edge with you; your ledger counts all rounds of that"
+        )
+    return [*lines, *_cost_lines(task, quote)]
 
 
 def _cost_lines(task: Task, quote: Quote) -> list[str]:
@@ -329,7 +327,3 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
                 f"           {quote.stricter[kind]:,} of these were of a stricter class before, and keep its cap"
             )
     return lines
-
-
-def _date(moment: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(moment))

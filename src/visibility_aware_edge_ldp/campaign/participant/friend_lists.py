@@ -19,12 +19,8 @@ from visibility_aware_edge_ldp.public.layout import octets, unpack
 
 Bits = npt.NDArray[np.bool_]
 Given = Iterable[object]
+# A path ("-": standard input), names, or a function that brings names. A hub gives pairs of names instead.
 Source = str | Path | Given | Callable[[], Given]
-
-
-"""A path ("-": standard input), names, or a function that brings names. A hub gives pairs of names instead."""
-
-
 Names = tuple[str, ...]
 
 
@@ -35,6 +31,15 @@ class Friends:
     bits: Bits = field(repr=False)
     unknown: tuple[str, ...] = field(repr=False)
 
+    def understood(self) -> list[str]:
+        """How many friends the list names, and which names were left out."""
+        return [f"The list names {counted(int(self.bits.sum()), 'friend')} in the roster.", *_left_out(self.unknown)]
+
+    def remarks(self) -> list[str]:
+        """Which names were left out; and that nobody is named, which may be a mistake."""
+        nobody = "The list names nobody of the roster: the answer is that of somebody without friends."
+        return [*_left_out(self.unknown), *([] if self.bits.any() else [nobody])]
+
 
 @dataclass(frozen=True, eq=False)
 class SeenEdges:
@@ -42,6 +47,15 @@ class SeenEdges:
 
     pairs: npt.NDArray[np.int32] = field(repr=False)
     unknown: tuple[str, ...] = field(repr=False)
+
+    def understood(self) -> list[str]:
+        """How many edges the list names, and which names were left out."""
+        edges = counted(len(self.pairs), "edge")
+        return [f"The list names {edges} between people of the roster.", *_left_out(self.unknown)]
+
+    def remarks(self) -> list[str]:
+        """Which names were left out."""
+        return _left_out(self.unknown)
 
 
 def read_friends(source: Source, roster: Names, own: int) -> Friends:
@@ -75,11 +89,9 @@ def read_edges(source: Source, roster: Names) -> SeenEdges:
 
 def _ends(line: str) -> list[str]:
     """The two names of a line; names that have blanks need a comma or a tab between them."""
-    for mark in (",", "\t"):
-        if mark in line:
-            return line.split(mark)
-    words = line.split()
-    return words if len(words) == 2 else []
+    mark = next((mark for mark in (",", "\t") if mark in line), None)
+    words = line.split(mark)
+    return words if mark or len(words) == 2 else []
 
 
 def _rows(source: Source) -> Given:
@@ -156,15 +168,13 @@ class Aligned:
     def _read(self, roster: str, packed: bytes) -> Bits:
         if roster not in self._rosters or len(packed) != octets(len(self._rosters[roster])):
             raise UnusableLedger("The ledger speaks of a roster that it does not hold; bring back the newest copy.")
-        places = self._of(roster)
         # Whom that roster does not name, it says nothing about: the bit after the last one is 0.
-        return np.append(unpack(packed, len(self._rosters[roster])), False)[places]
+        return np.append(unpack(packed, len(self._rosters[roster])), False)[self._places_in(roster)]
 
-    def _of(self, roster: str) -> npt.NDArray[np.int64]:
+    def _places_in(self, roster: str) -> npt.NDArray[np.int64]:
         if roster not in self._places:
             numbers = {name: number for number, name in enumerate(self._rosters[roster])}
-            absent = len(numbers)
-            self._places[roster] = np.array([numbers.get(name, absent) for name in self._names], np.int64)
+            self._places[roster] = np.array([numbers.get(name, len(numbers)) for name in self._names], np.int64)
         return self._places[roster]
 
 
@@ -206,25 +216,8 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def known_lines(count: int) -> list[str]:
-    """How many friends a list names."""
-    return [f"The list names {counted(count, 'friend')} in the roster."]
-
-
-def seen_lines(count: int) -> list[str]:
-    """How many edges a hub's list names."""
-    return [f"The list names {counted(count, 'edge')} between people of the roster."]
-
-
-def nobody_lines(count: int) -> list[str]:
-    """That an answer was made from a list of nobody, which may be a mistake."""
-    return [] if count else ["The list names nobody of the roster: the answer is that of somebody without friends."]
-
-
-def unknown_lines(names: Sequence[str]) -> list[str]:
-    """Which names were left out."""
+def _left_out(names: Sequence[str]) -> list[str]:
     if not names:
         return []
-    shown = ", ".join(repr(name) for name in names[:5])
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return [f"Not in the roster, and left out: {shown}{more}."]
+    return [f"Not in the roster, and left out: {', '.join(map(repr, names[:5]))}{more}."]

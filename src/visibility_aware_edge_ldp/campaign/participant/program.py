@@ -12,18 +12,12 @@ from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
-from visibility_aware_edge_ldp.campaign.participant.accounts import (
-    beyond_lines,
-    caps_entry,
-    caps_of,
-    changed_lines,
-    checked_caps,
-)
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
 from visibility_aware_edge_ldp.campaign.participant.answering import (
     Quote,
     Task,
-    beyond,
-    changed,
+    beyond_lines,
+    changed_lines,
     note_others,
     question_lines,
     quote,
@@ -32,13 +26,11 @@ from visibility_aware_edge_ldp.campaign.participant.answering import (
 )
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
+    Friends,
+    SeenEdges,
     Source,
-    known_lines,
-    nobody_lines,
     read_edges,
     read_friends,
-    seen_lines,
-    unknown_lines,
 )
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
@@ -56,10 +48,8 @@ from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Say = Callable[[str], None]
+# Is shown what is asked and what it costs, line by line, and says whether to answer.
 Consent = Callable[[list[str]], bool]
-
-
-"""Is shown what is asked and what it costs, line by line, and says whether to answer."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +98,7 @@ def enroll(
     ledger = _ledger(home, caps)
     with ledger.writing() as page:
         _accept_epoch(page, found.charter.epoch, name, new_epoch)
-        before = caps_of(page.one("caps") or b"")
+        before = caps_in(page)
         if caps is not None and checked_caps(caps, before) != before:
             page.append(caps_entry(caps, before))
     enrolments.keep(found, home)
@@ -162,18 +152,20 @@ def looked_at(friends: Source, home: Path, campaign: str | None = None) -> list[
     A list that is given for an answer is not judged before the answer leaves: if only those were stopped whose list
     looks wrong, or is empty, then who answers and when would tell of the list.
     """
-    context = enrolments.load(home, campaign).context
+    return _given(friends, enrolments.load(home, campaign).context).understood()
+
+
+def _given(source: Source, context: ParticipantContext) -> Friends | SeenEdges:
+    """What the participant gives: its list, or the edges that it sees as a hub."""
     if context.question.sees_edges:
-        seen = read_edges(friends, context.names)
-        return [*seen_lines(len(seen.pairs)), *unknown_lines(seen.unknown)]
-    given = read_friends(friends, context.names, context.number)
-    return [*known_lines(int(given.bits.sum())), *unknown_lines(given.unknown)]
+        return read_edges(source, context.names)
+    return read_friends(source, context.names, context.number)
 
 
 def allowed(home: Path) -> dict[Visibility, Fraction]:
     """How much an edge of each class may lose in one epoch."""
     with Ledger(home / LEDGER).reading() as page:
-        return caps_of(page.one("caps") or b"")
+        return caps_in(page)
 
 
 def _ledger(home: Path, caps: Mapping[Visibility, Number] | None) -> Ledger:
@@ -203,7 +195,7 @@ def _accept_epoch(page: Page, epoch: str, name: str, new_epoch: bool) -> None:
 def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
     """The first round that was answered and has no receipt yet."""
     with ledger.reading() as page:
-        for number in range(1, len(context.charter.rounds) + 1):
+        for number in context.charter.numbers:
             key = upload_key(context, number)
             if page.one("upload", key=key) is not None and page.one("receipt", key=key) is None:
                 return number
@@ -212,7 +204,7 @@ def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
 
 def _open_round(server: Transport, context: ParticipantContext) -> int:
     states = {}
-    for number in range(1, len(context.charter.rounds) + 1):
+    for number in context.charter.numbers:
         states[number] = round_state(server, number).state
         if states[number] == "open":
             return number
@@ -228,7 +220,7 @@ def _nothing_asked(ledger: Ledger, context: ParticipantContext) -> list[str]:
     lines = ["Nothing is asked of you: all your positions are public, or others hold them."]
     with ledger.writing() as page:
         _refuse_unknown_epoch(page, context.charter.epoch)
-        lines += beyond_lines(beyond(page, context))
+        lines += beyond_lines(page, context)
         note_others(page, context)
     return lines
 
@@ -282,18 +274,11 @@ def _made(
     ledger: Ledger, task: Task, agreed: Quote, source: Source, random_bytes: RandomBytes
 ) -> tuple[bytes, list[str]]:
     """The upload, and what to remark about the list."""
-    context = task.context
-    if context.question.sees_edges:
-        seen = read_edges(source, context.names)
-        with ledger.writing() as page:
-            upload = record(page, task, seen, agreed, random_bytes)
-        return upload, unknown_lines(seen.unknown)
-    given = read_friends(source, context.names, context.number)
+    given = _given(source, task.context)
     with ledger.writing() as page:
-        differing = changed(page, task, given)
+        changes = changed_lines(page, task, given)
         upload = record(page, task, given, agreed, random_bytes)
-    remarks = [*unknown_lines(given.unknown), *nobody_lines(int(given.bits.sum())), *changed_lines(differing)]
-    return upload, remarks
+    return upload, [*given.remarks(), *changes]
 
 
 def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number: int, upload: bytes) -> Receipt:

@@ -5,8 +5,9 @@ with the one that others see.
 """
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.http_client import Declined, Transport, json_object
-from visibility_aware_edge_ldp.campaign.participant.accounts import caps_of
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_in
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
@@ -58,15 +59,22 @@ def round_state(transport: Transport, round_number: int) -> RoundState:
     return RoundState(round_number, str(state), root, transcript)
 
 
+@contextmanager
+def _going_on_if(*problems: str) -> Iterator[None]:
+    """Go on after this block where the server declines for one of these problems."""
+    try:
+        yield
+    except Declined as declined:
+        if declined.problem not in problems:
+            raise
+
+
 def stored_receipt(transport: Transport, context: ParticipantContext, round_number: int) -> Receipt | None:
     """The server's receipt for this participant, if it has one."""
-    try:
-        reply = transport.get(f"/v1/rounds/{round_number}/reports/{context.number}", _SMALL, own=True)
-    except Declined as declined:
-        if declined.problem in ("not-found", "not-open"):
-            return None
-        raise
-    return Receipt.from_bytes(reply.body)
+    found = None
+    with _going_on_if("not-found", "not-open"):
+        found = transport.get(f"/v1/rounds/{round_number}/reports/{context.number}", _SMALL, own=True)
+    return None if found is None else Receipt.from_bytes(found.body)
 
 
 def checked_receipt(data: bytes, context: ParticipantContext, round_number: int, upload: bytes) -> Receipt:
@@ -81,11 +89,12 @@ def checked_receipt(data: bytes, context: ParticipantContext, round_number: int,
 def second_task(transport: Transport, context: ParticipantContext, first: bytes) -> Task:
     """Round 2, when it is sure that the server counts what this participant said in round 1: the upload ``first``."""
     closed = round_state(transport, 1)
-    if closed.state not in ("closed", "estimated"):
+    if closed.state not in _FROZEN:
         raise ProtocolViolation("Round 2 is open though round 1 is not closed; do not answer it.")
     if context.question.broadcasts:
         return _on_transcript(transport, context, first, closed)
-    _refuse_without_proof(transport, context, first, closed)
+    if not proved_among(transport, context, first, closed):
+        raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
     return Task(context, 2)
 
 
@@ -115,11 +124,6 @@ def proved_among(transport: Transport, context: ParticipantContext, upload: byte
     return count if found else 0
 
 
-def _refuse_without_proof(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> None:
-    if not proved_among(transport, context, first, closed):
-        raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
-
-
 @dataclass(frozen=True)
 class Checked:
     """How a report stands: where it is included, in the set of this root, as one of so many, and whether the answers
@@ -132,13 +136,6 @@ class Checked:
     root: str = ""
     count: int = 0
     answers: bool = False
-
-
-@dataclass(frozen=True)
-class _Sent:
-    round: int
-    upload: bytes = field(repr=False)
-    acknowledged: bool
 
 
 def check(
@@ -158,26 +155,22 @@ def check(
     """
     enrolment = load(home, campaign)
     context, server = enrolment.context, surroundings.server(enrolment)
-    sent = _sent(Ledger(home / LEDGER), context)
-    if not sent:
+    with Ledger(home / LEDGER).reading() as page:
+        uploads = _by_round(page, context, "upload")
+        receipts = _by_round(page, context, "receipt")
+    if not uploads:
         raise BadInput(f"Nothing was answered in {context.charter.title!r} from here, so there is nothing to check.")
-    states = [round_state(server, each.round) for each in sent]
+    states = [round_state(server, number) for number in uploads]
     sets = _answered_sets(server, context.charter)
     for state in states:
         _refuse_overdue(context.charter, state, sets)
-    return [_checked(server, context, each, state, sets) for each, state in zip(sent, states, strict=True)]
+    return [_checked(server, context, uploads[each.round], each.round in receipts, each, sets) for each in states]
 
 
-def _sent(ledger: Ledger, context: ParticipantContext) -> list[_Sent]:
-    """What was answered, round by round, and whether the server has ever said that it has it."""
-    found = []
-    with ledger.reading() as page:
-        for number in range(1, len(context.charter.rounds) + 1):
-            key = upload_key(context, number)
-            upload = page.one("upload", key=key)
-            if upload is not None:
-                found.append(_Sent(number, upload, page.one("receipt", key=key) is not None))
-    return found
+def _by_round(page: Page, context: ParticipantContext, kind: str) -> dict[int, bytes]:
+    """The entries of a kind that a campaign's rounds have, by the round."""
+    found = {number: page.one(kind, key=upload_key(context, number)) for number in context.charter.numbers}
+    return {number: content for number, content in found.items() if content is not None}
 
 
 def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> None:
@@ -190,14 +183,22 @@ def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> N
 
 
 def _checked(
-    server: Transport, context: ParticipantContext, sent: _Sent, state: RoundState, sets: Sets | None
+    server: Transport,
+    context: ParticipantContext,
+    upload: bytes,
+    acknowledged: bool,
+    state: RoundState,
+    sets: Sets | None,
 ) -> Checked:
-    standing = NOT_CLOSED if sent.acknowledged else UNACKNOWLEDGED
-    found = Checked(context.charter.identity, sent.round, sha256(sent.upload).hexdigest(), standing)
+    """How the upload of a round stands, which the server may have acknowledged."""
+    standing = NOT_CLOSED if acknowledged else UNACKNOWLEDGED
+    found = Checked(context.charter.identity, state.round, sha256(upload).hexdigest(), standing)
     if state.state not in _FROZEN:
         return found
-    count = _included_among(server, context, sent.upload, state)
-    if not count and sent.acknowledged:
+    count = 0
+    with _going_on_if("not-found"):
+        count = proved_among(server, context, upload, state)
+    if not count and acknowledged:
         raise ProtocolViolation(
             f"Your report of round {state.round} is NOT in the frozen set as you sent it, though the server "
             "acknowledged it. Keep your ledger, which holds the receipt, and tell the issuer."
@@ -211,26 +212,15 @@ def _checked(
     return replace(found, standing=INCLUDED, root=state.root, count=count, answers=sets is not None)
 
 
-def _included_among(server: Transport, context: ParticipantContext, upload: bytes, state: RoundState) -> int:
-    """Of how many reports it is one; 0 where it is none of them."""
-    try:
-        return proved_among(server, context, upload, state)
-    except Declined as declined:
-        if declined.problem == "not-found":
-            return 0
-        raise
-
-
 def _answered_sets(server: Transport, charter: Charter) -> Sets | None:
     """The sets that the answers name as those that they were made from; none before there are any."""
     most = _WORDS + _EACH_STATISTIC * len(charter.statistics) + _EACH_PARTICIPANT * charter.nodes
-    try:
-        said = answers_in(server.get("/v1/estimates", most).body, charter)
-    except Declined as declined:
-        if declined.problem == "not-ready":
-            return None
-        raise
-    rounds = said.get("rounds")
+    found = None
+    with _going_on_if("not-ready"):
+        found = server.get("/v1/estimates", most)
+    if found is None:
+        return None
+    rounds = answers_in(found.body, charter).get("rounds")
     if not isinstance(rounds, list) or not all(isinstance(each, dict) for each in rounds):
         raise ProtocolViolation("The server's answers do not name the rounds that they were made from.")
     return {number: (each.get("root"), each.get("answered")) for number, each in enumerate(rounds, 1)}
@@ -266,44 +256,41 @@ class Status:
     caps: Mapping[Visibility, Fraction]
 
 
-def _is_of_another_version(home: Path, campaign: str) -> bool:
-    try:
-        load(home, campaign)
-    except OtherVersion:
-        return True
-    return False
+def _kept(home: Path) -> tuple[list[ParticipantContext], list[str]]:
+    """What is enrolled here: the campaigns that this version reads, and the identities of the others."""
+    contexts, others = list[ParticipantContext](), list[str]()
+    for each in enrolled(home):
+        try:
+            contexts.append(load(home, each).context)
+        except OtherVersion:
+            others.append(each)
+    return contexts, others
 
 
 def of_other_versions(home: Path) -> list[str]:
     """The identities of campaigns that are enrolled here and that another version reads."""
-    return [each for each in enrolled(home) if _is_of_another_version(home, each)]
+    return _kept(home)[1]
 
 
 def _status(page: Page, context: ParticipantContext) -> Status:
-    rounds = range(1, len(context.charter.rounds) + 1)
-    answered, acknowledged = (
-        tuple(number for number in rounds if page.one(kind, key=upload_key(context, number)) is not None)
-        for kind in ("upload", "receipt")
-    )
     charter = context.charter
-    lost = standing(page, context)
     return Status(
         charter.identity,
         charter.title,
         charter.epoch,
         charter.question,
         len(charter.rounds),
-        tuple(number for number in rounds if context.terms.asks(context.number, number)),
-        answered,
-        acknowledged,
-        lost,
-        caps_of(page.one("caps") or b""),
+        tuple(number for number in charter.numbers if context.terms.asks(context.number, number)),
+        tuple(_by_round(page, context, "upload")),
+        tuple(_by_round(page, context, "receipt")),
+        standing(page, context),
+        caps_in(page),
     )
 
 
 def status(home: Path) -> list[Status]:
     """All campaigns that are enrolled here and that this version reads; asks nobody."""
-    ledger, unread = Ledger(home / LEDGER), of_other_versions(home)
+    ledger = Ledger(home / LEDGER)
+    contexts, _ = _kept(home)
     with ledger.reading() as page:
-        known = [each for each in enrolled(home) if each not in unread]
-        return [_status(page, load(home, each).context) for each in known]
+        return [_status(page, context) for context in contexts]
