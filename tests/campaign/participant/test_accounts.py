@@ -16,12 +16,7 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     account_of,
     caps_entry,
     caps_in,
-    charge_entries,
     checked_caps,
-    class_entries,
-    level_entries,
-    list_entries,
-    other_entries,
     units,
 )
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import roster_entry
@@ -57,9 +52,9 @@ def test_units_round_up() -> None:
 
 def test_another_roster_reads_the_same_people() -> None:
     account = empty()
-    kept = list_entries(account, "spring", bits(0, 1, 0, 1), 0)
-    levels = level_entries(account, "spring", [Level(TWO, bits(0, 1, 1, 0), bits(0, 1, 0, 0))])
-    charges = charge_entries(account, "spring", request(bits(0, 0, 1, 1), charges={PRIVATE: Fraction(1, 4)}))
+    kept = account.list_entries("spring", bits(0, 1, 0, 1), 0)
+    levels = account.level_entries("spring", [Level(TWO, bits(0, 1, 1, 0), bits(0, 1, 0, 0))])
+    charges = account.charge_entries("spring", request(bits(0, 0, 1, 1), charges={PRIVATE: Fraction(1, 4)}))
     assert len(kept) == 1
     entries = [roster_entry(OLD), *kept, *levels, *charges]
     found = account_of(entries, NEW)
@@ -73,13 +68,13 @@ def test_another_roster_reads_the_same_people() -> None:
 
 def test_only_what_is_new_is_written() -> None:
     account = empty()
-    first = level_entries(account, "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))])
-    kept = list_entries(account, "spring", bits(0, 1, 0, 0), 0)
+    first = account.level_entries("spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))])
+    kept = account.list_entries("spring", bits(0, 1, 0, 0), 0)
     assert len(kept) == 1
     later = account_of([roster_entry(OLD), *kept, *first], OLD)
-    assert list_entries(later, "spring", bits(0, 0, 1, 1), 0) == []
-    assert level_entries(later, "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))]) == []
-    more = level_entries(later, "spring", [Level(ONE_, bits(0, 1, 1, 0), bits(0, 1, 1, 0))])
+    assert later.list_entries("spring", bits(0, 0, 1, 1), 0) == []
+    assert later.level_entries("spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))]) == []
+    more = later.level_entries("spring", [Level(ONE_, bits(0, 1, 1, 0), bits(0, 1, 1, 0))])
     assert account_of([roster_entry(OLD), *first, *more], OLD).levels[0].ones.tolist() == [False, True, True, False]
 
 
@@ -121,7 +116,7 @@ def test_the_rounds_that_follow_are_counted_before_the_first() -> None:
 
 def test_pairs_have_an_account_of_their_own() -> None:
     ask = request(bits(0, 0, 0, 0), pairs={PRIVATE: Fraction(3, 5)})
-    (entry,) = charge_entries(empty(), "spring", ask)
+    (entry,) = empty().charge_entries("spring", ask)
     later = account_of([entry], OLD)
     assert later.lost.tolist() == [0, 0, 0, 0]
     assert later.pairs_after([ask]) == 12 * ONE // 10
@@ -134,22 +129,22 @@ def test_pairs_keep_the_strictest_class() -> None:
     private, relabelled = (
         request(bits(0, 0, 0, 0), pairs={kind: Fraction(3, 5)}) for kind in (PRIVATE, FRIEND_VISIBLE)
     )
-    later = account_of(charge_entries(empty(), "spring", private), OLD)
+    later = account_of(empty().charge_entries("spring", private), OLD)
     with pytest.raises(Refused, match=r"A PRIVATE edge would have lost ε = 1\.2"):
         later.refuse_beyond(DEFAULT_CAPS, [relabelled])
-    account_of(charge_entries(empty(), "spring", relabelled), OLD).refuse_beyond(DEFAULT_CAPS, [relabelled])
+    account_of(empty().charge_entries("spring", relabelled), OLD).refuse_beyond(DEFAULT_CAPS, [relabelled])
 
 
 def test_a_position_is_held_to_every_cap_of_a_class_that_it_was_asked_as() -> None:
     ask = request(bits(0, 1, 0, 0), bits(0, 0, 1, 0), thresholds={PRIVATE: ONE_, FRIEND_VISIBLE: TWO})
-    later = account_of([roster_entry(OLD), *class_entries(empty(), "spring", [ask])], NEW)
+    later = account_of([roster_entry(OLD), *empty().class_entries("spring", [ask])], NEW)
     assert later.held_as(PRIVATE).tolist() == [False, False, False, True]
-    assert class_entries(later, "spring", [request(bits(0, 0, 0, 1))]) == []
+    assert later.class_entries("spring", [request(bits(0, 0, 0, 1))]) == []
     relabelled = request(bits(0, 0, 0, 0), bits(0, 0, 0, 1), thresholds={FRIEND_VISIBLE: TWO})
     with pytest.raises(Refused, match="A PRIVATE edge would have lost ε = 2 in this epoch, and you allowed 1"):
         later.refuse_beyond(DEFAULT_CAPS, [relabelled])
     low = {**DEFAULT_CAPS, FRIEND_VISIBLE: Fraction(1, 2)}
-    stricter = account_of([roster_entry(OLD), *class_entries(empty(), "spring", [ask])], OLD)
+    stricter = account_of([roster_entry(OLD), *empty().class_entries("spring", [ask])], OLD)
     with pytest.raises(
         Refused, match=r"A FRIEND_VISIBLE edge would have lost ε = 1 in this epoch, and you allowed 0\.5"
     ):
@@ -158,20 +153,20 @@ def test_a_position_is_held_to_every_cap_of_a_class_that_it_was_asked_as() -> No
 
 def test_others_answers_cost_their_best_and_are_written_once() -> None:
     ask = request(bits(0, 1, 1, 0), bits(0, 0, 0, 1), thresholds={PRIVATE: HALF, FRIEND_VISIBLE: HALF})
-    entries = [roster_entry(OLD), *other_entries(empty(), "spring", ask)]
+    entries = [roster_entry(OLD), *empty().other_entries("spring", ask)]
     later = account_of(entries, OLD)
     assert (later.lost / ONE).tolist() == [0, 0.5, 0.5, 0.5]
     assert later.levels == ()
-    assert other_entries(later, "spring", ask) == []
-    better = other_entries(later, "spring", request(bits(0, 1, 0, 0), thresholds={PRIVATE: TWO}))
+    assert later.other_entries("spring", ask) == []
+    better = later.other_entries("spring", request(bits(0, 1, 0, 0), thresholds={PRIVATE: TWO}))
     assert (account_of([*entries, *better], OLD).lost / ONE).tolist() == [0, 2, 0.5, 0.5]
 
 
 def test_two_answers_for_one_position_are_recognised() -> None:
     entries = [
         roster_entry(OLD),
-        *level_entries(empty(), "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))]),
-        *level_entries(empty(), "spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 0, 0, 0))]),
+        *empty().level_entries("spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 1, 0, 0))]),
+        *empty().level_entries("spring", [Level(ONE_, bits(0, 1, 0, 0), bits(0, 0, 0, 0))]),
     ]
     with pytest.raises(UnusableLedger, match="two answers for one position"):
         account_of(entries, OLD)

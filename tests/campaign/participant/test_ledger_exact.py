@@ -49,8 +49,8 @@ class Memory:
         found = self.entries(kind, epoch, key)
         return found[-1].content if found else None
 
-    def append(self, entry: Entry) -> None:
-        self.lines.append(entry)
+    def append(self, *entries: Entry) -> None:
+        self.lines.extend(entries)
 
 
 def context(epsilon: str, title: str) -> ParticipantContext:

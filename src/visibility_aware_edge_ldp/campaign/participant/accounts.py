@@ -122,6 +122,12 @@ class Account:
         found: Bits = np.logical_or.reduce([ever, *now])
         return found
 
+    def stricter(self, caps: Caps, kind: Visibility) -> Bits:
+        """Which positions are held to a smaller cap than this class's."""
+        held = [self.held_as(other) for other in NON_PUBLIC if caps[other] < caps[kind]]
+        found: Bits = np.logical_or.reduce([np.zeros(len(self.names), np.bool_), *held])
+        return found
+
     def most_lost(self, kind: Visibility, requests: Sequence[Request]) -> int:
         """What the dearest position that these touch, and that is held to this class's cap, will have lost."""
         costly = [request for request in requests if request.thresholds or request.charges]
@@ -144,6 +150,50 @@ class Account:
                     f"that an edge was {kind} before. Nothing was answered or sent. If you agree to it, enrol again "
                     f"with --cap {kind}={written(most)}."
                 )
+
+    def list_entries(self, epoch: str, friends: Bits, own: int) -> list[Entry]:
+        """Who is a friend, of all names of the roster that were not known before."""
+        fresh = ~self.known & (np.arange(len(self.names)) != own)
+        entry = Entry("list", epoch, "", roster_digest(self.names), pack(fresh) + pack(fresh & friends))
+        return [entry] if fresh.any() else []
+
+    def level_entries(self, epoch: str, answered: Sequence[Level]) -> list[Entry]:
+        """What was said at positions that had not answered at this threshold yet."""
+        before = {level.threshold: level.known for level in self.levels}
+        found = []
+        for level in answered:
+            fresh = level.known & ~before.get(level.threshold, np.zeros_like(level.known))
+            if fresh.any():
+                content = pack(fresh) + pack(fresh & level.ones)
+                found.append(Entry("level", epoch, str(level.threshold), roster_digest(self.names), content))
+        return found
+
+    def charge_entries(self, epoch: str, request: Request) -> list[Entry]:
+        """What a report that is not a chained answer costs."""
+        costs = [(str(units(cost)), request.places[kind]) for kind, cost in request.charges.items()]
+        found = self._bit_entries("charge", epoch, costs)
+        if request.pairs:
+            classes = " ".join(map(str, request.pairs)).encode()
+            found.append(Entry("pairs", epoch, str(units(max(request.pairs.values()))), content=classes))
+        return found
+
+    def other_entries(self, epoch: str, request: Request) -> list[Entry]:
+        """At which positions others may now have answered at a threshold, where that was not known before."""
+        before = {level.threshold: level.known for level in self.others}
+        wanted: dict[int, Bits] = {}
+        for kind, threshold in request.thresholds.items():
+            wanted[threshold] = wanted.get(threshold, np.zeros(len(self.names), np.bool_)) | request.places[kind]
+        fresh = [(str(each), places & ~before.get(each, ~places)) for each, places in wanted.items()]
+        return self._bit_entries("other", epoch, fresh)
+
+    def class_entries(self, epoch: str, requests: Sequence[Request]) -> list[Entry]:
+        """As what positions are asked about now, where they were not before."""
+        fresh = [(str(kind), self.held_as(kind, requests) & ~self.held_as(kind)) for kind in NON_PUBLIC]
+        return self._bit_entries("class", epoch, fresh)
+
+    def _bit_entries(self, kind: str, epoch: str, bits: Sequence[tuple[str, Bits]]) -> list[Entry]:
+        names = roster_digest(self.names)
+        return [Entry(kind, epoch, key, names, pack(places)) for key, places in bits if places.any()]
 
 
 def best_loss(levels: Sequence[Level], count: int) -> Units:
@@ -184,56 +234,6 @@ def _by_key(entries: Sequence[Entry], kind: str) -> dict[str, list[Entry]]:
         if entry.kind == kind:
             found.setdefault(entry.key, []).append(entry)
     return found
-
-
-def list_entries(account: Account, epoch: str, friends: Bits, own: int) -> list[Entry]:
-    """Who is a friend, of all names of the roster that were not known before."""
-    fresh = ~account.known & (np.arange(len(account.names)) != own)
-    entry = Entry("list", epoch, "", roster_digest(account.names), pack(fresh) + pack(fresh & friends))
-    return [entry] if fresh.any() else []
-
-
-def level_entries(account: Account, epoch: str, answered: Sequence[Level]) -> list[Entry]:
-    """What was said at positions that had not answered at this threshold yet."""
-    before = {level.threshold: level.known for level in account.levels}
-    found = []
-    for level in answered:
-        fresh = level.known & ~before.get(level.threshold, np.zeros_like(level.known))
-        if fresh.any():
-            content = pack(fresh) + pack(fresh & level.ones)
-            found.append(Entry("level", epoch, str(level.threshold), roster_digest(account.names), content))
-    return found
-
-
-def charge_entries(account: Account, epoch: str, request: Request) -> list[Entry]:
-    """What a report that is not a chained answer costs."""
-    costs = [(str(units(cost)), request.places[kind]) for kind, cost in request.charges.items()]
-    found = _bit_entries("charge", account, epoch, costs)
-    if request.pairs:
-        classes = " ".join(map(str, request.pairs)).encode()
-        found.append(Entry("pairs", epoch, str(units(max(request.pairs.values()))), content=classes))
-    return found
-
-
-def other_entries(account: Account, epoch: str, request: Request) -> list[Entry]:
-    """At which positions others may now have answered at a threshold, where that was not known before."""
-    before = {level.threshold: level.known for level in account.others}
-    wanted: dict[int, Bits] = {}
-    for kind, threshold in request.thresholds.items():
-        wanted[threshold] = wanted.get(threshold, np.zeros(len(account.names), np.bool_)) | request.places[kind]
-    fresh = [(str(each), places & ~before.get(each, ~places)) for each, places in wanted.items()]
-    return _bit_entries("other", account, epoch, fresh)
-
-
-def class_entries(account: Account, epoch: str, requests: Sequence[Request]) -> list[Entry]:
-    """As what positions are asked about now, where they were not before."""
-    fresh = [(str(kind), account.held_as(kind, requests) & ~account.held_as(kind)) for kind in NON_PUBLIC]
-    return _bit_entries("class", account, epoch, fresh)
-
-
-def _bit_entries(kind: str, account: Account, epoch: str, bits: Sequence[tuple[str, Bits]]) -> list[Entry]:
-    names = roster_digest(account.names)
-    return [Entry(kind, epoch, key, names, pack(places)) for key, places in bits if places.any()]
 
 
 def caps_entry(caps: Mapping[Visibility, Number], before: Caps = DEFAULT_CAPS) -> Entry:

@@ -16,21 +16,9 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import (
     account_of,
     cap,
     caps_in,
-    charge_entries,
-    class_entries,
-    level_entries,
-    list_entries,
     number,
-    other_entries,
 )
-from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
-    Bits,
-    Friends,
-    SeenEdges,
-    counted,
-    roster_digest,
-    roster_entry,
-)
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
@@ -67,11 +55,6 @@ class Task:
     def memo(self) -> str:
         """Under which key it keeps answers that are not chained."""
         return memo_key(self.context, self.round, self.transcript_digest)
-
-    @property
-    def is_chained(self) -> bool:
-        """Whether every position answers by itself, by randomized response."""
-        return bool(self.context.request(self.round).thresholds)
 
 
 @dataclass(frozen=True)
@@ -113,9 +96,7 @@ def others_key(context: ParticipantContext, round_number: int) -> str:
 
 def quote(page: Page, task: Task) -> Quote:
     """What an answer would cost; declines where it, or the rounds after it, would cost more than is allowed."""
-    account, caps, requests = _ready(page, task)
-    account.refuse_beyond(caps, requests)
-    return _quote(task.context, account, caps, requests[0])
+    return _ready(page, task)[-1]
 
 
 def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, random_bytes: RandomBytes) -> bytes:
@@ -123,16 +104,15 @@ def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, ra
     stored = page.one("upload", task.epoch, task.upload)
     if stored is not None:
         return stored
-    account, caps, requests = _ready(page, task)
-    account.refuse_beyond(caps, requests)
-    if _quote(task.context, account, caps, requests[0]) != agreed:
+    account, request, cost = _ready(page, task)
+    if cost != agreed:
         raise Refused("The ledger has changed since you agreed; nothing was answered. Ask for the cost again.")
     note_others(page, task.context)
     report = page.one("memo", task.epoch, task.memo)
     if report is None:
         made = _made(page, task, account, given, random_bytes)
         report = made.report
-        _write(page, task, account, requests[0], given, made)
+        _write(page, task, account, request, given, made)
     upload = salted(report)
     task.context.terms.check_upload(
         task.context.number, task.round, upload, _first(page, task.context), task.transcript_digest
@@ -150,12 +130,10 @@ def note_others(page: Page, context: ParticipantContext) -> None:
     asked = [request for request in due.values() if any(places.any() for places in request.places.values())]
     if not asked:
         return
-    _write_roster(page, context)
-    for entry in class_entries(account, epoch, asked):
-        page.append(entry)
+    write_roster(page, context.names)
+    page.append(*account.class_entries(epoch, asked))
     for key, request in due.items():
-        for entry in (*other_entries(account, epoch, request), *charge_entries(account, epoch, request)):
-            page.append(entry)
+        page.append(*account.other_entries(epoch, request), *account.charge_entries(epoch, request))
         page.append(Entry("noted", epoch, key))
 
 
@@ -192,7 +170,7 @@ def standing(page: Page, context: ParticipantContext) -> dict[Visibility, Fracti
     """
     account, caps = _account(page, context), caps_in(page)
     of_pairs = account.pairs if context.question.sees_edges else 0
-    kept = {kind: (context.classes == kind) & ~_stricter(account, caps, kind) for kind in NON_PUBLIC}
+    kept = {kind: (context.classes == kind) & ~account.stricter(caps, kind) for kind in NON_PUBLIC}
     most = {kind: int(account.lost[kept[kind] | account.held_as(kind)].max(initial=of_pairs)) for kind in NON_PUBLIC}
     return {kind: Fraction(value, ONE) for kind, value in most.items()}
 
@@ -201,13 +179,19 @@ def _account(page: Page, context: ParticipantContext) -> Account:
     return account_of([*page.entries("roster"), *page.entries(epoch=context.charter.epoch)], context.names)
 
 
-def _ready(page: Page, task: Task) -> tuple[Account, Caps, list[Request]]:
-    """The account, the caps, and what this round and those after it ask, of this participant first."""
-    context, free = task.context, {entry.key for entry in page.entries("memo", task.epoch)}
-    rounds = context.charter.numbers[task.round - 1 :]
-    keys = {number: task.memo if number == task.round else memo_key(context, number) for number in rounds}
-    requests = [_unpaid(context.request(number), keys[number] in free) for number in rounds]
-    return _account(page, context), caps_in(page), [*requests, *_others_due(page, context).values()]
+def _ready(page: Page, task: Task) -> tuple[Account, Request, Quote]:
+    """The account, what this round asks, and its cost; declines where it and what follows cost more than is allowed.
+
+    What follows are the later rounds, and what others answer. A question that was answered before costs nothing more.
+    """
+    context, answered = task.context, {entry.key for entry in page.entries("memo", task.epoch)}
+    requests = []
+    for each in context.charter.numbers[task.round - 1 :]:
+        key, asked = task.memo if each == task.round else memo_key(context, each), context.request(each)
+        requests.append(Request(asked.places, asked.thresholds) if key in answered else asked)
+    account, caps = _account(page, context), caps_in(page)
+    account.refuse_beyond(caps, [*requests, *_others_due(page, context).values()])
+    return account, requests[0], _quote(context, account, caps, requests[0])
 
 
 def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
@@ -217,33 +201,22 @@ def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
     return {key: context.others(number) for key, number in keys.items() if key not in noted}
 
 
-def _stricter(account: Account, caps: Caps, kind: Visibility) -> Bits:
-    """Which positions are held to a smaller cap than this class's."""
-    held = [account.held_as(other) for other in NON_PUBLIC if caps[other] < caps[kind]]
-    found: Bits = np.logical_or.reduce([np.zeros(len(account.names), np.bool_), *held])
-    return found
-
-
-def _unpaid(request: Request, answered: bool) -> Request:
-    """A question that was answered before costs nothing more."""
-    return Request(request.places, request.thresholds) if answered else request
-
-
 def _quote(context: ParticipantContext, account: Account, caps: Caps, request: Request) -> Quote:
-    before, after = account.lost, account.lost_after([request])
-    pairs = account.pairs, account.pairs_after([request])
-    is_hub = context.question.sees_edges
-    kinds = [kind for kind in NON_PUBLIC if is_hub or request.places[kind].any()]
+    before, after, places = account.lost, account.lost_after([request]), request.places
+    kinds, where = [kind for kind in NON_PUBLIC if context.question.sees_edges or places[kind].any()], places
+    if context.question.sees_edges:  # one number stands for all positions between two others
+        before, after = np.array([account.pairs]), np.array([account.pairs_after([request])])
+        where = dict.fromkeys(kinds, np.ones(1, np.bool_))
 
-    def most(values: Units, pair: int, kind: Visibility) -> Fraction:
-        return Fraction(pair if is_hub else int(values[request.places[kind]].max(initial=0)), ONE)
+    def most(values: Units) -> dict[Visibility, Fraction]:
+        return {kind: Fraction(int(values[where[kind]].max(initial=0)), ONE) for kind in kinds}
 
     return Quote(
-        {kind: int(request.places[kind].sum()) for kind in kinds},
-        {kind: int((request.places[kind] & _stricter(account, caps, kind)).sum()) for kind in kinds},
-        {kind: most(after - before, pairs[1] - pairs[0], kind) for kind in kinds},
-        {kind: most(before, pairs[0], kind) for kind in kinds},
-        {kind: most(after, pairs[1], kind) for kind in kinds},
+        {kind: int(places[kind].sum()) for kind in kinds},
+        {kind: int((places[kind] & account.stricter(caps, kind)).sum()) for kind in kinds},
+        most(after - before),
+        most(before),
+        most(after),
         {kind: caps[kind] for kind in kinds},
     )
 
@@ -258,21 +231,15 @@ def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, 
 
 def _write(page: Page, task: Task, account: Account, request: Request, given: Friends | SeenEdges, made: Made) -> None:
     epoch = task.epoch
-    _write_roster(page, task.context)
-    for entry in (
-        *(list_entries(account, epoch, given.bits, task.context.number) if isinstance(given, Friends) else ()),
-        *class_entries(account, epoch, [request]),
-        *level_entries(account, epoch, made.levels),
-        *charge_entries(account, epoch, request),
-    ):
-        page.append(entry)
-    if not task.is_chained:
+    write_roster(page, task.context.names)
+    page.append(
+        *(account.list_entries(epoch, given.bits, task.context.number) if isinstance(given, Friends) else ()),
+        *account.class_entries(epoch, [request]),
+        *account.level_entries(epoch, made.levels),
+        *account.charge_entries(epoch, request),
+    )
+    if not task.context.request(task.round).thresholds:  # elsewhere every position answers by itself, by its chain
         page.append(Entry("memo", epoch, task.memo, content=made.report))
-
-
-def _write_roster(page: Page, context: ParticipantContext) -> None:
-    if not any(entry.names == roster_digest(context.names) for entry in page.entries("roster")):
-        page.append(roster_entry(context.names))
 
 
 def _first(page: Page, context: ParticipantContext) -> bytes | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign import charter as charters
+from visibility_aware_edge_ldp.campaign.charter import FORMAT as CHARTER_FORMAT
+from visibility_aware_edge_ldp.campaign.charter import LARGEST as LARGEST_CHARTER
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
 from visibility_aware_edge_ldp.campaign.http_client import Patience, Transport
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
@@ -71,7 +72,7 @@ def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) ->
     """A campaign as its server shows it, checked against the pinned issuer before anything of it is believed."""
     if not token.isascii() or not token.isprintable() or not token or " " in token:
         raise BadInput("A token is one word of plain letters and digits; copy it whole.")
-    shown = transport.get("/v1/charter", charters.LARGEST)
+    shown = transport.get("/v1/charter", LARGEST_CHARTER)
     signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
     signed.opened(issuer)
     papers = tuple(transport.get(f"/v1/{each}").body for each in _DOCUMENTS)
@@ -141,8 +142,8 @@ def _refuse_other_version(enrolment: Enrolment, campaign: str) -> None:
     signed = enrolment.signed
     if not verify(enrolment.issuer, signed.data, signed.signature):
         return
-    content = decode(signed.data, charters.LARGEST)
-    if isinstance(content, dict) and content.get("format") != charters.FORMAT:
+    content = decode(signed.data, LARGEST_CHARTER)
+    if isinstance(content, dict) and content.get("format") != CHARTER_FORMAT:
         raise OtherVersion(
             f"The campaign {campaign[:12]} is of another version of this program; answer it with that one."
         )

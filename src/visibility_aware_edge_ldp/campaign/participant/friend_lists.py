@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.layout import octets, unpack
@@ -199,6 +199,12 @@ def roster_digest(names: Names) -> str:
 def roster_entry(names: Names) -> Entry:
     """The entry that makes a roster's order known."""
     return Entry("roster", names=roster_digest(names), content=_roster_bytes(names))
+
+
+def write_roster(page: Page, names: Names) -> None:
+    """Make a roster's order known, once."""
+    if all(entry.names != roster_digest(names) for entry in page.entries("roster")):
+        page.append(roster_entry(names))
 
 
 @lru_cache(maxsize=4)

@@ -89,11 +89,12 @@ class Page:
         found = self.entries(kind, epoch, key)
         return found[-1].content if found else None
 
-    def append(self, entry: Entry) -> None:
-        """One more entry; it is there when the transaction ends, or not at all."""
-        number, head = self.last
-        row = (number + 1, entry.kind, entry.epoch, entry.key, entry.names, entry.content, entry.after(head))
-        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    def append(self, *entries: Entry) -> None:
+        """More entries, in this order; they are there when the transaction ends, or not at all."""
+        for entry in entries:
+            number, head = self.last
+            row = (number + 1, entry.kind, entry.epoch, entry.key, entry.names, entry.content, entry.after(head))
+            self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     @property
     def last(self) -> tuple[int, bytes]:

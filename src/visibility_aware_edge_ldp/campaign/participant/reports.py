@@ -165,14 +165,17 @@ def chained_row(
     row, said, levels = slice(context.number + 1, None), np.zeros(context.view.n, np.bool_), []
     before = [Level(level.threshold, level.known[row], level.ones[row]) for level in account.levels]
     for threshold in sorted(set(request.thresholds.values())):
-        places = _asked_at(request, threshold)
+        kinds = [kind for kind, own in request.thresholds.items() if own == threshold]
+        places: Bits = np.logical_or.reduce([request.places[kind] for kind in kinds])
         if not places.any():
             continue  # a class that this row does not have, as everybody knows
         drawn = np.zeros_like(said)
         drawn[row] = chained(threshold, friends[row], before, random_bytes)
         said |= drawn & places
         levels.append(Level(threshold, places, drawn & places))
-    return Made(position.encode(_report(context, survey, 1, said[row])), tuple(levels))
+    asked, start = context.classes[row] != Visibility.PUBLIC, row_start(context.view.n, context.number)
+    report = PositionReport(survey.identity, 1, start, asked.size, pack(asked), pack(said[row]))
+    return Made(position.encode(report), tuple(levels))
 
 
 def _first_row(making: Making) -> Made:
@@ -263,29 +266,15 @@ def as_public_knows(context: ParticipantContext, friends: Bits) -> Bits:
     return np.where(context.classes == Visibility.PUBLIC, context.public_friends, friends)
 
 
-def _report(context: ParticipantContext, survey: PositionSurvey, round_number: int, said: Bits) -> PositionReport:
-    asked = context.classes[context.number + 1 :] != Visibility.PUBLIC
-    start = row_start(context.view.n, context.number)
-    return PositionReport(survey.identity, round_number, start, said.size, pack(asked), pack(said))
-
-
-def _asked_at(request: Request, threshold: int) -> Bits:
-    """Which positions answer at this threshold: those of one class, or of both."""
-    asked: Bits = np.logical_or.reduce([request.places[k] for k, own in request.thresholds.items() if own == threshold])
-    return asked
-
-
 def _own_list(context: ParticipantContext, friends: Bits) -> FriendLists:
     neighbours = np.flatnonzero(friends).astype(np.int32)
     return FriendLists(context.number, np.array([0, neighbours.size], np.int64), neighbours)
 
 
+# How the report of each round is made, by the question's name.
 REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
     "position": (_first_row, lambda m: second_row(m.context, m.first, m.friends, m.random_bytes)),
     "degrees": (lambda m: degrees(m.context, m.friends, m.random_bytes),),
     "triangles": (_first_row, lambda m: row_sum(m.context, m.first, m.transcript, m.friends, m.random_bytes)),
     "hubs": (lambda m: hub_counts(m.context, m.pairs, m.random_bytes),),
 }
-
-
-"""How the report of each round is made, by the question's name."""
