@@ -204,16 +204,12 @@ def test_a_check_is_quick() -> None:
 def test_documents_come_back(case: str) -> None:
     made = documents_of(case)
     charter = charter_for(case, made)
-    back = Documents.from_bytes(charter, made.roster_bytes, made.policy_bytes, made.edges_bytes)
+    back = Documents.from_bytes(charter, **made.data)
     assert back.roster == made.roster
     assert back.policy == made.policy
     assert np.array_equal(back.edges, made.edges)
     assert back.view.roster_digest == made.view.roster_digest
-    assert (back.roster_bytes, back.policy_bytes, back.edges_bytes) == (
-        made.roster_bytes,
-        made.policy_bytes,
-        made.edges_bytes,
-    )
+    assert back.data == made.data
 
 
 @given(people, st.randoms(use_true_random=False))

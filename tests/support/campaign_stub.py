@@ -147,7 +147,7 @@ class _Request(BaseHTTPRequestHandler):
         match parts:
             case [name] if name in ("charter", "roster", "policy", "edges"):
                 documents, signed = served.campaign.documents, served.campaign.signed
-                data = signed.data if name == "charter" else getattr(documents, f"{name}_bytes")
+                data = signed.data if name == "charter" else documents.data[name]
                 self.reply(200, data, {"Charter-Signature": signed.signature.hex()})
             case ["rounds", number]:
                 first = int(number) == 1

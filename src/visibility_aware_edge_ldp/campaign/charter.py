@@ -34,6 +34,9 @@ MOST_NODES = (1 << 31) - 1
 DAY = 86_400
 # The end of the year 9999, and a hundred years, in seconds.
 _LAST_SECOND, _LONGEST = 253_402_300_799, 3_155_760_000
+_TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
+_WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
+_FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,9 @@ class Charter:
         }
         return encode(content)
 
-    def to_bytes(self) -> bytes:
-        """The canonical bytes, which are signed."""
-        return self.data
-
     @classmethod
     def from_bytes(cls, data: bytes) -> Charter:
-        """The charter in these bytes; refuses anything that :meth:`to_bytes` would not have written."""
+        """The charter in these bytes; refuses anything that :attr:`data` would not be."""
         content = decode(data, LARGEST)
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ProtocolViolation(
@@ -132,14 +131,15 @@ class Charter:
                 "and its reports are erased, by the program that began it."
             )
         _refuse_other_fields(content, _FIELDS, "A charter")
+        lists: dict[str, list[Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
         charter = cls(
             **{name: _typed(content[name], str, name) for name in _TEXTS},
             **{name: _typed(content[name], int, name) for name in _WHOLES},
-            statistics=tuple(_texts(content["statistics"], "statistics")),
+            statistics=tuple(_typed(each, str, "statistics") for each in lists["statistics"]),
             epsilon=exact_fraction(content["epsilon"], "A charter's epsilon"),
-            shares=tuple(exact_fraction(each, "A share of epsilon") for each in _list(content["shares"], "shares")),
-            mechanisms=tuple(_typed(each, dict, "mechanisms") for each in _list(content["mechanisms"], "mechanisms")),
-            rounds=tuple(_round(each) for each in _list(content["rounds"], "rounds")),
+            shares=tuple(exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
+            mechanisms=tuple(_typed(each, dict, "mechanisms") for each in lists["mechanisms"]),
+            rounds=tuple(_round(each) for each in lists["rounds"]),
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -191,18 +191,6 @@ class SignedCharter:
         if charter.issuer != pinned_issuer:
             raise ProtocolViolation("The charter names another issuer than the one that signed it.")
         return charter
-
-
-_TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
-
-
-_WHOLES = ("nodes", "retention")
-
-
-_LISTS = ("statistics", "shares", "mechanisms", "rounds")
-
-
-_FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
 
 
 def _check_words(charter: Charter) -> None:
@@ -266,15 +254,6 @@ def _typed(value: Content, kind: type, name: str) -> Any:
         word = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}[kind]
         raise ProtocolViolation(f"A charter's {name} must be {word}; got {shortened(value)}.")
     return value
-
-
-def _list(value: Content, name: str) -> list[Content]:
-    found: list[Content] = _typed(value, list, name)
-    return found
-
-
-def _texts(value: Content, name: str) -> list[str]:
-    return [_typed(each, str, name) for each in _list(value, name)]
 
 
 def _round(value: Content) -> Round:

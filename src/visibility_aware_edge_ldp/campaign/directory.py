@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.questions.question import Question
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     Credentials,
@@ -97,19 +98,10 @@ def new_campaign(
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
-    rounds = tuple(Round(when, few) for when, few in zip(closes, least, strict=True))
+    rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
-        documents,
-        fingerprint(secret),
-        question,
-        epsilon,
-        statistics,
-        rounds,
-        title,
-        epoch,
-        retention,
-        chosen,
+        documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
     )
     write(place, _files(charter, documents, secret))
     return charter
@@ -136,8 +128,8 @@ def charter_of(
     split: tuple[Fraction, ...] = (),
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    exact, asked = parse_epsilon(epsilon), _checked_statistics(question, statistics, len(documents.roster))
-    kind = question_named(question)
+    kind, exact = question_named(question), parse_epsilon(epsilon)
+    asked = _checked_statistics(kind, statistics, len(documents.roster))
     survey = kind.survey(documents.view, exact, asked, split)
     try:
         charter = Charter(
@@ -145,9 +137,7 @@ def charter_of(
             issuer=issuer,
             epoch=epoch,
             nodes=len(documents.roster),
-            roster=digest(documents.roster_bytes),
-            policy=digest(documents.policy_bytes),
-            edges=digest(documents.edges_bytes),
+            **{name: digest(data) for name, data in documents.data.items()},
             question=question,
             statistics=asked,
             epsilon=exact,
@@ -157,8 +147,7 @@ def charter_of(
             rounds=rounds,
             retention=retention,
         )
-        opened = Documents.from_bytes(charter, documents.roster_bytes, documents.policy_bytes, documents.edges_bytes)
-        _refuse_too_few(Terms(charter, opened.view))
+        _refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
         raise BadInput(f"Participants would refuse this campaign: {error}") from error
     return charter
@@ -215,13 +204,12 @@ def _refuse_formulas(names: Iterable[Hashable]) -> None:
             )
 
 
-def _checked_statistics(question: str, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:
-    kind = question_named(question)
+def _checked_statistics(kind: Question, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:
     asked = check_statistics(statistics, nodes)
     other = [name for name in asked if not kind.answers(name)]
     if other or (len(asked) > 1 and not kind.several):
-        words = f"{other[0]}" if other else "more than one statistic"
-        raise BadStatistic(f"The question {question!r} does not answer {words}; it answers {', '.join(kind.answered)}.")
+        words, own = other[0] if other else "more than one statistic", ", ".join(kind.answered)
+        raise BadStatistic(f"The question {kind.name!r} does not answer {words}; it answers {own}.")
     return asked
 
 
@@ -244,9 +232,7 @@ def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, byte
     return {
         CHARTER: charter.data,
         SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
-        ROSTER: documents.roster_bytes,
-        POLICY: documents.policy_bytes,
-        EDGES: documents.edges_bytes,
+        **{f"{name}.json": data for name, data in documents.data.items()},
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
         TOKENS: _table(documents.roster, tokens),
@@ -307,10 +293,6 @@ class ServedCampaign:
     @cached_property
     def documents(self) -> dict[str, tuple[bytes, str]]:
         """The bytes that everybody may fetch, with their digests."""
-        charter, documents = self.charter, self.campaign.documents
-        return {
-            "charter": (charter.data, charter.identity),
-            "roster": (documents.roster_bytes, charter.roster),
-            "policy": (documents.policy_bytes, charter.policy),
-            "edges": (documents.edges_bytes, charter.edges),
-        }
+        pinned = self.campaign.documents.data.items()
+        documents = {name: (data, getattr(self.charter, name)) for name, data in pinned}
+        return {"charter": (self.charter.data, self.charter.identity), **documents}

@@ -35,7 +35,7 @@ _FRACTION = re.compile(r"(?:0|[1-9][0-9]{0,199})(?:/[1-9][0-9]{0,199})?")
 # Signatures are made over this and the message, so that a key's other signatures cannot be passed off as these.
 _PURPOSE = b"va-edge-ldp charter 1\n"
 _KEY = re.compile("[0-9a-f]{64}")
-TOKEN_OCTETS = 32
+_TOKEN = re.compile(rb"[Bb]earer ([A-Za-z0-9_\-]{43})")
 
 
 def encode(content: Content) -> bytes:
@@ -114,16 +114,11 @@ def _check(content: Any, depth: int) -> None:
         for inner in content:
             _check(inner, depth + 1)
         if kind is dict:
-            _check_object(content, depth)
+            if any(type(key) is not str for key in content):
+                raise _Unfit("a key is not a text")
+            _check(list(content.values()), depth)
     else:
         raise _Unfit(f"{kind.__name__} is neither an object, a list, a text nor a whole number")
-
-
-def _check_object(content: dict[Any, Any], depth: int) -> None:
-    if any(type(key) is not str for key in content):
-        raise _Unfit("a key is not a text")
-    for value in content.values():
-        _check(value, depth + 1)
 
 
 def _check_text(text: str) -> None:
@@ -194,7 +189,7 @@ def is_fingerprint(text: object) -> bool:
 
 def new_token() -> str:
     """A participant's or the operator's token: 32 random octets, base64url."""
-    return secrets.token_urlsafe(TOKEN_OCTETS)
+    return secrets.token_urlsafe(32)
 
 
 def token_hash(token: str) -> str:
@@ -228,8 +223,7 @@ def _write(handle: int, data: bytes) -> None:
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
     """A file that was not there before."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    _write(handle, data)
+    _write(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), data)
 
 
 def write_over(path: Path, data: bytes) -> None:
@@ -238,9 +232,6 @@ def write_over(path: Path, data: bytes) -> None:
     _write(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), data)
     draft.replace(path)
     sync(path.parent)
-
-
-_TOKEN = re.compile(rb"[Bb]earer ([A-Za-z0-9_\-]{43})")
 
 
 @dataclass(frozen=True)

@@ -206,16 +206,10 @@ class Documents:
         return PublicView(self.roster, self.policy, self.edges)
 
     @cached_property
-    def roster_bytes(self) -> bytes:
-        return encode(list[Content](self.roster))
-
-    @cached_property
-    def policy_bytes(self) -> bytes:
-        return policy_bytes(self.policy)
-
-    @cached_property
-    def edges_bytes(self) -> bytes:
-        return encode(self.edges.tolist())
+    def data(self) -> dict[str, bytes]:
+        """The bytes of each document, by its name."""
+        roster, edges = encode(list[Content](self.roster)), encode(self.edges.tolist())
+        return {"roster": roster, "policy": policy_bytes(self.policy), "edges": edges}
 
     @classmethod
     def from_bytes(cls, charter: Charter, roster: bytes, policy: bytes, edges: bytes) -> Documents:

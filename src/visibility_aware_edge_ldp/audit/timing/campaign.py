@@ -101,12 +101,11 @@ def _context() -> ParticipantContext:
 def at_home() -> Iterator[Path]:
     """The folder of somebody who is enrolled and has answered nothing."""
     context, token = _context(), new_token()
-    papers = context.documents.roster_bytes, context.documents.policy_bytes, context.documents.edges_bytes
     signed, own = SignedCharter.of(context.charter, _key()), context.names[context.number]
     with folder() as home:
         with laid_out(home).writing() as page:
             page.append(Entry("epoch", EPOCH, own))
-        enrolments.keep(Enrolment(URL, own, context.charter.issuer, token, signed, papers), home)
+        enrolments.keep(Enrolment(URL, own, context.charter.issuer, token, signed, context.documents.data), home)
         yield home
 
 
