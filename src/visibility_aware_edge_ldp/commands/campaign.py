@@ -8,7 +8,10 @@ import typer
 
 from visibility_aware_edge_ldp.commands.campaign_labels import (
     ADDRESS,
-    answer_rows,
+    EpsilonOption,
+    QuestionOption,
+    RoundsOption,
+    answer_row,
     campaign_facts,
     certificate_lines,
     dear_lines,
@@ -26,11 +29,11 @@ from visibility_aware_edge_ldp.commands.campaign_labels import (
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
-DEFAULT_DAYS = 14
 DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
 PlaceArgument = Annotated[
     str, typer.Argument(help="The server's address, or the directory that it serves.", show_default=False)
 ]
+StoreOption = Annotated[str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")]
 TokenOption = Annotated[
     Path | None, typer.Option("--token-file", help="The operator's token; by default the directory's operator.token.")
 ]
@@ -39,12 +42,12 @@ TokenOption = Annotated[
 def new(
     directory: DirectoryArgument,
     roster: Annotated[Path, typer.Option(help="Who is asked: one name a line, a .csv or a .json list.")],
-    question: Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")],
+    question: QuestionOption,
     title: Annotated[str, typer.Option(help="What participants read.")],
     epoch: Annotated[
         str, typer.Option(help="The name of the data that is asked about; what is answered about one epoch adds up.")
     ],
-    epsilon: Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")] = "1",
+    epsilon: EpsilonOption = "1",
     statistics: Annotated[
         str | None, typer.Option(help="What is estimated, comma-separated. Default: what the question is for.")
     ] = None,
@@ -52,7 +55,7 @@ def new(
         str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, or a policy.toml.")
     ] = "nothing",
     public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")] = None,
+    rounds: RoundsOption = None,
     closes: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,13 +100,8 @@ def new(
     view = read_campaign(directory).documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
-        print_json(
-            {
-                **campaign_facts(charter),
-                "directory": str(directory),
-                "loss": {str(kind): str(loss) for kind, loss in found.items()},
-            }
-        )
+        costs = {str(kind): str(loss) for kind, loss in found.items()}
+        print_json({**campaign_facts(charter), "directory": str(directory), "loss": costs})
         return
     typer.echo("\n".join([*head_lines(charter), *promise_lines(found), "", *_hand_out(directory)]))
     for line in dear_lines(found):
@@ -124,15 +122,13 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
     count = rounds or (len(closes) if closes else possible[0])
     if closes and len(closes) != count:
         raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
-    when = closes or [f"{DEFAULT_DAYS * (number + 1)}d" for number in range(count)]
+    when = closes or [f"{14 * (number + 1)}d" for number in range(count)]
     return [moment(text, time.time()) for text in when]
 
 
 def serve(
     directory: DirectoryArgument,
-    store: Annotated[
-        str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")
-    ] = "",
+    store: StoreOption = "",
     host: Annotated[str, typer.Option(help="Where to listen; behind a proxy, leave it as it is.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8000,
     as_json: JsonOption = False,
@@ -194,7 +190,8 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
         print_json(content)
         return
     try:
-        rows, lines = answer_rows(content), certificate_lines(content, charter)
+        rows = [answer_row(name, found) for name, found in content["estimates"].items()]
+        lines = certificate_lines(content, charter)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ProtocolViolation("The server's answers lack what answers of their version have.") from error
     print_table(
@@ -257,9 +254,7 @@ def backup(
 
 def flagged(
     directory: DirectoryArgument,
-    store: Annotated[
-        str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")
-    ] = "",
+    store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """List the reports that hardly any honest participant sends, by name: for the operator, while reports are kept.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.charter import Charter
     from visibility_aware_edge_ldp.campaign.http_client import Operator
 
+QuestionOption = Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")]
+EpsilonOption = Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")]
+RoundsOption = Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")]
 ADDRESS = "server.address"
 DAY = 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": DAY, "w": 7 * DAY}
 _SPAN = re.compile(r"(\d{1,9})\s*([smhdw])")
 _HEADINGS = {"name", "id", "node"}
-MORE = "more people or a larger ε would help, and `va-edge-ldp plan` says how much"
+_MORE = "more people or a larger ε would help, and `va-edge-ldp plan` says how much"
 
 
 def span(text: str) -> int:
@@ -99,7 +102,7 @@ def public_pairs(path: Path, names: Sequence[str | int]) -> list[tuple[int, int]
 def operator_at(place: str, token_file: Path | None) -> Operator:
     """A campaign's server, by its address or by the directory that it serves."""
     from visibility_aware_edge_ldp.campaign.directory import CHARTER, OPERATOR
-    from visibility_aware_edge_ldp.campaign.http_client import Operator
+    from visibility_aware_edge_ldp.campaign.http_client import NotReached, Operator
 
     if "://" in place:
         return Operator(place, read_text(token_file, "token").strip() if token_file else "")
@@ -110,8 +113,6 @@ def operator_at(place: str, token_file: Path | None) -> Operator:
     with suppress(OSError):
         address = (folder / ADDRESS).read_text().strip()
     if not address:
-        from visibility_aware_edge_ldp.campaign.http_client import NotReached
-
         raise NotReached(f"No server serves {place} from here. Start one: va-edge-ldp campaign serve {place}")
     own = token_file or folder / OPERATOR
     return Operator(address, read_text(own, "token").strip() if token_file or own.is_file() else "")
@@ -136,12 +137,8 @@ def dear_lines(losses: Mapping[Any, Fraction]) -> list[str]:
     from visibility_aware_edge_ldp.campaign.participant.accounts import DEFAULT_CAPS, number
 
     caps = [f"--cap {kind}={number(loss)}" for kind, loss in losses.items() if loss > DEFAULT_CAPS[kind]]
-    if not caps:
-        return []
-    return [
-        "Note: this costs more than participants' programs allow by themselves; who agrees to it enrols with "
-        f"{' '.join(caps)}."
-    ]
+    note = "Note: this costs more than participants' programs allow by themselves; who agrees to it enrols with"
+    return [f"{note} {' '.join(caps)}."] if caps else []
 
 
 def too_dear_lines(losses: Mapping[Any, Fraction], caps: Mapping[Any, Fraction]) -> list[str]:
@@ -156,12 +153,8 @@ def too_dear_lines(losses: Mapping[Any, Fraction], caps: Mapping[Any, Fraction])
     ]
 
 
-def answer_rows(content: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """The table of estimates, as ``estimate`` prints it."""
-    return [_row(name, found) for name, found in content["estimates"].items()]
-
-
-def _row(name: str, found: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def answer_row(name: str, found: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """One line of the table of estimates: the statistic, its value, its standard error and its interval."""
     from visibility_aware_edge_ldp.aggregator.answers import number
 
     value, error = found["value"], found["standard_error"]
@@ -185,8 +178,13 @@ def certificate_lines(content: Mapping[str, Any], charter: Charter) -> list[str]
         for kind, loss in said["loss_per_edge"].items()
         if not said["positions"] or kind in said["positions"]
     ]
+    turnout = [
+        f"Round {number}: {each['answered']:,} of {each['asked']:,} answered ({each['response_rate']:.1%}); "
+        f"root {each['root'][:16]}"
+        for number, each in enumerate(content["rounds"], 1)
+    ]
     return [
-        *_turnout(content["rounds"]),
+        *turnout,
         f"Trust model {said['trust']}: {QUESTIONS[charter.question].labels.trust}; the aggregator is not trusted.",
         "Promise, per edge, against everybody who sees all reports:",
         *losses,
@@ -198,26 +196,19 @@ def certificate_lines(content: Mapping[str, Any], charter: Charter) -> list[str]
     ]
 
 
-def _turnout(rounds: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [
-        f"Round {number}: {each['answered']:,} of {each['asked']:,} answered ({each['response_rate']:.1%}); "
-        f"root {each['root'][:16]}"
-        for number, each in enumerate(rounds, 1)
-    ]
-
-
-def _drowned(estimates: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Which numbers say little, and what to do about it."""
+def noise_lines(errors: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """Which statistics say little by their value and standard error, and what to do about it."""
     from visibility_aware_edge_ldp.aggregator.answers import noise_hides
 
-    names = [name for name, each in estimates.items() if noise_hides(each["value"], each["standard_error"])]
-    return [f"Noise: {', '.join(names)} cannot be told from nothing; {MORE}."] if names else []
+    names = [name for name, (value, error) in errors.items() if noise_hides(value, error)]
+    return [f"Noise: {', '.join(names)} cannot be told from nothing; {_MORE}."] if names else []
 
 
 def _doubts(content: Mapping[str, Any]) -> list[str]:
     from visibility_aware_edge_ldp.aggregator.answers import number
 
-    lines, lies = _drowned(content["estimates"]), content["manipulation"]
+    errors = {name: (each["value"], each["standard_error"]) for name, each in content["estimates"].items()}
+    lines, lies = noise_lines(errors), content["manipulation"]
     for name, ends in content["dropout"]["estimates"].items():
         if ends is not None and ends[0] != ends[1]:
             lines.append(
@@ -250,11 +241,7 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
     """A charter as the JSON that commands print."""
     return {
         "campaign": charter.identity,
-        "issuer": charter.issuer,
-        "title": charter.title,
-        "epoch": charter.epoch,
-        "question": charter.question,
-        "trust": charter.trust,
+        **{name: getattr(charter, name) for name in ("issuer", "title", "epoch", "question", "trust")},
         "statistics": list(charter.statistics),
         "participants": charter.nodes,
         "epsilon": str(charter.epsilon),

@@ -21,6 +21,9 @@ HomeOption = Annotated[
         "VA_EDGE_LDP_HOME, or a folder for your own data such as ~/.local/share/va-edge-ldp.",
     ),
 ]
+CampaignOption = Annotated[
+    str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
+]
 CLASSES = ("PRIVATE", "FRIEND_VISIBLE")
 # How many seconds a server is tried for when nothing is lost by coming back later.
 SHORTLY = 30.0
@@ -55,10 +58,8 @@ def enroll(
     caps, view = program.allowed(place), found.context.view
     losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
     if as_json:
-        said = {str(kind): str(value) for kind, value in caps.items()}
-        costs = {str(kind): str(value) for kind, value in losses.items()}
         about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
-        print_json({**about, "loss": costs, "caps": said})
+        print_json({**about, "loss": _texts(losses), "caps": _texts(caps)})
         return
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
@@ -77,9 +78,7 @@ def answer(
         str | None,
         typer.Option(help="Your friends, one name a line, or - for standard input; a hub gives the edges it sees."),
     ] = None,
-    campaign: Annotated[
-        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
-    ] = None,
+    campaign: CampaignOption = None,
     home: HomeOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to what is asked and to what it costs.")] = False,
     dry_run: Annotated[
@@ -94,9 +93,9 @@ def answer(
     """
     from visibility_aware_edge_ldp.campaign.participant import program
 
-    place = home or default_home()
+    place, given = home or default_home(), friends if friends is not None else _no_list
     if dry_run:
-        lines = program.looked_at(friends if friends is not None else _no_list, place, campaign)
+        lines = program.looked_at(given, place, campaign)
         if as_json:
             print_json({"understood": lines})
         else:
@@ -120,7 +119,6 @@ def answer(
     def say(line: str) -> None:
         typer.echo(line, err=as_json)
 
-    given = friends if friends is not None else _no_list
     outcome = program.answer(given, place, consent, campaign, say, _patient())
     if outcome.again:
         say(f"Round {outcome.round} was answered before: the same answer was sent again, and no list was read.")
@@ -133,9 +131,7 @@ def answer(
 
 
 def check(
-    campaign: Annotated[
-        str | None, typer.Option(help="The beginning of the campaign's identity, where you are enrolled in several.")
-    ] = None,
+    campaign: CampaignOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -274,8 +270,9 @@ def _standing(found: Any) -> list[str]:
 
 
 def _plain(found: Any) -> dict[str, Any]:
-    by_class = {
-        name: {str(kind): str(value) for kind, value in getattr(found, name).items()} for name in ("lost", "caps")
-    }
     rounds = {name: list(getattr(found, name)) for name in ("asked", "answered", "acknowledged")}
-    return {**vars(found), **by_class, **rounds}
+    return {**vars(found), "lost": _texts(found.lost), "caps": _texts(found.caps), **rounds}
+
+
+def _texts(values: Any) -> dict[str, str]:
+    return {str(kind): str(value) for kind, value in values.items()}

@@ -5,7 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_labels import MORE
+from visibility_aware_edge_ldp.commands.campaign_labels import (
+    EpsilonOption,
+    QuestionOption,
+    RoundsOption,
+    noise_lines,
+)
 from visibility_aware_edge_ldp.commands.common import (
     ColumnsOption,
     DelimiterOption,
@@ -27,10 +32,10 @@ from visibility_aware_edge_ldp.errors import BadInput
 
 def rehearse(
     graph: GraphArgument = None,
-    question: Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")] = "triangles",
-    epsilon: Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")] = "1",
+    question: QuestionOption = "triangles",
+    epsilon: EpsilonOption = "1",
     statistics: StatisticsOption = None,
-    rounds: Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")] = None,
+    rounds: RoundsOption = None,
     policy: PolicyOption = "nothing",
     absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
     processes: Annotated[
@@ -77,7 +82,7 @@ def _span(seconds: float) -> str:
 
 
 def _print(world: Any, found: Any, keep: Path | None) -> None:
-    from visibility_aware_edge_ldp.aggregator.answers import noise_hides, number
+    from visibility_aware_edge_ldp.aggregator.answers import number
 
     print_table(
         f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
@@ -98,9 +103,8 @@ def _print(world: Any, found: Any, keep: Path | None) -> None:
     print_table(
         "Where the time went", ("what", "seconds"), [(name, f"{each:.2f}") for name, each in found.seconds.items()]
     )
-    hidden = [each.statistic for each in found.found if noise_hides(each.estimate, each.standard_error)]
-    if hidden:
-        typer.echo(f"Noise: {', '.join(hidden)} cannot be told from nothing; {MORE}.")
+    for line in noise_lines({each.statistic: (each.estimate, each.standard_error) for each in found.found}):
+        typer.echo(line)
     for place, each in enumerate(found.turnout, 1):
         typer.echo(f"Round {place}: {each.answered:,} of {each.asked:,} who are asked answered.")
     typer.echo(
