@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.campaign.rehearsal.people import Trial, seconds_left
 from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
 from visibility_aware_edge_ldp.commands import campaign_rehearsal
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import parse
-
-
-def test_a_few_of_each_process_go_first_from_all_over_the_roster() -> None:
-    present = np.flatnonzero(np.arange(120) % 7 != 0)
-    trial = Trial.of(present, 3)
-    assert sorted(person % 3 for person in trial.first) == [0, 1, 2]
-    assert [sum(person % 3 == place for person in trial.timed) for place in range(3)] == [6, 6, 6]
-    assert len(set(trial.people)) == 21
-    assert set(trial.people) <= set(present.tolist())
-    assert min(trial.timed) < 10
-    assert max(trial.timed) > 110
-
-
-def test_few_people_have_no_trial() -> None:
-    assert Trial.of(np.arange(55), 2).people == []
-    assert Trial.of(np.arange(56), 2).people != []
-
-
-def test_a_second_round_takes_longer() -> None:
-    assert seconds_left(2, 3, 10, [5]) == 2 * 10 + 3 * 5
-    assert seconds_left(2, 3, 10, [5, 4]) > 2 * 10 + 3 * (5 + 4)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ Pictures are kept in ``out/screenshots``, to be looked at.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support import browser as browsers
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
 from visibility_aware_edge_ldp.evaluation.results import Comparison
 from visibility_aware_edge_ldp.model import VisibilityPolicy
@@ -21,19 +21,13 @@ from visibility_aware_edge_ldp.presentation.comparison_figures import error_word
 from visibility_aware_edge_ldp.presentation.comparison_page import page
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PICTURES = Path(__file__).parents[2] / "out" / "screenshots"
 SIZES = {"desk": (1200, 900), "phone": (390, 844)}
 ROWS = "#table-of-numbers tbody tr[data-trust]"
 
 
 @dataclass
-class Opened:
-    """A page, what its console said, and every address that it asked for."""
-
-    page: Any
-    said: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+class Opened(browsers.Opened):
+    """The report."""
 
     def seen(self, selector: str) -> int:
         """How many elements take up room."""
@@ -44,7 +38,7 @@ class Opened:
         return str(self.page.inner_text("#shown"))
 
     def keep(self, name: str, whole: bool = False) -> None:
-        self.page.screenshot(path=PICTURES / f"report-{name}.png", full_page=whole)
+        self.page.screenshot(path=browsers.PICTURES / f"report-{name}.png", full_page=whole)
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +57,8 @@ def report(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    with driver.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with browsers.chromium() as started:
         yield started
-        started.close()
 
 
 @dataclass(frozen=True)
@@ -82,12 +70,7 @@ class Reader:
     opened: list[Opened] = field(default_factory=list)
 
     def __call__(self, size: str = "desk", **options: Any) -> Opened:
-        width, height = SIZES[size]
-        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
-        one = Opened(context.new_page())
-        one.page.on("console", lambda message: one.said.append(message.text))
-        one.page.on("pageerror", lambda error: one.said.append(str(error)))
-        context.on("request", lambda request: one.asked.append(request.url))
+        one = Opened(browsers.new_page(self.browser, SIZES[size], **options))
         one.page.goto(self.report.as_uri())
         self.opened.append(one)
         return one
@@ -219,7 +202,9 @@ def test_paper_shows_everything_whatever_was_chosen(read: Reader, comparison: Co
     assert one.seen(ROWS) == len(comparison.aware)
     assert one.seen(".panel") == one.page.locator(".panel").count()
     assert one.seen("#choose") == 0
-    assert one.page.pdf(path=PICTURES / "report.pdf", format="A4", prefer_css_page_size=True).startswith(b"%PDF")
+    assert one.page.pdf(path=browsers.PICTURES / "report.pdf", format="A4", prefer_css_page_size=True).startswith(
+        b"%PDF"
+    )
 
 
 def test_without_a_script_everything_is_shown(read: Reader, comparison: Comparison) -> None:

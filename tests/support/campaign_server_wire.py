@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 
+from support.campaign_lab import Running
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -85,3 +87,10 @@ async def ask_once(host: str, port: int, request: bytes, seconds: float = 10.0) 
         return None
     finally:
         wire.close()
+
+
+def ask(server: Running, request: bytes) -> Answer:
+    """The same, of a server that must answer."""
+    answer = asyncio.run(ask_once(server.host, server.port, request))
+    assert answer is not None
+    return answer

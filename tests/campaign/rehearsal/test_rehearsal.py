@@ -7,51 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
+from campaign.rehearsal.conftest import processes_about, world
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
-from visibility_aware_edge_ldp.campaign.rehearsal import processes as rehearsal_processes
 from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
 from visibility_aware_edge_ldp.campaign.rehearsal.people import PEOPLE
 from visibility_aware_edge_ldp.campaign.rehearsal.processes import RehearsalFailed
 from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.truth.synthetic import parse
-
-POLICY = VisibilityPolicy.public_profiles("0.3", "any")
-
-
-def world(people: int = 60, edges: int = 300) -> VisibilityAwareGraph:
-    return VisibilityAwareGraph(parse(f"random:{people},{edges}"), POLICY)
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary things go; nothing may be left in it."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
-
-
-def processes_about(folder: Path) -> list[str]:
-    """The command lines of processes that name a folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if str(folder) in words and str(os.getpid()) != entry.parent.name:
-            found.append(words)
-    return found
 
 
 @pytest.mark.long
@@ -108,17 +77,6 @@ def twisted(*given: object) -> bytes:
 def test_a_server_that_counts_something_else_is_noticed(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsal, "estimate_bytes", twisted)
     assert not rehearse(world(20, 40), "degrees", processes=1).same
-
-
-@pytest.mark.parametrize("part", ["_SERVER", "_WORKER"])
-def test_a_process_that_ends_is_said_and_nothing_is_left(
-    part: str, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rehearsal_processes, part, "visibility_aware_edge_ldp.nothing")
-    with pytest.raises(RehearsalFailed, match="No module named"):
-        rehearse(world(20, 40), "degrees", processes=1)
-    assert list(temporary.iterdir()) == []
-    assert processes_about(temporary) == []
 
 
 def test_lost_reports_are_noticed(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:

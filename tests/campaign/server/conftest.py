@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.campaign_lab import FAR, Lab, new_lab
+from support.campaign_inside import Inside, inside
+from support.campaign_lab import FAR, Lab, new_lab, sqlite_url
 from support.campaign_postgres_here import Postgres, postgres_here
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.sql import Store
@@ -53,3 +54,15 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lab]:
     kinds = {"position": (FAR,), "degrees": (FAR,), "triangles": (FAR, FAR + 100)}
     found = {kind: new_lab(base / kind, 24, kind, closes) for kind, closes in kinds.items()}
     return found | {"two rounds": new_lab(base / "two", 24, "position", (FAR, FAR + 100))}
+
+
+@pytest.fixture
+def server(labs: dict[str, Lab], store_url: str) -> Iterator[Inside]:
+    with inside(labs["position"], store_url) as found:
+        yield found
+
+
+@pytest.fixture
+def triangles(labs: dict[str, Lab], tmp_path: Path) -> Iterator[Inside]:
+    with inside(labs["triangles"], sqlite_url(tmp_path)) as found:
+        yield found

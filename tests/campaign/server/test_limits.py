@@ -14,8 +14,7 @@ import pytest
 
 from support.campaign_lab import FAR, Running, new_lab, running, sqlite_url
 from support.campaign_server_abuse import malformed, malformed_requests, slow
-from support.campaign_server_load import run_load, shuffled_requests
-from support.campaign_server_wire import Answer, Wire, ask_once
+from support.campaign_server_wire import Answer, Wire, ask
 from visibility_aware_edge_ldp.campaign.server.messages import HEAD
 
 SECONDS = 1.0
@@ -28,12 +27,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(lab, sqlite_url(folder), "--seconds", str(SECONDS)) as found:
         yield found
         assert found.process.poll() is None, "it still runs after all this"
-
-
-def ask(server: Running, request: bytes) -> Answer:
-    answer = asyncio.run(ask_once(server.host, server.port, request))
-    assert answer is not None
-    return answer
 
 
 def test_5000_malformed_requests_are_refused_by_name(server: Running) -> None:
@@ -232,22 +225,6 @@ def test_sigterm_does_not_wait_for_those_who_do_not_read(tmp_path: Path) -> None
         assert time.perf_counter() - begun < 10
         for each in held:
             each.close()
-
-
-def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
-    lab = new_lab(tmp_path / "lab", 200, "degrees", (FAR,))
-    url = sqlite_url(tmp_path)
-    with running(lab, url) as server:
-        load = run_load(server.host, server.port, shuffled_requests(lab), 32)
-        assert load.statuses == {201: 200}
-        assert server.stop() == 0
-        events = [json.loads(line)["event"] for line in server.log.splitlines()]
-    assert events[-1] == "stopped"
-    secrets = [lab.operator, *lab.tokens, "p17"]
-    assert not any(secret in server.log for secret in secrets)
-    with running(lab, url) as server:
-        status = ask(server, b"GET /v1/rounds/1 HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert json.loads(status.body)["received"] == 200
 
 
 def test_the_other_parser_keeps_the_same_limits(tmp_path: Path) -> None:

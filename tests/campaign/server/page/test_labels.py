@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from support.campaign_onlooker import DAY, Read
+from support.campaign_onlooker import DAY
 from visibility_aware_edge_ldp.campaign.server.page import labels as words
-from visibility_aware_edge_ldp.campaign.server.page.estimates import _histogram, ticks
 from visibility_aware_edge_ldp.campaign.server.page.labels import tag, together
 
 
@@ -54,25 +52,6 @@ def test_numbers_in_words() -> None:
         "–",
     ]
     assert [words.percent(each) for each in (0, 0.0023, 0.864, 1)] == ["0%", "0.23%", "86.4%", "100%"]
-
-
-def test_ticks_are_round_few_and_inside() -> None:
-    coins = np.random.default_rng(3)
-    for low, size in zip(coins.normal(0, 1e4, 200), 10 ** coins.uniform(-6, 9, 200), strict=True):
-        found = ticks(low, low + size)
-        assert 1 <= len(found) <= 5
-        slack = 1e-9 * max(abs(low), size)
-        assert all(low - slack <= each <= low + size + slack for each in found)
-        assert found == sorted(set(found))
-
-
-def test_histograms_of_ranges_and_of_single_degrees() -> None:
-    ends = [[0.0, 2.0, None], [1.0, 9.0, 3.0]]
-    single = {"value": [0.5, 4.0, 0.0], "interval": ends, "labels": [0, 1, 2]}
-    for labels, last in (([0, 1, 2], "2"), ([[0, 2], [3, 3], [4, 6]], "4–6")):
-        seen = Read(_histogram(single | {"labels": labels}).encode())
-        assert len(seen.all("rect")) == 3
-        assert last in seen.words
 
 
 def test_markup_escapes_what_was_not_made_by_it() -> None:

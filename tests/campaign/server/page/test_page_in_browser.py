@@ -6,7 +6,6 @@ Pictures are kept in ``out/screenshots``, to be looked at.
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,22 +15,17 @@ from typing import Any
 
 import pytest
 
+from support import browser as browsers
 from support.campaign_served import Served, served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PICTURES = Path(__file__).parents[4] / "out" / "screenshots"
 SIZES = {"desk": (1200, 900), "phone": (360, 780)}
 # The page looks every so many milliseconds; in seconds, how long a busy machine may take.
 EVERY, SOON = 3_000, 30
 
 
 @dataclass
-class Opened:
-    """A page, what its console said, and every address that it asked for."""
-
-    page: Any
-    said: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+class Opened(browsers.Opened):
+    """The campaign's page."""
 
     def wait(self, selector: str, text: str) -> None:
         """Let the page's own time run quickly until it says so.
@@ -45,7 +39,7 @@ class Opened:
             self.page.wait_for_timeout(200)
 
     def keep(self, name: str) -> None:
-        self.page.screenshot(path=PICTURES / f"campaign-{name}.png", full_page=True)
+        self.page.screenshot(path=browsers.PICTURES / f"campaign-{name}.png", full_page=True)
 
     @property
     def width(self) -> int:
@@ -54,14 +48,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed")
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    with driver.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    with browsers.chromium() as started:
         yield started
-        started.close()
 
 
 @dataclass(frozen=True)
@@ -72,12 +60,7 @@ class Visitor:
     opened: list[Opened] = field(default_factory=list)
 
     def __call__(self, address: str, size: str = "desk", **options: Any) -> Opened:
-        width, height = SIZES[size]
-        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
-        one = Opened(context.new_page())
-        one.page.on("console", lambda message: one.said.append(message.text))
-        one.page.on("pageerror", lambda error: one.said.append(str(error)))
-        context.on("request", lambda request: one.asked.append(request.url))
+        one = Opened(browsers.new_page(self.browser, SIZES[size], **options))
         if options.get("java_script_enabled", True):
             one.page.clock.install()
         one.page.goto(address)
@@ -228,7 +211,9 @@ def test_paper_has_everything(visit: Visitor, finished: Served) -> None:
     assert one.page.locator(".path .card").first.is_visible()
     for region in one.page.locator(".wide, pre").all():
         assert region.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
-    assert one.page.pdf(path=PICTURES / "campaign.pdf", format="A4", prefer_css_page_size=True).startswith(b"%PDF")
+    assert one.page.pdf(path=browsers.PICTURES / "campaign.pdf", format="A4", prefer_css_page_size=True).startswith(
+        b"%PDF"
+    )
 
 
 def test_another_script_may_not_run(browser: Any, finished: Served) -> None:
