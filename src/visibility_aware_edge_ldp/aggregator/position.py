@@ -198,12 +198,13 @@ class PositionCollection(AnswerBits[PositionReport | SampledReport]):
             return None
         scores = {kind: self.survey.channel(kind).scores for kind in NON_PUBLIC} | {Visibility.PUBLIC: (0, 1)}
         low, high = (np.array([[float(scores[Visibility(c)][i]) for c in row] for row in bound.table]) for i in (0, 1))
-        places, kernels = Places(bound.kinds), backend.kernels("tiles")
+        places = Places(bound.kinds)
         flat = self._ones[0] | self.view.edge_bits if len(self.view.edges) else self._ones[0]
         if len(places.sizes) == 1:
-            plane = kernels.strips_of(flat, self.view.n, places.sides)
+            plane = backend.kernels("bitset").strips_of(flat, self.view.n, places.sides)
         else:
-            plane = kernels.arranged(backend.plane_of(flat, self.view.n), places.slots, places.sides)
+            flat_plane = backend.plane_of(flat, self.view.n)
+            plane = backend.kernels("tiles").arranged(flat_plane, places.slots, places.sides)
         return GroupScores(places, low, high, plane)
 
     def scores(self) -> Scores:

@@ -16,27 +16,21 @@ from visibility_aware_edge_ldp.compute.plain import (
     bitset,
     common_neighbours,
     group_sums,
-    linear,
     pair_sums,
     response,
     rows,
-    shared,
     tiles,
 )
 from visibility_aware_edge_ldp.compute.plain.bitset import Sums, Words
 
-Kernels = Literal[
-    "bitset", "common_neighbours", "group_sums", "linear", "pair_sums", "response", "rows", "shared", "tiles"
-]
+Kernels = Literal["bitset", "common_neighbours", "group_sums", "pair_sums", "response", "rows", "tiles"]
 PLAIN: dict[Kernels, ModuleType] = {
     "bitset": bitset,
     "common_neighbours": common_neighbours,
     "group_sums": group_sums,
-    "linear": linear,
     "pair_sums": pair_sums,
     "response": response,
     "rows": rows,
-    "shared": shared,
     "tiles": tiles,
 }
 Offsets = npt.NDArray[np.int64]
@@ -49,7 +43,7 @@ def name() -> Literal["plain", "compiled"]:
     if os.environ.get("VA_EDGE_LDP_KERNEL") == "plain":
         return "plain"
     try:
-        _compiled("bitset")
+        _compiled()
     except ImportError:
         return "plain"
     return "compiled"
@@ -57,53 +51,23 @@ def name() -> Literal["plain", "compiled"]:
 
 def kernels(subject: Kernels) -> ModuleType:
     """The module of kernels on this subject."""
-    return _compiled(subject) if name() == "compiled" else PLAIN[subject]
+    return _compiled()[subject] if name() == "compiled" else PLAIN[subject]
 
 
-def _compiled(subject: Kernels) -> ModuleType:
-    """One at a time: to load a module of compiled kernels takes as long as some estimates."""
-    match subject:
-        case "bitset":
-            from visibility_aware_edge_ldp.compute.compiled import bitset as bitset_compiled
+@cache
+def _compiled() -> dict[Kernels, ModuleType]:
+    """Loaded when they are wanted: that takes as long as some estimates."""
+    from visibility_aware_edge_ldp.compute.compiled import (
+        bitset,
+        common_neighbours,
+        group_sums,
+        pair_sums,
+        response,
+        rows,
+        tiles,
+    )
 
-            return bitset_compiled
-        case "common_neighbours":
-            from visibility_aware_edge_ldp.compute.compiled import common_neighbours as common_neighbours_compiled
-
-            return common_neighbours_compiled
-        case "group_sums":
-            from visibility_aware_edge_ldp.compute.compiled import group_sums as group_sums_compiled
-
-            return group_sums_compiled
-        case "linear":
-            from visibility_aware_edge_ldp.compute.compiled import linear as linear_compiled
-
-            return linear_compiled
-        case "pair_sums":
-            from visibility_aware_edge_ldp.compute.compiled import pair_sums as pair_sums_compiled
-
-            return pair_sums_compiled
-        case "response":
-            from visibility_aware_edge_ldp.compute.compiled import response as response_compiled
-
-            return response_compiled
-        case "rows":
-            from visibility_aware_edge_ldp.compute.compiled import rows as rows_compiled
-
-            return rows_compiled
-        case "shared":
-            from visibility_aware_edge_ldp.compute.compiled import shared as shared_compiled
-
-            return shared_compiled
-        case "tiles":
-            from visibility_aware_edge_ldp.compute.compiled import tiles as tiles_compiled
-
-            return tiles_compiled
-
-
-def compiled_lists() -> ModuleType | None:
-    """The compiled kernels on lists of neighbours, where numba is installed."""
-    return kernels("common_neighbours") if name() == "compiled" else None
+    return dict(zip(PLAIN, (bitset, common_neighbours, group_sums, pair_sums, response, rows, tiles), strict=True))
 
 
 def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:

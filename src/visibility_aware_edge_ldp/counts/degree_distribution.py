@@ -285,7 +285,7 @@ class _Point:
 
 def _maximise(model: _Model, precision: Floats, point: _Point) -> tuple[_Point, Fit]:
     """Damped scoring; the empirical information keeps every step an ascent."""
-    linear = backend.kernels("linear")
+    linear = backend.kernels("pair_sums")
     for _ in range(60):
         gradient = point.gradient - precision * point.theta
         step = linear.solved(linear.cholesky(point.information + np.diag(precision)), gradient)

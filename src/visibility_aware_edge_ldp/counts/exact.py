@@ -76,33 +76,7 @@ def triangles(graph: Graph) -> int:
     Edges point from the end of lower degree to the other, which leaves every node with few
     successors; a triangle is an edge whose ends have a successor in common.
     """
-    compiled = backend.compiled_lists()
-    if compiled is None:
-        return looked_up_triangles(Ranked.of(graph))
-    starts, successors = compiled.successor_lists(graph.n, graph.edges)
-    return int(compiled.successor_triangles(starts, np.zeros(graph.n, np.int64), successors))
-
-
-def looked_up_triangles(ranked: Ranked) -> int:
-    """The plain twin of the compiled kernel."""
-    out_degree = np.diff(ranked.starts) - ranked.below
-    low, high = ranked.rows, ranked.targets.astype(np.int64)
-    upward = high > low
-    low, high = low[upward], high[upward]
-    # Walk through the shorter of the two lists of successors and look its entries up in the longer.
-    swap = out_degree[low] > out_degree[high]
-    walked, looked_up = np.where(swap, high, low), np.where(swap, low, high)
-    order = np.argsort(looked_up, kind="stable")
-    walked, looked_up = walked[order], looked_up[order]
-    keys = low * ranked.n + high  # sorted, because rows and the targets in a row are
-    first = ranked.starts[:-1] + ranked.below
-    lengths = out_degree[walked]
-    total = 0
-    for part, steps in _walks(first[walked], lengths):
-        wanted: Integers = np.repeat(looked_up[part] * ranked.n, lengths[part])
-        wanted += ranked.targets[steps]
-        total += _count_present(keys, wanted)
-    return total
+    return int(backend.kernels("common_neighbours").count_triangles(graph.n, graph.edges))
 
 
 def cycles(graph: Graph) -> int:
@@ -174,34 +148,6 @@ def _cuts(ends: npt.NDArray[Any]) -> list[int]:
 def _laid_out(firsts: Integers, lengths: Integers) -> Integers:
     ends = np.cumsum(lengths)
     return np.repeat(firsts - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
-
-
-def _count_present(keys: Integers, wanted: Integers) -> int:
-    """How many of ``wanted`` are among the sorted ``keys``."""
-    if not len(wanted):
-        return 0
-    near = keys[slice(*np.searchsorted(keys, [wanted.min(), wanted.max() + 1]))]
-    likely = wanted[_sieve(near)[_slot(wanted)]]
-    if not len(near) or not len(likely):
-        return 0
-    place = np.minimum(np.searchsorted(near, likely), len(near) - 1)
-    return int((near[place] == likely).sum())
-
-
-def _sieve(keys: Integers) -> npt.NDArray[np.bool_]:
-    """A table that is true at every key's slot: most absentees are ruled out by one look."""
-    table = np.zeros(_SLOTS, dtype=bool)
-    table[_slot(keys)] = True
-    return table
-
-
-_SLOTS = 1 << 22
-
-
-def _slot(keys: Integers) -> Integers:
-    # The odd multiplier (2^64 / golden ratio) spreads neighbouring keys; overflow is the point.
-    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed >> np.uint64(64 - 22)).astype(np.int64)
 
 
 def _pairs_of_paths(ranked: Ranked, tops: Integers, firsts: Integers, lengths: Integers) -> int:

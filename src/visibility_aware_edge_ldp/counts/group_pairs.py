@@ -132,7 +132,7 @@ class _PairWork:
 
     def _prepare(self) -> None:
         """What all threads share is made before they start."""
-        backend.kernels("shared"), backend.kernels("group_sums")
+        backend.kernels("tiles"), backend.kernels("group_sums")
         _ = self._columns, self._ends
 
     @cached_property
@@ -166,7 +166,7 @@ class _PairWork:
         slot_count = scores.plane.shape[1]
         sums, squares = np.zeros((len(slots), len(NAMES) + 1)), np.zeros(slot_count)
         words, own = rows_of(scores.plane, slots), np.stack([scores.affine(score), scores.affine(spread)])
-        add_shared, group_sums = backend.kernels("shared").add_shared, backend.kernels("group_sums").group_sums
+        add_shared, group_sums = backend.kernels("tiles").add_shared, backend.kernels("group_sums").group_sums
         first_side = int(slots[0]) // SIDE if above else 0
         shared_with = np.zeros((len(sizes), len(slots), slot_count - first_side * SIDE), np.int32)
         for through, count in zip(scores.sides_of, shared_with, strict=True):

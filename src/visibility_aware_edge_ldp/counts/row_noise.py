@@ -87,7 +87,7 @@ def _of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> Firs
     sum over k needs no more than the sums of t and N and of their products.
     """
     ones = panels_of(scores.planes[1])
-    kernel, starts = backend.kernels("shared").earlier_sums, range(0, scores.n, PANEL)
+    kernel, starts = backend.kernels("rows").earlier_sums, range(0, scores.n, PANEL)
     parts = on_all_cores(
         lambda start: kernel(ones, heard, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)
     )

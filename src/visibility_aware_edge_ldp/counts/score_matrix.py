@@ -89,7 +89,7 @@ def _times_dense(strips: Words, left: Matrix) -> Matrix:
     """The plane is symmetric, and comes in strips; each sum is of one row after the other."""
     numbers = np.zeros((strips.shape[1], len(left)), np.float32)
     numbers[: left.shape[1]] = left.T
-    kernel = backend.kernels("shared").times
+    kernel = backend.kernels("tiles").times
     parts = on_cores(lambda piece: kernel(strips, numbers, *piece), pieces_of(0, left.shape[1]))
     return np.concatenate(list(parts)).T
 
@@ -152,12 +152,12 @@ class GroupMatrix:
         return result
 
     def _times(self, numbers: Matrix, piece: tuple[int, int]) -> Matrix:
-        found: Matrix = backend.kernels("shared").times(self.scores.plane, numbers, *piece)
+        found: Matrix = backend.kernels("tiles").times(self.scores.plane, numbers, *piece)
         return found
 
     def _shared(self, slots: Ints, through: tuple[int, int]) -> npt.NDArray[np.int32]:
         """How many slots of some sides have ones with both of two slots, one of these and any other."""
-        kernel, plane = backend.kernels("shared").add_shared, self.scores.plane
+        kernel, plane = backend.kernels("tiles").add_shared, self.scores.plane
         counts = np.zeros((len(slots), self._width), np.int32)
         parts = [(first // SIDE, counts[:, first:last]) for first, last in pieces_of(0, self._width, SIDE)]
         list(on_cores(lambda part: kernel(plane, plane, slots, part[0], through, part[1]), parts))

@@ -19,13 +19,13 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     TILE,
     Bits,
     Words,
+    in_strips,
     pack_rows,
     row_sums,
     unpack_rows,
     word_count,
-    zeros_in_line,
 )
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
@@ -134,12 +134,7 @@ class Scores:
     @cached_property
     def strips(self) -> Words:
         """The planes as strips of 512 columns, for counting in them; filled up with zeros to squares."""
-        sides = -(-self.n // SIDE)
-        found = zeros_in_line(len(self.planes), sides, sides * SIDE, WORDS)
-        for side in range(sides):
-            part = self.planes[:, :, side * WORDS : (side + 1) * WORDS]
-            found[:, side, : self.n, : part.shape[2]] = part
-        return found
+        return in_strips(self.planes, -(-self.n // SIDE))
 
     @cached_property
     def degrees_among(self) -> dict[int, npt.NDArray[np.int32]]:

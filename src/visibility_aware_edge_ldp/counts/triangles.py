@@ -92,19 +92,18 @@ def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], 
     if b in scores.complete:
         ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
         return np.where(scores.complete[b][None, first:], ends, np.int32(0))
-    compiled = backend.compiled_lists()
-    if a == b and a in scores.lists and compiled is not None:
-        found: Counts = compiled.shared_in_lists(*scores.lists[a], np.arange(scores.n)[rows], first)
-        return found
     strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
+    if a == b and a in scores.lists:
+        found: Counts = backend.kernels("common_neighbours").shared_in_lists(*scores.lists[a], slots, first)
+        return found
     counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
-    backend.kernels("shared").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
+    backend.kernels("tiles").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
     return counts[:, first - side * SIDE : scores.n - side * SIDE]
 
 
 def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
-    backend.kernels("shared")  # chosen once, before the threads start
+    backend.kernels("tiles")  # chosen once, before the threads start
     if len(scores.complete) < len(scores.planes):
         _ = scores.strips  # and these are cut once
     starts = range(0, scores.n, BLOCK)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.plain import bitset
 from visibility_aware_edge_ldp.compute.plain import common_neighbours as triangles
-from visibility_aware_edge_ldp.counts import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 
@@ -40,9 +39,12 @@ def test_triangles_of_successors_agree_with_their_twin(n: int, m: int) -> None:
     pytest.importorskip("numba", reason="numba is not installed")
     from visibility_aware_edge_ldp.compute.compiled import common_neighbours as compiled
 
-    ranked = exact.Ranked.of(erdos_renyi(n, m, seed=n))
-    expected = exact.looked_up_triangles(ranked)
-    assert compiled.successor_triangles(ranked.starts, ranked.below, ranked.targets) == expected
+    graph = erdos_renyi(n, m, seed=n)
+    joined = np.zeros((n, n), np.int64)
+    joined[graph.edges[:, 0], graph.edges[:, 1]] = 1
+    joined += joined.T
+    expected = int((joined @ joined * joined).sum()) // 6
+    assert compiled.count_triangles(n, graph.edges) == triangles.count_triangles(n, graph.edges) == expected
     assert (expected > 0) == (m > 1)
 
 
@@ -57,5 +59,21 @@ def test_two_paths_in_lists_are_what_rows_share() -> None:
     members = np.nonzero(whole)[1].astype(np.int32)
     rows, plane = np.array([3, 0, 69, 40]), bitset.pack_rows(whole, n)
     for first in (0, 5, 69):
-        found = compiled.shared_in_lists(offsets, members, rows, first)
-        assert (found == bitset.shared_counts(plane[rows], plane[first:])).all()
+        expected = bitset.shared_counts(plane[rows], plane[first:])
+        for kernels in (compiled, triangles):
+            found = kernels.shared_in_lists(offsets, members, rows, first)
+            assert found.dtype == np.int32
+            assert (found == expected).all()
+
+
+@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
+def test_lists_of_friends_rise(n: int, edges: int) -> None:
+    pytest.importorskip("numba", reason="numba is not installed")
+    from visibility_aware_edge_ldp.compute.compiled import common_neighbours as compiled
+
+    graph = erdos_renyi(n, edges, seed=n)
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
+    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
+    for kernels in (compiled, triangles):
+        starts, friends = kernels.lists_of(graph.edges, graph.degrees)
+        assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected

@@ -1,4 +1,4 @@
-"""Sums over pairs of nodes: the compiled kernels against their plain twins."""
+"""Sums over pairs of nodes and small systems of equations: the compiled kernels against their plain twins."""
 
 from __future__ import annotations
 
@@ -40,3 +40,22 @@ def test_counts_through_complete_planes_agree_with_their_twin(rows: int, columns
     for kernel, (total, difference) in zip((compiled, pair_sums), found, strict=True):
         kernel.through_complete(nodes, bits, degrees[:rows], degrees, total, difference)
     assert (found[0] == found[1]).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 20, 33])
+def test_systems_of_equations(size: int) -> None:
+    random = np.random.default_rng(7)
+    half = random.normal(size=(size + 2, size))
+    product = half.T @ half
+    matrix, vector = np.tril(product) + np.tril(product, -1).T, random.normal(size=size)
+    root = pair_sums.cholesky(matrix)
+    np.testing.assert_allclose(root @ root.T, matrix, rtol=1e-9, atol=1e-9)
+    assert (np.triu(root, 1) == 0).all()
+    several = np.column_stack([vector, np.eye(size)])
+    found, columns = pair_sums.solved(root, vector), pair_sums.solved(root, several)
+    np.testing.assert_allclose(matrix @ found, vector, rtol=1e-6, atol=1e-6)
+    assert columns[:, 0].tobytes() == found.tobytes(), "a vector is solved by the steps of a column"
+    twin = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed")
+    assert twin.cholesky(matrix).tobytes() == root.tobytes()
+    assert twin.solved(root, vector).tobytes() == found.tobytes()
+    assert twin.solved(root, several).tobytes() == columns.tobytes()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.plain import rows
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 SIZES = [1, 2, 3, 63, 64, 65, 130, 512, 513, 1100]
 EVERY_SIZE = pytest.mark.parametrize("n", SIZES)
@@ -123,11 +123,55 @@ def test_lists_of_strangers_are_refused(stranger: int, name: str) -> None:
         kernels(name).list_pulls(plane, np.zeros(1, bool), np.array([1.0]), masks, 0, *lists)
 
 
+def plain_sums(plane: np.ndarray, wanted: np.ndarray, j: int) -> list[list[int]]:
+    """[ROWS.2]'s sums for one user, by their definition."""
+    before = plane[:j].astype(int)
+    shared, early = (before * before[:, [j]]).sum(axis=0)[j + 1 :], before.sum(axis=0)[j + 1 :]
+    products = shared, early, shared**2, shared * early, early**2
+    sides = np.ones(len(plane) - j - 1, bool), plane[j, j + 1 :]
+    return [[int(each[side].sum()) * bool(wanted[j]) for each in products] for side in sides]
+
+
 @BOTH
-@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
-def test_lists_of_friends_rise(n: int, edges: int, name: str) -> None:
-    graph = erdos_renyi(n, edges, seed=n)
-    starts, friends = kernels(name).lists_of(graph.edges, graph.degrees)
-    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
-    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
-    assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected
+@EVERY_SIZE
+def test_sums_over_earlier_users(n: int, name: str) -> None:
+    plane, wanted = symmetric(n, 0.4, n), np.random.default_rng(n).random(n) < 0.8
+    expected = [plain_sums(plane, wanted, j) for j in range(n)]
+    sizes = [int(plane[j, :j].sum()) * bool(wanted[j]) for j in range(n)]
+    for start, stop in {(0, n), (n // 3, n // 2 + 1), (n - 1, n)}:
+        sums, found = kernels(name).earlier_sums(in_panels(plane)[0], wanted, start, stop)
+        assert sums.tolist() == expected[start:stop]
+        assert found.tolist() == sizes[start:stop]
+
+
+def test_products_of_every_width_are_the_same() -> None:
+    """Up to 2^13 users in 32 bits, up to 2^15 in halves, and beyond one by one."""
+    compiled = kernels("compiled")
+    from numba import njit
+
+    @njit  # type: ignore[untyped-decorator]
+    def narrow(shared: np.ndarray, early: np.ndarray, bits: np.ndarray, sums: np.ndarray) -> None:
+        compiled._add_products(shared, early, bits, sums)
+
+    @njit  # type: ignore[untyped-decorator]
+    def wide(shared: np.ndarray, early: np.ndarray, bits: np.ndarray, sums: np.ndarray) -> None:
+        compiled._add_wide_products(shared, early, bits, sums)
+
+    def added(add: Any, *columns: np.ndarray) -> list[list[int]]:
+        sums = np.zeros((2, 5), np.int64)
+        add(*columns, sums)
+        found: list[list[int]] = sums.tolist()
+        return found
+
+    random = np.random.default_rng(1)
+    for most, same in ((4, True), (1 << 13, True), (1 << 15, False)):
+        for largest in (40, 512):
+            shared, early = random.integers(0, most, (2, 512)).astype(np.uint16)
+            shared[:largest] = early[:largest] = most - 1
+            bits = (random.random(512) < 0.7).astype(np.uint16)
+            sides = ([each[side].astype(np.int64) for each in (shared, early)] for side in (bits < 2, bits > 0))
+            expected = [[s.sum(), t.sum(), (s * s).sum(), (s * t).sum(), (t * t).sum()] for s, t in sides]
+            assert added(wide, shared, early, bits) == added(compiled._add_long_products, shared, early, bits)
+            assert added(wide, shared, early, bits) == expected
+            # Beyond its limit the narrow one does overflow.
+            assert (added(narrow, shared, early, bits) == expected) is same

@@ -100,3 +100,59 @@ def test_any_cut_into_tasks_gives_the_same_triangles(block: int) -> None:
     )
     assert [task for task, _ in on_threads(source, tasks)] == tasks
     assert count(source, Task(3, 4, (0, 2), (0, 5))).tolist() == [0]  # nothing comes before the first slot
+
+
+@pytest.mark.long
+@BOTH
+@pytest.mark.parametrize(("n", "density"), [(40, 0.5), (1100, 0.27), (1100, 1.0)])
+def test_shared_ones_are_a_matrix_product(kernels: ModuleType, n: int, density: float) -> None:
+    sides = -(-n // tiles.SIDE)
+    matrix, slots = random_matrix(n, density, n), shuffled_slots(n, sides, 1)
+    plane = in_strips(matrix, slots, sides)
+    wide = np.zeros((sides * tiles.SIDE,) * 2, np.int64)
+    wide[np.ix_(slots, slots)] = matrix
+    chosen = slots[:: max(1, n // 20)]
+    for columns in {(0, sides), (sides - 1, sides)}:
+        for through in {(0, sides), (0, 1), (sides - 1, sides)}:
+            inside = slice(through[0] * tiles.SIDE, through[1] * tiles.SIDE)
+            expected = wide[chosen][:, inside] @ wide[inside]
+            found = np.ones((len(chosen), (columns[1] - columns[0]) * tiles.SIDE), np.int32)
+            kernels.add_shared(plane, plane, chosen, columns[0], through, found)
+            assert (found == 1 + expected[:, columns[0] * tiles.SIDE : columns[1] * tiles.SIDE]).all()
+
+
+@BOTH
+def test_two_planes_join_slots_one_after_the_other(kernels: ModuleType) -> None:
+    n, sides = 700, 2
+    near, far = (random_matrix(n, density, seed) for density, seed in ((0.2, 1), (0.6, 2)))
+    strips = [in_strips(matrix, np.arange(n), sides) for matrix in (near, far)]
+    chosen, found = np.array([0, 5, 699]), np.zeros((3, sides * tiles.SIDE), np.int32)
+    kernels.add_shared(*strips, chosen, 0, (0, sides), found)
+    assert (found[:, :n] == near[chosen].astype(int) @ far).all()
+    assert (found[:, :n] != far[chosen].astype(int) @ near).any()
+
+
+def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
+    """Nine sides: the ninth is added from a second panel."""
+    n, sides = 9 * 512, 9
+    matrix = random_matrix(n, 0.3, 2)
+    plane, chosen = in_strips(matrix, np.arange(n), sides), np.array([0, 7, 4607])
+    found = np.zeros((2, 3, tiles.SIDE), np.int32)
+    for each, counts in zip((tiles, compiled), found, strict=True):
+        each.add_shared(plane, plane, chosen, 8, (0, 9), counts)
+    assert (found[0] == found[1]).all()
+    assert found.min() > 0
+
+
+@BOTH
+@pytest.mark.parametrize("columns", [1, 64, 70])
+def test_a_plane_times_numbers_is_a_matrix_product(kernels: ModuleType, columns: int) -> None:
+    n, sides = 900, 2
+    matrix, slots = random_matrix(n, 0.3, 3), shuffled_slots(n, sides, 2)
+    numbers = np.zeros((sides * tiles.SIDE, columns), np.float32)
+    numbers[slots] = np.random.default_rng(4).normal(size=(n, columns))
+    wide = np.zeros((sides * tiles.SIDE,) * 2, np.float32)
+    wide[np.ix_(slots, slots)] = matrix
+    for first, last in ((0, 1024), (100, 101), (500, 600)):
+        found = kernels.times(in_strips(matrix, slots, sides), numbers, first, last)
+        np.testing.assert_allclose(found, wide[first:last] @ numbers, rtol=1e-4, atol=1e-3)

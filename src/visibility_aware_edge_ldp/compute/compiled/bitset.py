@@ -7,11 +7,9 @@ mirrored below it. A plane is a single strip that is as wide as all columns.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import int32, types, uint64
-from numba.extending import intrinsic
+from numba import int32, uint64
 
-from visibility_aware_edge_ldp.compute.compiled.carry_save import PANEL, WORDS
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, WORDS, popcount
 from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 
@@ -94,21 +92,10 @@ def plane_of(flat: Any, n: int) -> Any:
 
 
 def strips_of(flat: Any, n: int, sides: int) -> Any:
-    """As ``tiles.strips_of``."""
+    """As ``bitset.strips_of``."""
     strips = np.zeros((sides, sides * PANEL, WORDS), np.uint64)
     _fill(flat, n, strips)
     return strips
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _popcount(typing: Any, word: Any) -> Any:
-    """The processor's own count of ones; Python has no operator for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        count = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
-        return builder.call(count, [args[0]])
-
-    return types.uint64(types.uint64), generate
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -141,16 +128,16 @@ def shared_counts(left: Any, right: Any) -> Any:
             a, b, c, d = uint64(0), uint64(0), uint64(0), uint64(0)
             for w in range(words):
                 word = right[j, w]
-                a += _popcount(left[i0, w] & word)
-                b += _popcount(left[i1, w] & word)
-                c += _popcount(left[i2, w] & word)
-                d += _popcount(left[i3, w] & word)
+                a += popcount(left[i0, w] & word)
+                b += popcount(left[i1, w] & word)
+                c += popcount(left[i2, w] & word)
+                d += popcount(left[i3, w] & word)
             counts[i0, j], counts[i1, j], counts[i2, j], counts[i3, j] = a, b, c, d
     for i in rows[whole:]:
         for j in columns:
             total = uint64(0)
             for w in range(words):
-                total += _popcount(left[i, w] & right[j, w])
+                total += popcount(left[i, w] & right[j, w])
             counts[i, j] = total
     return counts
 
@@ -203,7 +190,7 @@ def list_total(plane: Any, offsets: Any, members: Any) -> Any:
             row = members[place]
             ones = uint64(0)
             for w in range(inside.size):
-                ones += _popcount(plane[row, w] & inside[w])
+                ones += popcount(plane[row, w] & inside[w])
             total += ones
     return np.int64(total)
 
@@ -237,7 +224,7 @@ def _add_node_ones(words: Any, size: Any, row: Any, skip: Any, counts: Any) -> N
                 word |= words[(source >> 6) + 1] << (uint64(64) - offset)
             if left < 64:
                 word &= (uint64(1) << uint64(left)) - uint64(1)
-            total += _popcount(word)
+            total += popcount(word)
             part = counts[column + at : column + at + left]
             if left == 64:  # as often as the compiler knows beforehand: several at once
                 for bit in range(64):
@@ -250,7 +237,7 @@ def _add_node_ones(words: Any, size: Any, row: Any, skip: Any, counts: Any) -> N
 
 
 def add_node_ones(run: Any, first: int, skip: int, counts: Any) -> None:
-    """As ``node_ones.add_node_ones``."""
+    """As ``bitset.add_node_ones``."""
     words = np.zeros(run.size // 8 + 2, np.uint64)
     words.view(np.uint8)[: run.size] = run
     _add_node_ones(words, run.size * 8, first, skip, counts)

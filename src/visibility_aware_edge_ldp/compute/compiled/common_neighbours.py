@@ -31,8 +31,7 @@ def rank_nodes(n: Any, edges: Any) -> Any:
     place = np.zeros(n + 2, np.int32)
     for v in range(n):
         place[n - 1 - degree[v] + 1] += 1
-    for d in range(n):
-        place[d + 1] += place[d]
+    place = np.cumsum(place)
     node, rank, by_rank = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     for v in range(n):
         r = place[n - 1 - degree[v]]
@@ -60,8 +59,7 @@ def hub_lists(edges: Any, rank: Any, hubs: Any, room: Any) -> Any:
     for e in range(len(kept)):
         start[kept[e, 0] + 1] += 1
         start[kept[e, 1] + 1] += 1
-    for r in range(n):
-        start[r + 1] += start[r]
+    start = np.cumsum(start)
     near, place = np.empty(2 * len(kept), np.int32), start[:-1].copy()
     for e in range(len(kept)):
         u, v = kept[e, 0], kept[e, 1]
@@ -137,6 +135,17 @@ def _count_below(stop: Any, neighbour: Any, first: Any, last: Any, counts: Any) 
     return np.int64(q) - first
 
 
+@njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+def _put(i: Any, j: Any, known: Any, degree: Any, floor: Any, shared: Any, beside: Any, out: Any, found: Any) -> Any:
+    """Write a position to ``out`` if it is promising; return how many are there."""
+    total = degree[i] + degree[j] - beside[j]
+    if j >= known and shared[j] >= floor[total]:
+        out[0, found], out[1, found], out[2, found], out[3, found] = i, j, shared[j], total
+        found += 1
+    shared[j] = 0
+    return found
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def sweep(span: Any, degree: Any, start: Any, neighbour: Any, floor: Any, place: Any, marks: Any, out: Any) -> Any:
     """As the plain one; positions that share nobody are looked at only where the floor is zero."""
@@ -159,11 +168,7 @@ def sweep(span: Any, degree: Any, start: Any, neighbour: Any, floor: Any, place:
         # What was touched is found by looking at all ranks, or by walking again, whichever is shorter.
         looked = stop if stop - i <= walked else dense
         for j in range(i + 1, looked):
-            if j >= known and shared[j] >= floor[degree[i] + degree[j] - beside[j]]:
-                out[0, found], out[1, found], out[2, found] = i, j, shared[j]
-                out[3, found] = degree[i] + degree[j] - beside[j]
-                found += 1
-            shared[j] = 0
+            found = _put(i, j, known, degree, floor, shared, beside, out, found)
         for p in range(start[i], start[i + 1]):
             v = neighbour[p]
             q = place[v] if looked < stop else start[v + 1]
@@ -171,11 +176,7 @@ def sweep(span: Any, degree: Any, start: Any, neighbour: Any, floor: Any, place:
                 j = neighbour[q]
                 q += 1
                 if shared[j] > 0:
-                    if j >= known and shared[j] >= floor[degree[i] + degree[j] - beside[j]]:
-                        out[0, found], out[1, found], out[2, found] = i, j, shared[j]
-                        out[3, found] = degree[i] + degree[j] - beside[j]
-                        found += 1
-                    shared[j] = 0
+                    found = _put(i, j, known, degree, floor, shared, beside, out, found)
         for p in range(start[i], start[i + 1]):
             beside[neighbour[p]] = 0
     return end, found
@@ -188,8 +189,7 @@ def _owned_sums(low: Any, high: Any, counted: Any, weights: Any, part: Any) -> A
     starts = np.zeros(n + 1, dtype=np.int64)
     for e in range(m):
         starts[low[e] + 1] += 1
-    for a in range(n):
-        starts[a + 1] += starts[a]
+    starts = np.cumsum(starts)
     for ab in range(m):
         b = high[ab]
         ac, last = ab + 1, starts[low[ab] + 1]
@@ -223,8 +223,7 @@ def successor_lists(n: Any, edges: Any) -> Any:
     for e in range(len(edges)):
         u, v = rank[edges[e, 0]], rank[edges[e, 1]]
         starts[max(u, v) + 1] += 1
-    for r in range(n):
-        starts[r + 1] += starts[r]
+    starts = np.cumsum(starts)
     place, targets = starts[:-1].copy(), np.empty(len(edges), np.int32)
     for e in range(len(edges)):
         u, v = rank[edges[e, 0]], rank[edges[e, 1]]
@@ -235,11 +234,11 @@ def successor_lists(n: Any, edges: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def successor_triangles(starts: Any, below: Any, targets: Any) -> Any:
-    """As ``looked_up_triangles`` in ``counts.exact``: a node's successors are marked, and theirs are looked at."""
-    n = starts.size - 1
+def count_triangles(n: Any, edges: Any) -> Any:
+    """As the plain one: a node's successors are marked, and theirs are looked at."""
+    starts, targets = successor_lists(n, edges)
     # Unsigned indices: a signed one is checked for being negative at every look, which more than doubles the time.
-    first, last, node = (starts[:-1] + below).view(np.uint64), starts[1:].view(np.uint64), targets.view(np.uint32)
+    first, last, node = starts[:-1].view(np.uint64), starts[1:].view(np.uint64), targets.view(np.uint32)
     marked = np.zeros(n, dtype=np.uint8)
     total = np.uint64(0)
     for u in range(n):
@@ -253,12 +252,12 @@ def successor_triangles(starts: Any, below: Any, targets: Any) -> Any:
             total += np.uint64(found)
         for p in range(first[u], last[u]):
             marked[node[p]] = 0
-    return total
+    return np.int64(total)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def shared_in_lists(offsets: Any, members: Any, rows: Any, first: Any) -> Any:
-    """As ``bitset.shared_counts`` for rows of a sparse plane and all from ``first`` on: every two-path is walked."""
+    """As the plain one."""
     counts = np.zeros((rows.size, offsets.size - 1 - first), dtype=np.int32)
     for i in range(rows.size):
         for p in range(offsets[rows[i]], offsets[rows[i] + 1]):
@@ -300,3 +299,18 @@ def listed_triangle_sums(starts: Any, targets: Any, symbols: Any, score: Any, sp
         for p in range(first, last):
             marked[targets[p]] = 0
     return sums, paths
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def lists_of(edges: Any, degrees: Any) -> Any:
+    """As ``common_neighbours.lists_of``: in the order of the edges, every list fills from its smallest friend on."""
+    starts = np.zeros(degrees.size + 1, np.int64)
+    starts[1:] = np.cumsum(degrees)
+    ends, friends = starts[:-1].copy(), np.empty(2 * len(edges), np.int32)
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        friends[ends[u]] = v
+        friends[ends[v]] = u
+        ends[u] += 1
+        ends[v] += 1
+    return starts, friends

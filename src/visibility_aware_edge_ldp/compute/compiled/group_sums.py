@@ -14,14 +14,15 @@ from numba import types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled.instructions import number
 from visibility_aware_edge_ldp.compute.jit_cache import njit
-from visibility_aware_edge_ldp.compute.plain.group_sums import LANES, with_alone
-from visibility_aware_edge_ldp.compute.plain.pair_sums import cycle_terms, triangle_terms
+from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms, with_alone
 
 # Ten sums of products, the sum of squares, and how many ones there were.
 SUMS = 12
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
-_WORD, _PLACE, _DOUBLE = ir.IntType(64), ir.IntType(32), ir.DoubleType()
+_WORD, _DOUBLE = code.WORD, ir.DoubleType()
 
 
 class _Vector:
@@ -52,14 +53,11 @@ class _Writer:
 
     def load(self, array: Any, place: Any) -> _Vector:
         """The doubles of an array from a place on."""
-        return _Vector(self.builder, self.builder.load(self._at(array, place), align=8))
+        return _Vector(self.builder, self.builder.load(code.at(self.builder, array, place, self.type), align=8))
 
     def store(self, vector: _Vector, array: Any, place: Any) -> None:
         """Put a vector into an array, from a place on."""
-        self.builder.store(vector.value, self._at(array, place), align=8)
-
-    def _at(self, array: Any, place: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(array, [place]), self.type.as_pointer())
+        self.builder.store(vector.value, code.at(self.builder, array, place, self.type), align=8)
 
     def number(self, array: Any, place: Any) -> _Vector:
         """One number of an array, for every column."""
@@ -67,27 +65,21 @@ class _Writer:
 
     def every(self, scalar: Any) -> _Vector:
         """The same number for every column."""
-        unknown = ir.Constant(self.type, ir.Undefined)
-        one = self.builder.insert_element(unknown, scalar, ir.Constant(_PLACE, 0))
-        first = ir.Constant(ir.VectorType(_PLACE, self.width), [0] * self.width)
-        return _Vector(self.builder, self.builder.shuffle_vector(one, unknown, first))
+        return _Vector(self.builder, code.everywhere(self.builder, scalar, self.type))
 
     def integers(self, address: Any) -> _Vector:
         """Integers of 32 bits at an address, as doubles."""
-        kind = ir.VectorType(ir.IntType(32), self.width)
+        kind = ir.VectorType(code.PLACE, self.width)
         found = self.builder.load(self.builder.inttoptr(address, kind.as_pointer()), align=4)
         return _Vector(self.builder, self.builder.sitofp(found, self.type))
 
     def bits(self, octets: Any, place: Any) -> _Vector:
         """The bits from a place on, all of one octet, as doubles."""
-        builder, octet, shift = self.builder, ir.IntType(8), self.builder.and_(place, _word(7))
-        found = builder.lshr(
-            builder.load(builder.gep(octets, [builder.lshr(place, _word(3))])), builder.trunc(shift, octet)
-        )
+        builder, kind = self.builder, ir.VectorType(ir.IntType(1), self.width)
+        octet = builder.load(builder.gep(octets, [builder.lshr(place, number(3))]))
+        found = builder.lshr(octet, builder.trunc(builder.and_(place, number(7)), code.OCTET))
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
-        return _Vector(
-            builder, builder.uitofp(builder.bitcast(chosen, ir.VectorType(ir.IntType(1), self.width)), self.type)
-        )
+        return _Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
 
     def kept(self, vector: _Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
@@ -98,39 +90,36 @@ class _Writer:
         self.builder.store((_Vector(self.builder, self.builder.load(kept)) + vector).value, kept)
 
 
-def _word(value: int) -> Any:
-    return ir.Constant(_WORD, value)
-
-
 class _Row(NamedTuple):
     """What the instructions for one row read: where its numbers and those of the columns lie."""
 
+    counts: Any  # of the row's first column; of the next group so many octets later
+    by_group: Any
+    groups: Any
     octets: Any
     row: Any
     columns: Any
+    size: Any
     bit: Any
     shared: Any
     own: Any
     ends: Any
     squares: Any
-    end: _Vector
-    counts: Any
-    groups: Any
-    by_group: Any
-    size: Any
+    lanes: Any
+    end: Any
 
 
 def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
     """The forms of the row and the columns from ``column`` on."""
     builder, forms = write.builder, {}
     for q in used:
-        across = write.load(at.columns, builder.add(builder.mul(_word(q), at.size), column))
-        forms[q] = write.kept(write.number(at.row, _word(q)) + across + write.number(at.bit, _word(q)) * bits)
+        across = write.load(at.columns, builder.add(builder.mul(number(q), at.size), column))
+        forms[q] = write.kept(write.number(at.row, number(q)) + across + write.number(at.bit, number(q)) * bits)
     with cgutils.for_range(builder, at.groups, intp=_WORD) as loop:
-        row = builder.add(at.counts, builder.mul(loop.index, at.by_group))
-        count = write.integers(builder.add(row, builder.mul(column, _word(4))))
+        row = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(loop.index, at.by_group))
+        count = write.integers(builder.add(row, builder.mul(column, number(4))))
         for q in used:
-            weight = write.number(at.shared, builder.add(builder.mul(_word(q), at.groups), loop.index))
+            weight = write.number(at.shared, builder.add(builder.mul(number(q), at.groups), loop.index))
             write.add_to(forms[q], weight * count)
     return [_Vector(builder, builder.load(form)) for form in forms.values()]
 
@@ -138,9 +127,9 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, colum
 def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
-    here, noise = (write.number(at.own, _word(q)) + write.number(at.own, _word(q + 1)) * bits for q in (0, 2))
+    here, noise = (write.number(at.own, number(q)) + write.number(at.own, number(q + 1)) * bits for q in (0, 2))
     forms = _forms(write, at, used, bits, column)
-    terms = list(triangle_terms(forms[:3], here, noise, at.end + write.load(at.ends, column)))
+    terms = list(triangle_terms(forms[:3], here, noise, write.every(at.end) + write.load(at.ends, column)))
     if used == _CYCLES:
         square = forms[0] * forms[0]
         write.store(write.load(at.squares, column) + square, at.squares, column)
@@ -152,49 +141,23 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
     """Adds the terms of ``group_sums`` that these forms make, ``width`` columns at a time."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def add(
-        typing: Any, counts: Any, i: Any, octets: Any, row: Any, columns: Any, bit: Any, shared: Any, own: Any,
-        ends: Any, squares: Any, lanes: Any, end: Any, first: Any, last: Any,
-    ) -> Any:  # fmt: skip
-        """For row ``i``, with ``octets`` and the forms' terms ``row``, and the columns from ``first`` to ``last``."""
-        arrays, whole = (octets, row, columns, bit, shared, own, ends, squares, lanes), types.int64
-        signature = types.void(counts, whole, *arrays, types.float64, whole, whole)
+    def add(typing: Any, row: Any, first: Any, last: Any) -> Any:
+        """For a ``_Row`` and the columns from ``first`` to ``last``."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array = [context.make_array(kind) for kind in signature.args if isinstance(kind, types.Array)]
-            counts, *others = (
-                make(context, builder, args[n]) for make, n in zip(array, (0, *range(2, 11)), strict=True)
-            )
-            by_group, by_row, _ = cgutils.unpack_tuple(builder, counts.strides)
-            mine = builder.add(builder.ptrtoint(counts.data, _WORD), builder.mul(args[1], by_row))
-            write, lane = _Writer(builder, width), builder.and_(args[12], _word(LANES - 1))
-            octets, row, columns, bit, shared, own, ends, squares, lanes = (other.data for other in others)
-            groups, size = builder.extract_value(counts.shape, 0), builder.extract_value(others[2].shape, 1)
-            at = _Row(
-                octets,
-                row,
-                columns,
-                bit,
-                shared,
-                own,
-                ends,
-                squares,
-                write.every(args[11]),
-                mine,
-                groups,
-                by_group,
-                size,
-            )
-            places = [builder.add(lane, _word(LANES * n)) for n in range(SUMS)]
-            sums = [write.kept(write.load(lanes, place)) for place in places]
-            with cgutils.for_range_slice(builder, args[12], args[13], _word(width), _WORD) as (column, _):
+            given = zip(signature.args[0].types, cgutils.unpack_tuple(builder, args[0]), strict=True)
+            at = _Row(*(code.data_of(context, builder, kind, value) for kind, value in given))
+            write, lane = _Writer(builder, width), builder.and_(args[1], number(LANES - 1))
+            places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
+            sums = [write.kept(write.load(at.lanes, place)) for place in places]
+            with cgutils.for_range_slice(builder, args[1], args[2], number(width), _WORD) as (column, _):
                 for total, term in zip(sums, _terms(write, at, used, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
-                write.store(_Vector(builder, builder.load(total)), lanes, place)
+                write.store(_Vector(builder, builder.load(total)), at.lanes, place)
             return context.get_dummy_value()
 
-        return signature, generate
+        return types.void(row, types.int64, types.int64), generate
 
     return add
 
@@ -204,26 +167,22 @@ _add_cycles, _add_cycle = _adder(LANES, _CYCLES), _adder(1, _CYCLES)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_columns(
-    counts: Any, i: Any, octets: Any, row: Any, columns: Any, bit: Any, shared: Any, own: Any, ends: Any,
-    squares: Any, lanes: Any, end: Any, first: Any, last: Any,
-) -> None:  # fmt: skip
+def _add_columns(row: Any, nine: Any, first: Any, last: Any) -> None:
     """All columns from ``first`` to ``last``: one by one up to whole lanes and after them."""
-    nine = shared.shape[0] == 9
     j = first
     while j < last:  # in the order of columns, which is that of every lane
         if j % LANES == 0 and last - j >= LANES:
             stop = last // LANES * LANES
             if nine:
-                _add_cycles(counts, i, octets, row, columns, bit, shared, own, ends, squares, lanes, end, j, stop)
+                _add_cycles(row, j, stop)
             else:
-                _add_triangles(counts, i, octets, row, columns, bit, shared, own, ends, squares, lanes, end, j, stop)
+                _add_triangles(row, j, stop)
             j = stop
         else:
             if nine:
-                _add_cycle(counts, i, octets, row, columns, bit, shared, own, ends, squares, lanes, end, j, j + 1)
+                _add_cycle(row, j, j + 1)
             else:
-                _add_triangle(counts, i, octets, row, columns, bit, shared, own, ends, squares, lanes, end, j, j + 1)
+                _add_triangle(row, j, j + 1)
             j += 1
 
 
@@ -239,14 +198,6 @@ def _halved(lanes: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _whole(numbers: Any) -> Any:
-    total = 0
-    for number in numbers:
-        total += number
-    return total
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _group_sums(
     counts: Any, octets: Any, slots: Any, first_slot: Any, rows: Any, columns: Any, bit: Any, shared: Any, own: Any,
     ends: Any, other_ends: Any, begins: Any, squares: Any,
@@ -254,28 +205,39 @@ def _group_sums(
     """The sums of products for each row, and the sums of its counts and bits."""
     groups, _, size = counts.shape
     sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, groups + 1))
-    row, lanes = np.empty(rows.shape[0]), np.empty((SUMS, LANES))
+    row, lanes, nine = np.empty(rows.shape[0]), np.empty((SUMS, LANES)), shared.shape[0] == 9
     for i in range(slots.size):
         lanes[:] = 0.0
         row[:] = rows[:, i]
+        mine, here = counts[:, i], octets[i, first_slot // 8 :]
+        read = (
+            mine,
+            mine.strides[0],
+            groups,
+            here,
+            row,
+            columns,
+            size,
+            bit,
+            shared,
+            own,
+            other_ends,
+            squares,
+            lanes,
+            ends[i],
+        )
         first, itself = begins[i], slots[i] - first_slot
-        here = octets[i, first_slot // 8 :]
         if first <= itself < size:  # a node is not paired with itself
-            _add_columns(
-                counts, i, here, row, columns, bit, shared, own, other_ends, squares, lanes, ends[i], first, itself
-            )
+            _add_columns(read, nine, first, itself)
             first = itself + 1
-        if first < size:
-            _add_columns(
-                counts, i, here, row, columns, bit, shared, own, other_ends, squares, lanes, ends[i], first, size
-            )
+        _add_columns(read, nine, first, size)
         for q in range(SUMS - 1):
             sums[i, q] = _halved(lanes[q])
         known[i, groups] = _halved(lanes[SUMS - 1])
-        for group in range(groups if shared.shape[0] == 9 else 0):
-            known[i, group] = _whole(counts[group, i, begins[i] :])
+        for group in range(groups if nine else 0):
+            known[i, group] = mine[group, begins[i] :].sum()
             if begins[i] <= itself < size:
-                known[i, group] -= counts[group, i, itself]
+                known[i, group] -= mine[group, itself]
     return sums, known
 
 

@@ -8,32 +8,29 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import int64, types, uint8, uint64
+from numba import types, uint8, uint64
 from numba.extending import intrinsic
 
+from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled.instructions import lowest_one, popcount
 from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.plain.response import refuse_missing_bits, refuse_other_sizes, refuse_other_words
 
 LANES = 64
 WORDS_AT_ONCE = 512
-_VECTOR, _WORD = ir.VectorType(ir.IntType(8), LANES), ir.IntType(64)
+_VECTOR = ir.VectorType(code.OCTET, LANES)
 _ALL = 0xFFFFFFFFFFFFFFFF
 
 
 def _compared(operator: str) -> Any:
     """The 64 bytes at an address compared with one byte: a bit each."""
 
-    def typed(typing: Any, address: Any, head: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            coins = builder.load(builder.inttoptr(args[0], _VECTOR.as_pointer()), align=1)
-            one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), args[1], ir.Constant(_WORD, 0))
-            first_lane = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-            heads = builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), first_lane)
-            return builder.bitcast(builder.icmp_unsigned(operator, coins, heads), _WORD)
+    def write(builder: Any, address: Any, head: Any) -> Any:
+        coins = builder.load(builder.inttoptr(address, _VECTOR.as_pointer()), align=1)
+        heads = code.everywhere(builder, head, _VECTOR)
+        return builder.bitcast(builder.icmp_unsigned(operator, coins, heads), code.WORD)
 
-        return types.uint64(types.int64, types.uint8), generate
-
-    return intrinsic(typed)
+    return intrinsic(lambda typing, address, head: code.written(types.uint64(types.int64, types.uint8), write))
 
 
 _below, _equal = _compared("<"), _compared("==")
@@ -43,37 +40,20 @@ _below, _equal = _compared("<"), _compared("==")
 def _load(typing: Any, address: Any) -> Any:
     """The word at an address that need not be a multiple of eight."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(builder.inttoptr(args[0], _WORD.as_pointer()), align=1)
+    def write(builder: Any, address: Any) -> Any:
+        return builder.load(builder.inttoptr(address, code.WORD.as_pointer()), align=1)
 
-    return types.uint64(types.int64), generate
+    return code.written(types.uint64(types.int64), write)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _store(typing: Any, word: Any, address: Any) -> Any:
     """Put a word at an address that need not be a multiple of eight."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[0], builder.inttoptr(args[1], _WORD.as_pointer()), align=1)
-        return context.get_dummy_value()
+    def write(builder: Any, word: Any, address: Any) -> None:
+        builder.store(word, builder.inttoptr(address, code.WORD.as_pointer()), align=1)
 
-    return types.void(types.uint64, types.int64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _popcount(typing: Any, word: Any) -> Any:
-    """The processor's own count of ones."""
-    return types.uint64(types.uint64), lambda context, builder, signature, args: builder.ctpop(args[0])
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _lowest_one(typing: Any, word: Any) -> Any:
-    """The number of the lowest bit that is one; there must be one."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
+    return code.written(types.void(types.uint64, types.int64), write)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -87,7 +67,7 @@ def _compare_blocks(coins: Any, head: Any, below: Any, masks: Any, where: Any) -
         # Without a branch: one block in four or five holds a tie, and nobody could guess which.
         masks[blocks], where[blocks] = mask, block
         blocks += mask != uint64(0)
-        ties += _popcount(mask)
+        ties += popcount(mask)
     return blocks, ties
 
 
@@ -100,7 +80,7 @@ def _compare(coins: Any, head: Any, below: Any) -> Any:
     for i in range(blocks):
         mask = masks[i]
         while mask:
-            places[size] = where[i] * LANES + int64(_lowest_one(mask))
+            places[size] = where[i] * LANES + lowest_one(mask)
             size += 1
             mask &= mask - uint64(1)
     # Fewer than 64 bytes are left: one by one, so that nothing after them is read.
@@ -188,7 +168,7 @@ def _deposit(words: Any, places: Any, table: Any, used: Any, spread: Any) -> Non
             elif mask != uint64(_ALL):
                 pending = _spread(pending, mask, 8, table, used)
             _store(pending, target + found[i] * 8)
-            at += _popcount(mask)
+            at += popcount(mask)
     for octet in range(whole * 8, places.size):
         mask = uint64(places[octet])
         spread[octet] = _spread(_bits_at(words, at), mask, 1, table, used)
@@ -211,9 +191,9 @@ def _ones_in(octets: Any) -> Any:
     whole, total = octets.size // 8, uint64(0)
     source = octets.ctypes.data
     for w in range(whole):
-        total += _popcount(_load(source + w * 8))
+        total += popcount(_load(source + w * 8))
     for octet in range(whole * 8, octets.size):
-        total += _popcount(uint64(octets[octet]))
+        total += popcount(uint64(octets[octet]))
     return total
 
 
@@ -231,7 +211,7 @@ def _ones_between(octets: Any, places: Any, found: Any) -> None:
             total += uint64(octets[start >> 3] >> (start & 7)) & uint64(1)
             start += 1
         while stop - start >= 64:
-            total += _popcount(_load(source + (start >> 3)))
+            total += popcount(_load(source + (start >> 3)))
             start += 64
         while start < stop:
             total += uint64(octets[start >> 3] >> (start & 7)) & uint64(1)

@@ -8,91 +8,63 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from visibility_aware_edge_ldp.compute.compiled.carry_save import PANEL, WORD, array_data, number
-from visibility_aware_edge_ldp.compute.compiled.column_counts import bits_of, count_columns, whole_groups, workspace
+from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones
 from visibility_aware_edge_ldp.compute.jit_cache import njit
 
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _largest(typing: Any, pulls: Any, bits: Any) -> Any:
-    """The largest absolute pull of a panel's columns with a one."""
-    signature = types.float64(pulls, bits)
-    lanes = 8
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pulled, chosen = (array_data(context, builder, signature, args, i) for i in (0, 1))
-        real, shorts = ir.VectorType(ir.DoubleType(), lanes), ir.VectorType(ir.IntType(16), lanes)
-        size = cgutils.get_or_insert_function(builder.module, ir.FunctionType(real, [real]), f"llvm.fabs.v{lanes}f64")
-        zeros = ir.Constant(real, [0.0] * lanes)
-        before = builder.block
-        loop, done = builder.append_basic_block("columns"), builder.append_basic_block("found")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        first, best = builder.phi(WORD), builder.phi(real)
-        first.add_incoming(number(0), before)
-        best.add_incoming(zeros, before)
-        pull = builder.load(builder.bitcast(builder.gep(pulled, [first]), real.as_pointer()))
-        bit = builder.load(builder.bitcast(builder.gep(chosen, [first]), shorts.as_pointer()))
-        pull.align, bit.align = 8, 2
-        inside = builder.icmp_unsigned("!=", bit, ir.Constant(shorts, [0] * lanes))
-        here = builder.select(inside, builder.call(size, [pull]), zeros)
-        better = builder.select(builder.fcmp_ordered(">", here, best), here, best)
-        following = builder.add(first, number(lanes))
-        first.add_incoming(following, loop)
-        best.add_incoming(better, loop)
-        builder.cbranch(builder.icmp_signed("<", following, number(PANEL)), loop, done)
-        builder.position_at_end(done)
-        found = ir.Constant(ir.DoubleType(), 0.0)
-        for lane in range(lanes):
-            one = builder.extract_element(better, ir.Constant(ir.IntType(32), lane))
-            found = builder.select(builder.fcmp_ordered(">", one, found), one, found)
-        return found
-
-    return signature, generate
+_WIDE_PLACES = code.places_of_ones(dtype=np.uint32)
+_NO_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+# Columns looked at in one go.
+_AT_ONCE = 16
+_SHORTS, _LONGS, _SUMS, _WORDS = (
+    ir.VectorType(ir.IntType(bits), _AT_ONCE // part) for bits, part in ((16, 1), (32, 1), (32, 2), (64, 2))
+)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _extremes(typing: Any, counts: Any, bits: Any, found: Any) -> Any:
-    """Write the smallest and the largest count of a panel's columns with a one; the smallest is larger if none has."""
-    signature = types.void(counts, bits, found)
-    lanes, width = 16, counts.dtype.bitwidth
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _largest(pulls: Any, bits: Any) -> Any:
+    """The largest absolute pull of a panel's columns with a one.
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        counted, chosen, target = (array_data(context, builder, signature, args, i) for i in range(3))
-        number_type = ir.IntType(width)
-        many, shorts = ir.VectorType(number_type, lanes), ir.VectorType(ir.IntType(16), lanes)
-        zeros, all_ones = (ir.Constant(many, [value] * lanes) for value in (0, (1 << width) - 1))
-        before = builder.block
-        loop, done = builder.append_basic_block("columns"), builder.append_basic_block("found")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        first, least, most = builder.phi(WORD), builder.phi(many), builder.phi(many)
-        first.add_incoming(number(0), before)
-        least.add_incoming(all_ones, before)
-        most.add_incoming(zeros, before)
-        count = builder.load(builder.bitcast(builder.gep(counted, [first]), many.as_pointer()))
-        bit = builder.load(builder.bitcast(builder.gep(chosen, [first]), shorts.as_pointer()))
-        count.align = bit.align = 2
-        inside = builder.neg(bit)
-        inside = inside if width == 16 else builder.sext(inside, many)
-        low, high = builder.or_(count, builder.not_(inside)), builder.and_(count, inside)
-        less = builder.select(builder.icmp_unsigned("<", low, least), low, least)
-        more = builder.select(builder.icmp_unsigned(">", high, most), high, most)
-        following = builder.add(first, number(lanes))
-        first.add_incoming(following, loop)
-        least.add_incoming(less, loop)
-        most.add_incoming(more, loop)
-        builder.cbranch(builder.icmp_signed("<", following, number(PANEL)), loop, done)
-        builder.position_at_end(done)
-        for index, (row, sign) in enumerate(((less, "<"), (more, ">"))):
-            best = builder.extract_element(row, ir.Constant(ir.IntType(32), 0))
-            for lane in range(1, lanes):
-                one = builder.extract_element(row, ir.Constant(ir.IntType(32), lane))
-                best = builder.select(builder.icmp_unsigned(sign, one, best), one, best)
-            builder.store(builder.zext(best, WORD), builder.gep(target, [number(index)]))
-        return context.get_dummy_value()
+    Doubles without their sign are in the order of their bits; of integers, several are compared at once.
+    """
+    words, found = pulls.view(np.int64), np.zeros(1, np.int64)
+    largest = np.int64(0)
+    for x in range(PANEL):
+        here = words[x] & _NO_SIGN if bits[x] else np.int64(0)
+        largest = here if here > largest else largest
+    found[0] = largest
+    return found.view(np.float64)[0]
 
-    return signature, generate
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _extremes(counts: Any, bits: Any, limits: Any) -> Any:
+    """The smallest and the largest count of a panel's columns with a one, from the ``limits`` of such numbers inwards.
+
+    Nothing is calculated, so that all stay as narrow as they are, and many are compared at once.
+    """
+    highest, lowest = limits
+    least, most = highest, lowest
+    for x in range(PANEL):
+        low, high = (counts[x], counts[x]) if bits[x] else (highest, lowest)
+        least, most = low if low < least else least, high if high > most else most
+    return least, most
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _whole_groups(offsets: Any, members: Any, empty: Any) -> Any:
+    """The same lists, each filled up to whole groups with the empty row."""
+    ends = np.empty(offsets.size, np.int64)
+    listed = np.empty(members.size + offsets.size * code.GROUP, np.uint32)
+    end = ends[0] = 0
+    for i in range(offsets.size - 1):
+        for member in members[offsets[i] : offsets[i + 1]]:
+            listed[end] = member
+            end += 1
+        while end & (code.GROUP - 1):
+            listed[end] = empty
+            end += 1
+        ends[i + 1] = end
+    return ends, listed
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -129,7 +101,7 @@ def _pull(complete: Any, weights: Any, size: Any, count: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _largest_by_counts(
-    complete: Any, weights: Any, size: Any, columns: Any, counts: Any, bits: Any, kept: Any, found: Any
+    complete: Any, weights: Any, size: Any, columns: Any, counts: Any, bits: Any, kept: Any, limits: Any
 ) -> Any:
     """The largest absolute pull where a single plane is counted: it rises or falls with the count, so at its ends."""
     largest = 0.0
@@ -139,24 +111,25 @@ def _largest_by_counts(
         if bits[x]:
             largest = max(largest, abs(_pull(complete, weights, size - 1, counts[x])))
             bits[x] = 0
-    _extremes(counts, bits, found)
+    least, most = _extremes(counts, bits, limits)
     for k in range(columns.size - 1, -1, -1):  # backwards: a column that is listed twice had its bit at first
         bits[columns[k]] = kept[k]
-    if found[0] <= found[1]:
-        for count in found:
+    if least <= most:
+        for count in (least, most):
             largest = max(largest, abs(_pull(complete, weights, size, count)))
     return largest
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_pulls(
-    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any, bits: Any
-) -> Any:
+    panels: Any, complete: Any, weights: Any, masks: Any, start: Any, offsets: Any, members: Any, counts: Any,
+    bits: Any, limits: Any,
+) -> Any:  # fmt: skip
     planes, number, rows, _ = panels.shape
     lists = offsets.size - 1
     inside, largest = np.zeros((lists, planes), np.int64), np.zeros((len(masks), lists))
-    ends, listed = whole_groups(offsets, members, rows - 1)
-    work, pulls, found = workspace(), np.empty(PANEL), np.empty(2, np.int64)
+    ends, listed = _whole_groups(offsets, members, rows - 1)
+    work, pulls = np.zeros((code.SLICES, code.WORDS), np.uint64), np.empty(PANEL)
     kept, columns = np.empty(members.size), np.empty(members.size, np.int64)
     single = planes - np.sum(complete) == 1
     for panel in range((start + 1) // PANEL, number):
@@ -189,7 +162,7 @@ def _list_pulls(
                 bits[c, : max(start + i + 1 - first, 0)] = 0  # before this list's user, and so before those that follow
                 if single:
                     here = _largest_by_counts(
-                        complete, weights, mine.size, columns[:size], counts, bits[c], kept, found
+                        complete, weights, mine.size, columns[:size], counts, bits[c], kept, limits
                     )
                 else:
                     here = _largest(pulls, bits[c])
@@ -202,22 +175,133 @@ def list_pulls(panels: Any, complete: Any, weights: Any, masks: Any, start: int,
     if members.size and not 0 <= members.min() <= members.max() < panels.shape[2] - 1:
         raise IndexError("A list names users who do not exist.")
     longest = int(np.diff(offsets).max(initial=0))
-    counts = np.empty(PANEL, np.uint16 if longest < 1 << 16 else np.uint32)
-    bits = np.empty((len(masks), PANEL), np.uint16)
-    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits)
+    width, bits = (np.uint16 if longest < 1 << 16 else np.uint32), np.empty((len(masks), PANEL), np.uint16)
+    counts, limits = np.empty(PANEL, width), np.array([np.iinfo(width).max, 0], width)
+    return _list_pulls(panels, complete, weights, masks, start, offsets, members, counts, bits, limits)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def lists_of(edges: Any, degrees: Any) -> Any:
-    """As ``rows.lists_of``: in the order of the edges, every list fills from its smallest friend on."""
-    starts = np.zeros(degrees.size + 1, np.int64)
-    for u in range(degrees.size):
-        starts[u + 1] = starts[u] + degrees[u]
-    ends, friends = starts[:-1].copy(), np.empty(2 * len(edges), np.int32)
-    for e in range(len(edges)):
-        u, v = edges[e, 0], edges[e, 1]
-        friends[ends[u]] = v
-        friends[ends[v]] = u
-        ends[u] += 1
-        ends[v] += 1
-    return starts, friends
+def _before(octets: Any, wanted: Any, start: Any, stop: Any, table: Any, ones: Any) -> Any:
+    """For each user from ``start`` to ``stop`` the earlier ones that it has ones with: whole groups, and how many."""
+    sizes, ends = np.zeros(stop - start, np.int64), np.zeros(stop - start + 1, np.int64)
+    listed = np.empty((stop - start) * (stop + code.GROUP) + code.ROOM, np.uint32)
+    end, rest = 0, np.empty(1, np.uint8)
+    for j in range(start, stop):
+        first = end
+        if wanted[j]:
+            own = j // PANEL
+            for panel in range(own):
+                end = list_ones(octets[panel, j], table, ones, 8, panel * PANEL, listed, end)
+            whole = j % PANEL // 8
+            end = list_ones(octets[own, j, :whole], table, ones, 8, own * PANEL, listed, end)
+            rest[0] = octets[own, j, whole] & ((1 << (j % 8)) - 1)
+            end = list_ones(rest, table, ones, 8, j // 8 * 8, listed, end)
+        sizes[j - start] = end - first
+        while end & (code.GROUP - 1):
+            listed[end] = octets.shape[1] - 1
+            end += 1
+        ends[j - start + 1] = end
+    return sizes, ends, listed
+
+
+def _products(builder: Any, x: Any, y: Any, bit: Any) -> tuple[list[Any], list[Any]]:
+    """Of 16 columns' N and t: sums and products, added up two by two, of all columns and of those with a one."""
+
+    def paired(x: Any, y: Any) -> Any:
+        """x · y, added up two by two."""
+        products = builder.mul(builder.sext(x, _LONGS), builder.sext(y, _LONGS))
+        halves = (code.places(range(first, _AT_ONCE, 2)) for first in (0, 1))
+        return builder.add(*(builder.shuffle_vector(products, products, half) for half in halves))
+
+    ones, mask = code.constant(_SHORTS, 1), builder.neg(bit)
+    held, tied = builder.and_(x, mask), builder.and_(y, mask)
+    single = [paired(x, ones), paired(y, ones), paired(x, bit), paired(y, bit)]
+    return single, [paired(*each) for each in ((x, x), (x, y), (y, y), (x, held), (x, tied), (y, tied))]
+
+
+def _adder(wide: bool) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add_products(typing: Any, shared: Any, early: Any, bits: Any, sums: Any) -> Any:
+        """Add to ``sums`` those of N, t, N², Nt and t² over a panel's columns, and over those with a one.
+
+        Products of two columns are added up in 32 bits, 32 times: enough where N and t are below 2^13. Wide ones, below
+        2^15, are added up as halves of 16 bits.
+        """
+
+        def write(builder: Any, shared: Any, early: Any, bits: Any, sums: Any) -> None:
+            none, low, high = (code.constant(_SUMS, value) for value in (0, 0xFFFF, 16))
+            kept = [cgutils.alloca_once_value(builder, none) for _ in range(16 if wide else 10)]
+            with code.panel_columns(builder, _AT_ONCE) as column:
+                places = (code.at(builder, array, column, _SHORTS) for array in (shared, early, bits))
+                single, double = _products(builder, *(builder.load(place, align=2) for place in places))
+                if wide:
+                    double = [part for row in double for part in (builder.and_(row, low), builder.lshr(row, high))]
+                for total, row in zip(kept, single + double, strict=True):
+                    builder.store(builder.add(builder.load(total), row), total)
+            add_up = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(code.WORD, [_WORDS]), f"llvm.vector.reduce.add.v{_WORDS.count}i64"
+            )
+            totals = [builder.call(add_up, [builder.zext(builder.load(each), _WORDS)]) for each in kept]
+            if wide:
+                halves = zip(totals[4::2], totals[5::2], strict=True)
+                totals[4:] = [builder.add(one, builder.shl(more, code.number(16))) for one, more in halves]
+            for index, more in zip((0, 1, 5, 6, 2, 3, 4, 7, 8, 9), totals, strict=True):
+                target = builder.gep(sums, [code.number(index)])
+                builder.store(builder.add(builder.load(target), more), target)
+
+        return code.written(types.void(shared, early, bits, sums), write)
+
+    return add_products
+
+
+_add_products, _add_wide_products = _adder(False), _adder(True)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_long_products(shared: Any, early: Any, bits: Any, sums: Any) -> None:
+    """The same for any N and t."""
+    for x in range(PANEL):
+        one, other = np.int64(shared[x]), np.int64(early[x])
+        for side in range(1 + bits[x]):
+            sums[side, 0] += one
+            sums[side, 1] += other
+            sums[side, 2] += one * one
+            sums[side, 3] += one * other
+            sums[side, 4] += other * other
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _earlier_sums(
+    panels: Any, wanted: Any, start: Any, stop: Any, ends: Any, listed: Any, counts: Any, before: Any, bits: Any
+) -> Any:
+    number, rows, _ = panels.shape
+    sums = np.zeros((stop - start, 2, 5), np.int64)
+    everybody = _whole_groups(np.array([0, start]), np.arange(start), rows - 1)[1]
+    work = np.zeros((code.SLICES, code.WORDS), np.uint64)
+    for panel in range(start // PANEL, number):
+        first = panel * PANEL
+        count_columns(panels[panel], everybody, 0, (start + code.GROUP - 1) // code.GROUP * code.GROUP, work, before)
+        for j in range(start, min(stop, first + PANEL)):
+            bits_of(panels[panel, j], bits)
+            passed = max(j + 1 - first, 0)  # columns that are not after j, nor after anybody who follows
+            bits[:passed] = before[:passed] = 0
+            if wanted[j]:
+                count_columns(panels[panel], listed, ends[j - start], ends[j - start + 1], work, counts)
+                counts[:passed] = 0
+                if stop <= 1 << 13:
+                    _add_products(counts, before, bits, sums[j - start])
+                elif stop <= 1 << 15:
+                    _add_wide_products(counts, before, bits, sums[j - start])
+                else:
+                    _add_long_products(counts, before, bits, sums[j - start])
+            for x in range(PANEL):
+                before[x] += bits[x]
+    return sums
+
+
+def earlier_sums(panels: Any, wanted: Any, start: int, stop: int) -> Any:
+    """As ``rows.earlier_sums``."""
+    sizes, ends, listed = _before(panels.view(np.uint8), wanted, start, stop, _WIDE_PLACES, code.ONES)
+    counts, before = np.empty((2, PANEL), np.uint16 if stop < 1 << 16 else np.uint32)
+    bits = np.empty(PANEL, np.uint16)
+    return _earlier_sums(panels, wanted, start, stop, ends, listed, counts, before, bits), sizes

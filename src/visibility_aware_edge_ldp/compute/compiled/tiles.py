@@ -2,6 +2,9 @@
 
 Triangles are Σ over a of ⟨row of a, Σ over its later neighbours b of the row of b⟩. Carry-save adders take sixteen
 rows of 512 bits to one row of sixteens for the price of fifteen adders, one AND and one count of ones.
+
+A row of a plane names other rows, by its ones. Added as bits they tell how many ones each column holds; added as
+numbers they are a product of matrices.
 """
 
 from typing import Any
@@ -12,24 +15,9 @@ from numba import types, uint16, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from visibility_aware_edge_ldp.compute.compiled.bitset import strips_of as strips_of
-from visibility_aware_edge_ldp.compute.compiled.carry_save import (
-    ONES,
-    ROOM,
-    ROW,
-    WORD,
-    WORDS,
-    array_data,
-    carry_of,
-    list_ones,
-    load_row,
-    lowest_one,
-    number,
-    places_of_ones,
-    row_at,
-    store_row,
-)
-from visibility_aware_edge_ldp.compute.compiled.carry_save import PANEL as SIDE
+from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -38,6 +26,12 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 GROUP, LEVELS = 16, 4
 # Counts of up to 512 have so many binary digits.
 DIGITS = 10
+# A panel of so many sides stays in the second cache.
+NEAR_SIDES = 8
+# Numbers added at a time, and so many rows of them as stay in the first cache.
+LANES, NEAR_ROWS = 64, 128
+_NUMBERS = ir.VectorType(ir.FloatType(), LANES)
+_PLACES, _DISTANCES = code.places_of_ones(), code.places_of_ones(WORDS * 8)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -47,43 +41,38 @@ def _add_masked(typing: Any, panel: Any, places: Any, begin: Any, end: Any, mask
     ``places`` are distances in octets; their number from ``begin`` to ``end`` is a multiple of GROUP. Row r of the
     masks adds to row r // 512 of the totals.
     """
-    signature = types.void(panel, places, types.int64, types.int64, masks, types.int64, totals)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        rows, listed, masked, summed = (array_data(context, builder, signature, args, i) for i in (0, 1, 4, 6))
-        row_pointer = ROW.as_pointer()
-        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ROW, [ROW]), f"llvm.ctpop.v{WORDS}i64")
+    def write(builder: Any, rows: Any, listed: Any, begin: Any, end: Any, masks: Any, row: Any, totals: Any) -> None:
+        count = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(code.ROW, [code.ROW]), f"llvm.ctpop.v{WORDS}i64"
+        )
+        mask = builder.load(code.row_at(builder, masks, row), align=8)
 
         def ones(row: Any) -> Any:
             """How many of this row's ones are in the mask."""
             return builder.call(count, [builder.and_(row, mask)])
 
-        mask = load_row(builder, row_at(builder, masked, args[5]))
         # The sums so far: rows of ones, twos, fours and eights that no carry has taken yet, and the sixteens counted.
-        kept = [cgutils.alloca_once_value(builder, ir.Constant(ROW, [0] * WORDS)) for _ in range(LEVELS + 1)]
-        with cgutils.for_range_slice(builder, args[2], args[3], number(GROUP), WORD) as (place, _):
+        kept = [cgutils.alloca_once_value(builder, code.constant(code.ROW, 0)) for _ in range(LEVELS + 1)]
+        with cgutils.for_range_slice(builder, begin, end, code.number(GROUP), code.WORD) as (place, _):
             *sums, counted = (builder.load(each) for each in kept)
             taken = iter(range(GROUP))
 
             def next_row() -> Any:
-                distance = builder.load(builder.gep(listed, [builder.add(place, number(next(taken)))]))
-                address = builder.add(builder.ptrtoint(rows, WORD), builder.zext(distance, WORD))
-                return load_row(builder, builder.inttoptr(address, row_pointer))
+                distance = builder.load(builder.gep(listed, [builder.add(place, code.number(next(taken)))]))
+                address = builder.add(builder.ptrtoint(rows, code.WORD), builder.zext(distance, code.WORD))
+                return builder.load(builder.inttoptr(address, code.ROW.as_pointer()), align=8)
 
-            carry = carry_of(builder, sums, next_row)
-            for row, where in zip((*sums, builder.add(counted, ones(carry))), kept, strict=True):
-                builder.store(row, where)
+            carry = code.carry_of(builder, sums, next_row)
+            for total, where in zip((*sums, builder.add(counted, ones(carry))), kept, strict=True):
+                builder.store(total, where)
         *sums, total = (builder.load(each) for each in kept)
-        for row in reversed(sums):
-            total = builder.add(builder.shl(total, ir.Constant(ROW, [1] * WORDS)), ones(row))
-        target = row_at(builder, summed, builder.sdiv(args[5], number(SIDE)))
-        store_row(builder, builder.add(load_row(builder, target), total), target)
-        return context.get_dummy_value()
+        for each in reversed(sums):
+            total = builder.add(builder.shl(total, code.constant(code.ROW, 1)), ones(each))
+        target = code.row_at(builder, totals, builder.sdiv(row, code.number(SIDE)))
+        builder.store(builder.add(builder.load(target, align=8), total), target, align=8)
 
-    return signature, generate
-
-
-_DISTANCES = places_of_ones(WORDS * 8)
+    return code.written(types.void(panel, places, types.int64, types.int64, masks, types.int64, totals), write)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -130,7 +119,7 @@ def _move(rows: Any, slots: Any, columns: Any, result: Any) -> None:
         for w in range(rows.shape[1]):
             word = rows[i, w]
             while word:
-                slot = columns[w * 64 + lowest_one(word)]
+                slot = columns[w * 64 + code.lowest_one(word)]
                 result[slot >> 9, row, (slot >> 6) & 7] |= uint64(1) << uint64(slot & 63)
                 word &= word - uint64(1)
 
@@ -204,3 +193,89 @@ def column_ones(rows: Any) -> Any:
                     total += int((digits[w, digit] >> uint64(bit)) & uint64(1)) << digit
                 counts[(left + w) * 64 + bit] = total
     return counts
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
+    """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
+    end = ends[0] = 0
+    for i in range(slots.size):
+        for side in range(first, last):
+            end = list_ones(octets[side, slots[i]], table, ones, 8, (side - first) * SIDE, listed, end)
+        while end & (code.GROUP - 1):
+            listed[end] = (last - first) * SIDE
+            end += 1
+        ends[i + 1] = end
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _share(
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, counts: Any
+) -> None:
+    """Add to the counts what is shared through the slots from side ``first`` to ``last``.
+
+    ``panel`` has room for them and for an empty row.
+    """
+    size, work, found = (last - first) * SIDE, np.zeros((code.SLICES, WORDS), np.uint64), np.empty(SIDE, np.uint16)
+    for column in range(counts.shape[1] // SIDE):
+        panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
+        for i in range(ends.size - 1):
+            if ends[i] < ends[i + 1]:
+                count_columns(panel, listed, ends[i], ends[i + 1], work, found)
+                total = counts[i, column * SIDE : (column + 1) * SIDE]
+                for x in range(SIDE):
+                    total[x] += found[x]
+
+
+def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
+    """As ``tiles.add_shared``: the rows that a row names are added up, all columns of a panel at once.
+
+    A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
+    """
+    octets, ends = near.view(np.uint8), np.empty(slots.size + 1, np.int64)
+    listed = np.empty(slots.size * (NEAR_SIDES * SIDE + code.GROUP) + ROOM, np.uint16)
+    for first in range(through[0], through[1], NEAR_SIDES):
+        last = min(first + NEAR_SIDES, through[1])
+        _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
+        _share(far, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_numbers(typing: Any, panel: Any, places: Any, begin: Any, end: Any, sums: Any, start: Any) -> Any:
+    """Add the listed rows of ``panel``, of LANES numbers each, to the LANES sums that begin at ``start``."""
+
+    def write(builder: Any, rows: Any, listed: Any, begin: Any, end: Any, sums: Any, start: Any) -> None:
+        target = code.at(builder, sums, start, _NUMBERS)
+        total = cgutils.alloca_once_value(builder, builder.load(target, align=4))
+        with cgutils.for_range_slice(builder, begin, end, code.number(1), code.WORD) as (place, _):
+            row = builder.mul(builder.zext(builder.load(builder.gep(listed, [place])), code.WORD), code.number(LANES))
+            numbers = builder.load(code.at(builder, rows, row, _NUMBERS), align=4)
+            builder.store(builder.fadd(builder.load(total), numbers), total)
+        builder.store(builder.load(total), target, align=4)
+
+    return code.written(types.void(panel, places, types.int64, types.int64, sums, types.int64), write)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _times(octets: Any, table: Any, ones: Any, panels: Any, first: Any, last: Any, sums: Any) -> None:
+    """Add, for the slots from ``first`` to ``last``, the numbers of all slots that they have ones with."""
+    places = np.empty(NEAR_ROWS + ROOM, np.uint16)
+    for part in range(octets.shape[0] * (SIDE // NEAR_ROWS)):
+        side, row = part // (SIDE // NEAR_ROWS), part % (SIDE // NEAR_ROWS) * NEAR_ROWS
+        for slot in range(first, last):
+            end = list_ones(octets[side, slot, row // 8 : (row + NEAR_ROWS) // 8], table, ones, 8, 0, places, 0)
+            for lanes in range(panels.shape[0]):
+                start = (lanes * sums.shape[1] + slot - first) * LANES
+                _add_numbers(panels[lanes, side, row:], places, 0, end, sums, start)
+
+
+def times(plane: Any, numbers: Any, first: int, last: int) -> Any:
+    """As ``tiles.times``."""
+    lanes = -(-numbers.shape[1] // LANES)
+    panels = zeros_in_line(lanes, numbers.shape[0], LANES // 2).view(np.float32)
+    for lane in range(lanes):
+        part = numbers[:, lane * LANES : (lane + 1) * LANES]
+        panels[lane, :, : part.shape[1]] = part
+    sums = np.zeros((lanes, last - first, LANES), np.float32)
+    _times(plane.view(np.uint8), _PLACES, ONES, panels.reshape(lanes, -1, SIDE, LANES), first, last, sums)
+    return sums.transpose(1, 0, 2).reshape(last - first, lanes * LANES)[:, : numbers.shape[1]]

@@ -74,6 +74,21 @@ def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:
     return symmetrise(upper, n)
 
 
+def strips_of(flat: npt.NDArray[np.uint8], n: int, sides: int) -> Words:
+    """The same plane in strips of 512 columns, filled up with zeros to a square: (sides, 512 · sides, 8)."""
+    strips: Words = in_strips(plane_of(flat, n)[None], sides)[0]
+    return strips
+
+
+def in_strips(planes: Words, sides: int) -> Words:
+    """Planes of n nodes as planes in strips, whose first n rows and columns are theirs."""
+    strips = zeros_in_line(len(planes), sides, sides * _BAND, LINE // 8)
+    for side in range(sides):
+        part = planes[:, :, side * LINE // 8 : (side + 1) * LINE // 8]
+        strips[:, side, : planes.shape[1], : part.shape[2]] = part
+    return strips
+
+
 def row_sums(plane: Words) -> npt.NDArray[np.int64]:
     """How many ones each row has."""
     sums: npt.NDArray[np.int64] = np.bitwise_count(plane).sum(axis=1, dtype=np.int64)

@@ -106,11 +106,14 @@ def sweep(
 
 def _ranks_between(i: int, width: int, near: Int32s, start: Ints, neighbour: Int32s, place: Ints) -> Any:
     """For each path i – v – j with i < j <= i + width, the number j − i − 1."""
-    begins, lengths = place[near], start[near + 1] - place[near]
-    offsets = np.cumsum(lengths) - lengths
-    steps = np.arange(lengths.sum()) - np.repeat(offsets - begins, lengths)
-    ends = neighbour[steps] - (i + 1)
+    ends = neighbour[_laid_out(place[near], start[near + 1] - place[near])] - (i + 1)
     return ends[ends < width]
+
+
+def _laid_out(firsts: Ints, lengths: Ints) -> Ints:
+    """The numbers first, first + 1, …, so many of each, end to end."""
+    steps: Ints = np.arange(lengths.sum()) + np.repeat(firsts - np.cumsum(lengths) + lengths, lengths)
+    return steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +149,22 @@ def triangles(edges: RisingEdges, n: int) -> Iterator[tuple[Ints, Ints, Ints]]:
         closed = keys[third] == wanted
         yield sides[closed], others[closed], third[closed]
         first = last
+
+
+def count_triangles(n: int, edges: npt.NDArray[np.int32]) -> int:
+    """All triangles; edges rise in degree, which leaves every node with few later ones."""
+    rising = RisingEdges.of(edges, n - 1 - rank_nodes(n, edges)[1].astype(np.int64))
+    return sum(len(block) for block, _, _ in triangles(rising, n))
+
+
+def shared_in_lists(offsets: Ints, members: Int32s, rows: Ints, first: int) -> Int32s:
+    """As ``bitset.shared_counts`` for rows of a sparse plane and all from ``first`` on: every two-path is walked."""
+    counts = np.zeros((rows.size, offsets.size - 1 - first), np.int32)
+    for row, total in zip(rows.tolist(), counts, strict=True):
+        near = members[offsets[row] : offsets[row + 1]]
+        ends = members[_laid_out(offsets[near], offsets[near + 1] - offsets[near])] - first
+        total += np.bincount(ends[ends >= 0], minlength=total.size).astype(np.int32)
+    return counts
 
 
 def owned_sums(edges: RisingEdges, counted: npt.NDArray[np.bool_], weights: Ints, part: int) -> Ints:
@@ -198,3 +217,21 @@ def listed_triangle_sums(
         sums[:] = [np.add.accumulate(np.append(total, each))[-1] for total, each in zip(sums, terms, strict=True)]
         np.add.at(paths, np.stack((one, two, three), axis=1).ravel(), np.stack((uv, vw, uw), axis=1).ravel())
     return sums, paths
+
+
+def lists_of(edges: npt.NDArray[np.int32], degrees: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """All friend lists in one array, each rising, and where each begins.
+
+    Edges are sorted, each with its smaller end first; a list has its smaller friends first, then its larger ones.
+    """
+    n, low, high = degrees.size, edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(degrees)])
+    smaller = np.bincount(high, minlength=n)
+    before = np.concatenate([[0], np.cumsum(smaller)])
+    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
+    owner, friend = np.divmod(np.sort(high * n + low), max(n, 1))
+    friends = np.empty(2 * len(low), dtype=np.int32)
+    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
+    larger_before = np.concatenate([[0], np.cumsum(degrees - smaller)])
+    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
+    return starts, friends

@@ -4,14 +4,17 @@ Both twins, on every machine, round the same operations in the same order.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
-from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, Ints, cycle_terms, triangle_terms, whole_cycles
-
-Slots = npt.NDArray[np.int64]
-# Sums over a row are added up in so many places: as many doubles as the widest registers hold.
-LANES = 8
+from visibility_aware_edge_ldp.compute.plain.pair_sums import (
+    LANES,
+    Floats,
+    Ints,
+    Slots,
+    cycle_terms,
+    triangle_terms,
+    with_alone,
+)
 
 
 def group_sums(
@@ -62,34 +65,6 @@ def _by_lanes(terms: Floats) -> Floats:
     while lanes.shape[1] > 1:
         lanes = lanes[:, : lanes.shape[1] // 2] + lanes[:, lanes.shape[1] // 2 :]
     return lanes[:, 0]
-
-
-def with_alone(
-    sums: Floats,
-    known: Floats,
-    itself: Slots,
-    begins: Slots,
-    rows: Floats,
-    columns: Floats,
-    bit: Floats,
-    shared: Floats,
-) -> Floats:
-    """The sums of ``group_sums`` from those of products, with the forms that stand alone: these need no pairs.
-
-    ``known`` has, for each row, the sums of its counts and of its bits over all columns that it is paired with.
-    """
-    if len(shared) < 9:
-        return sums
-    size = columns.shape[1]
-    met = (itself >= begins) & (itself < size)
-    upto = np.zeros((3, size + 1))
-    np.cumsum(columns[5:8], axis=1, out=upto[:, 1:])
-    alone = rows[5:8] * (size - np.minimum(begins, size) - met) + (upto[:, -1:] - upto[:, np.minimum(begins, size)])
-    alone -= np.where(met, columns[5:8, np.where(met, itself, 0)], 0.0)
-    for weight, part in zip((*shared[5:8].T, bit[5:8]), known.T, strict=True):
-        alone += weight[:, None] * part
-    cycles = whole_cycles(np.concatenate([sums[:, 5:10], alone.T], axis=1))
-    return np.concatenate([sums[:, :5], cycles, sums[:, 10:]], axis=1)
 
 
 def later_sums(plane: Words, rows: tuple[int, int], sides: tuple[int, int], vector: Floats) -> Floats:

@@ -5,6 +5,7 @@ for each node from the block's first on. Row i is paired with columns j > i. Bot
 same operations in the same order.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.bool_]
+Slots = npt.NDArray[np.int64]
+# Sums over a row of ``group_sums`` are added up in so many places: as many doubles as the widest registers hold.
+LANES = 8
 
 
 def upper(rows: int, columns: int) -> Bits:
@@ -80,6 +84,34 @@ def whole_cycles(sums: Floats) -> Floats:
     return np.stack([a, b + both, c - both, 2 * (d - three), e - four], axis=-1)
 
 
+def with_alone(
+    sums: Floats,
+    known: Floats,
+    itself: Slots,
+    begins: Slots,
+    rows: Floats,
+    columns: Floats,
+    bit: Floats,
+    shared: Floats,
+) -> Floats:
+    """The sums of ``group_sums`` from those of products, with the forms that stand alone: these need no pairs.
+
+    ``known`` has, for each row, the sums of its counts and of its bits over all columns that it is paired with.
+    """
+    if len(shared) < 9:
+        return sums
+    size = columns.shape[1]
+    met = (itself >= begins) & (itself < size)
+    upto = np.zeros((3, size + 1))
+    np.cumsum(columns[5:8], axis=1, out=upto[:, 1:])
+    alone = rows[5:8] * (size - np.minimum(begins, size) - met) + (upto[:, -1:] - upto[:, np.minimum(begins, size)])
+    alone -= np.where(met, columns[5:8, np.where(met, itself, 0)], 0.0)
+    for weight, part in zip((*shared[5:8].T, bit[5:8]), known.T, strict=True):
+        alone += weight[:, None] * part
+    cycles = whole_cycles(np.concatenate([sums[:, 5:10], alone.T], axis=1))
+    return np.concatenate([sums[:, :5], cycles, sums[:, 10:]], axis=1)
+
+
 def _combined(weights: Floats, arrays: Ints | Bits) -> Floats:
     """Σ weight · array for each row of weights, without touching arrays of weight 0."""
     totals = np.zeros((len(weights), *arrays.shape[1:]))
@@ -88,3 +120,42 @@ def _combined(weights: Floats, arrays: Ints | Bits) -> Floats:
         for k in np.flatnonzero(row):
             total += np.multiply(arrays[k], row[k], out=scratch)
     return totals
+
+
+def solved(root: Floats, right: Floats) -> Floats:
+    """x with L Lᵀ x = right, for the root L of ``cholesky`` and a vector, or the columns of a matrix."""
+    if right.ndim == 1:
+        return _solved_vector(root.tolist(), right.tolist())
+    found = right.copy()
+    for i in range(len(root)):
+        found[i] /= root[i, i]
+        found[i + 1 :] -= np.multiply.outer(root[i + 1 :, i], found[i])
+    for i in reversed(range(len(root))):
+        found[i] /= root[i, i]
+        found[:i] -= np.multiply.outer(root[i, :i], found[i])
+    return found
+
+
+def _solved_vector(root: list[list[float]], found: list[float]) -> Floats:
+    """The same steps on Python's own numbers: for one column, calls of NumPy would take longer than the work."""
+    for i, row in enumerate(root):
+        total = found[i]
+        for factor, known in zip(row[:i], found[:i], strict=True):
+            total -= factor * known
+        found[i] = total / row[i]
+    for i in reversed(range(len(root))):
+        found[i] /= root[i][i]
+        known = found[i]
+        found[:i] = [total - factor * known for total, factor in zip(found[:i], root[i][:i], strict=True)]
+    return np.array(found)
+
+
+def cholesky(matrix: Floats) -> Floats:
+    """The lower triangular L with L Lᵀ = matrix, for a symmetric positive definite one."""
+    rest, turned = matrix.copy(), np.zeros_like(matrix)
+    for i in range(len(rest)):
+        row = turned[i, i:]
+        np.divide(rest[i, i:], math.sqrt(rest[i, i]), out=row)
+        part = rest[i + 1 :, i + 1 :]
+        part -= row[1:, None] * row[1:]
+    return np.ascontiguousarray(turned.T)

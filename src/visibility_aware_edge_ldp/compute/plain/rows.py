@@ -9,10 +9,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows, zeros_in_line
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, shared_counts, unpack_rows, zeros_in_line
 
 PANEL = 512
 WORDS = PANEL // 64
+# Rows of a block.
+_ROWS = 64
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -79,19 +81,27 @@ def list_pulls(
     return inside, largest
 
 
-def lists_of(edges: npt.NDArray[np.int32], degrees: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """All friend lists in one array, each rising, and where each begins.
+def earlier_sums(panels: Words, wanted: Bits, start: int, stop: int) -> tuple[Ints, Ints]:
+    """For each wanted user j from ``start`` to ``stop``: ten sums over later users k; how many earlier ones j has.
 
-    Edges are sorted, each with its smaller end first; a list has its smaller friends first, then its larger ones.
+    N is how many users before j have ones with both j and k, t how many have one with k. The sums are of N, t, N², Nt
+    and t², first over all k, then over those with a one with j. Zeros for users that are not wanted.
     """
-    n, low, high = degrees.size, edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    smaller = np.bincount(high, minlength=n)
-    before = np.concatenate([[0], np.cumsum(smaller)])
-    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
-    owner, friend = np.divmod(np.sort(high * n + low), max(n, 1))
-    friends = np.empty(2 * len(low), dtype=np.int32)
-    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
-    larger_before = np.concatenate([[0], np.cumsum(degrees - smaller)])
-    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
-    return starts, friends
+    plane, n = rows_of(panels), panels.shape[1] - 1
+    columns = plane.shape[1] * 64
+    sums, sizes = np.zeros((stop - start, 2, 5), np.int64), np.zeros(stop - start, np.int64)
+    for first in range(start, stop, _ROWS):
+        rows = np.arange(first, min(first + _ROWS, stop))
+        earlier = pack_rows(np.arange(columns) < rows[:, None], columns)
+        words = (int(rows[-1]) + 63) // 64
+        shared, early = (
+            shared_counts(left[:, :words], plane[first:, :words]).astype(np.int64)
+            for left in (plane[rows] & earlier, earlier)
+        )
+        later = (np.arange(first, n) > rows[:, None]) & wanted[rows, None]
+        for side, kept in enumerate((later, later & unpack_rows(plane[rows], n, first))):
+            of_two = (shared, early, shared * shared, shared * early, early * early)
+            sums[rows - start, side] = np.stack([np.where(kept, each, 0).sum(axis=1) for each in of_two], axis=1)
+        own = np.bitwise_count(plane[rows] & earlier).sum(axis=1, dtype=np.int64)
+        sizes[rows - start] = np.where(wanted[rows], own, 0)
+    return sums, sizes

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, plane_of, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, unpack_rows
 
 SIDE = 512
 WORDS = SIDE // 64
@@ -25,6 +25,7 @@ OCTETS = SIDE * SIDE // 8
 Ints = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.float32]
 
 
 def strip_start(k: int) -> int:
@@ -48,11 +49,6 @@ def arranged(plane: Words, slots: Ints, sides: int) -> Words:
     It comes in strips: (sides, slots, 8), the bits of every slot with those of each side.
     """
     return moved(plane, slots, slots, sides)
-
-
-def strips_of(flat: npt.NDArray[np.uint8], n: int, sides: int) -> Words:
-    """The plane in strips of one packed bit a pair {u, v}, u < v, row by row; nodes stand in the first n slots."""
-    return arranged(plane_of(flat, n), np.arange(n), sides)
 
 
 def moved(rows: Words, slots: Ints, columns: Ints, sides: int) -> Words:
@@ -119,3 +115,29 @@ def row_ones(rows: Words) -> Counts:
     """How many ones each row has in each tile."""
     ones: Counts = np.bitwise_count(rows).reshape(len(rows), -1, WORDS).sum(axis=2, dtype=np.int32)
     return ones
+
+
+def add_shared(
+    near: Words, far: Words, slots: Ints, first_column: int, through: tuple[int, int], counts: Counts
+) -> None:
+    """Add, for each of these slots and each of some columns: how many slots of some sides join them.
+
+    The slot has a one with them in the plane ``near``, and the column in the plane ``far``. ``through`` is a range of
+    sides; columns are as many whole sides as there are counts, from side ``first_column`` on.
+    """
+    first, last = first_column * SIDE, first_column * SIDE + counts.shape[1]
+    for own, strip in zip(near[through[0] : through[1]], far[through[0] : through[1]], strict=True):
+        for row, total in zip(own[slots], counts, strict=True):
+            total += np.bitwise_count(row & strip[first:last]).sum(axis=1, dtype=np.int32)
+
+
+def times(plane: Words, numbers: Numbers, first: int, last: int) -> Numbers:
+    """For the slots from ``first`` to ``last``: the sum of the rows of ``numbers`` that each has ones with."""
+    total = np.zeros((last - first, numbers.shape[1]), np.float32)
+    for slot, sums in zip(range(first, last), total, strict=True):
+        ones = np.flatnonzero(unpack_rows(plane[:, slot], SIDE))
+        if ones.size:
+            # One row after the other, as the compiled twin does; a single column would be added in pairs.
+            np.add.accumulate(numbers[ones], axis=0, out=(rows := np.empty((ones.size, sums.size), np.float32)))
+            sums[:] = rows[-1]
+    return total
