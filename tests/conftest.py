@@ -15,6 +15,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from command import Run
 
+# Compiled kernels at every call, also of programs that tests start: what chooses between them has tests of its own.
+os.environ.setdefault("VA_EDGE_LDP_KERNEL", "compiled")
 # The same examples on every run: what passed once passes always, and what fails can be repeated.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

@@ -56,7 +56,7 @@ def run(installed: Path, code: str, **environment: str) -> subprocess.CompletedP
     nowhere = str(installed / "file" / "home")
     homes = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "LOCALAPPDATA": nowhere, "PYTHONPATH": str(installed / "src")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "VA_EDGE_LDP_"))}
-    everything = {**kept, **homes, **environment}
+    everything = {**kept, **homes, "VA_EDGE_LDP_KERNEL": "compiled", **environment}
     return subprocess.run([sys.executable, "-c", code], env=everything, capture_output=True, text=True, check=False)
 
 

@@ -1,13 +1,24 @@
-"""Which kernels run: the compiled ones where numba is installed, the plain ones elsewhere.
+"""Which kernels run: compiled ones where that is worth it and numba is installed, plain ones elsewhere.
 
 ``compute.plain`` and ``compute.compiled`` have modules of the same names with functions of the same names, which give
-the same numbers.
+the same numbers: nobody can tell from a result which of them ran. To compile takes some twenty seconds, once on a
+machine; to load what was compiled and kept takes some tenths. So a call runs plain as long as
+
+- its arrays are small, ``SMALL`` octets at most, and
+- plain calls took less time so far, in this process, than waiting is worth: ``PATIENCE`` seconds where the subject's
+  compiled kernels are still to be made, ``LOADING`` seconds where they are kept.
+
+``VA_EDGE_LDP_KERNEL=plain`` or ``=compiled`` asks for one of the two at every call.
 """
 
 import os
+import sys
+import time
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,41 +44,105 @@ PLAIN: dict[Kernels, ModuleType] = {
     "rows": rows,
     "tiles": tiles,
 }
+SMALL, PATIENCE, LOADING = 1 << 20, 2.0, 0.25
+COMPILING = "Compiling kernels, once: about 20 s"
 Offsets = npt.NDArray[np.int64]
 Members = npt.NDArray[np.int32]
 
 
 @cache
-def name() -> Literal["plain", "compiled"]:
-    """The fastest backend of this machine. ``VA_EDGE_LDP_KERNEL=plain`` asks for the plain one."""
-    if os.environ.get("VA_EDGE_LDP_KERNEL") == "plain":
-        return "plain"
-    try:
-        _compiled()
-    except ImportError:
-        return "plain"
-    return "compiled"
+def name() -> Literal["plain", "compiled", "either"]:
+    """Which kernels run: those that were asked for, or at each call those that are ready sooner."""
+    asked = os.environ.get("VA_EDGE_LDP_KERNEL")
+    if asked == "compiled":
+        return "plain" if _compiled() is PLAIN else "compiled"
+    return "plain" if asked == "plain" else "either"
 
 
-def kernels(subject: Kernels) -> ModuleType:
-    """The module of kernels on this subject."""
-    return _compiled()[subject] if name() == "compiled" else PLAIN[subject]
+def kernels(subject: Kernels) -> Any:
+    """The module of kernels on this subject, or what chooses between the two at each call."""
+    if name() == "either" and subject not in _CHOSEN:
+        return _Either(subject)
+    return PLAIN[subject] if name() == "plain" else _compiled()[subject]
+
+
+def kernels_for(subject: Kernels, octets: int) -> ModuleType:
+    """The kernels for work on arrays of so many octets: one module, for those whose results belong together."""
+    if name() == "either" and subject not in _CHOSEN:
+        if octets <= SMALL and _PLAIN.seconds < (LOADING if is_kept(subject) else PATIENCE):
+            return PLAIN[subject]
+        _CHOSEN.add(subject)
+        if _compiled() is not PLAIN and not is_kept(subject):
+            _say_compiling()
+    found: ModuleType = PLAIN[subject] if name() == "plain" else _compiled()[subject]
+    return found
+
+
+class _Spent:
+    """How long plain kernels have run in this process while compiled ones might have."""
+
+    seconds = 0.0
+
+
+_PLAIN, _CHOSEN = _Spent(), set[Kernels]()
+
+
+class _Either:
+    """Kernels on one subject, plain or compiled at each call."""
+
+    def __init__(self, subject: Kernels) -> None:
+        self._subject = subject
+
+    def __getattr__(self, kernel: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            octets = sum(each.nbytes for each in given if isinstance(each, np.ndarray))
+            module, begin = kernels_for(self._subject, octets), time.perf_counter()
+            found = getattr(module, kernel)(*given)
+            if self._subject not in _CHOSEN:
+                _PLAIN.seconds += time.perf_counter() - begin
+            return found
+
+        return call
 
 
 @cache
 def _compiled() -> dict[Kernels, ModuleType]:
-    """Loaded when they are wanted: that takes as long as some estimates."""
-    from visibility_aware_edge_ldp.compute.compiled import (
-        bitset,
-        common_neighbours,
-        group_sums,
-        pair_sums,
-        response,
-        rows,
-        tiles,
-    )
-
+    """Loaded when they are wanted: that takes as long as some estimates. The plain ones where numba is missing."""
+    try:
+        from visibility_aware_edge_ldp.compute.compiled import (
+            bitset,
+            common_neighbours,
+            group_sums,
+            pair_sums,
+            response,
+            rows,
+            tiles,
+        )
+    except ImportError:
+        return PLAIN
     return dict(zip(PLAIN, (bitset, common_neighbours, group_sums, pair_sums, response, rows, tiles), strict=True))
+
+
+@cache
+def is_kept(subject: Kernels) -> bool:
+    """Whether numba has files of this subject's kernels that are younger than the kernels' sources.
+
+    It is asked before numba is loaded, so by the names that numba gives to files and folders.
+    """
+    here, version = Path(__file__).parent, f"py{sys.version_info[0]}{sys.version_info[1]}"
+    sources = [file for folder in ("compiled", "plain") for file in (here / folder).glob("*.py")]
+    if asked := os.environ.get("NUMBA_CACHE_DIR"):
+        folders = list(Path(asked).glob("compiled_*"))
+    else:
+        homes = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"), Path.home() / "Library" / "Caches"
+        folders = [here / "compiled" / "__pycache__", *(each for h in homes for each in h.glob("numba/compiled_*"))]
+    kept = (file.stat().st_mtime for folder in folders for file in folder.glob(f"{subject}.*{version}.nbi"))
+    return max(kept, default=0.0) > max(file.stat().st_mtime for file in sources)
+
+
+@cache
+def _say_compiling() -> None:
+    print(COMPILING, file=sys.stderr)
 
 
 def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:

@@ -7,7 +7,7 @@ matters, and then one look at each edge is all the work.
 """
 
 from dataclasses import dataclass, field
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -158,6 +158,6 @@ class Rows:
         return i, j, shared, sums
 
 
-def loops() -> ModuleType:
+def loops() -> Any:
     """The loops over neighbour lists, compiled or plain."""
     return backend.kernels("common_neighbours")

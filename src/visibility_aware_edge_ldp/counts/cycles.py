@@ -146,7 +146,6 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
         at_once = TILE
         return sum(map(part, range(0, len(rows), at_once))) / 2
     at_once = ROWS_AT_ONCE
-    backend.kernels("tiles")  # chosen once, before the threads start
     return sum(on_cores(part, range(0, len(rows), at_once))) / 2
 
 

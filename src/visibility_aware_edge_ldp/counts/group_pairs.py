@@ -132,7 +132,6 @@ class _PairWork:
 
     def _prepare(self) -> None:
         """What all threads share is made before they start."""
-        backend.kernels("tiles"), backend.kernels("group_sums")
         _ = self._columns, self._ends
 
     @cached_property

@@ -52,7 +52,6 @@ EVERYBODY = Rates()
 def path_scores(scores: Scores, rates: Rates = EVERYBODY) -> Matrix:
     """H_jk = Σ over l of ê_jl ê_lk, halved for l before both: a fixed public matrix with an empty diagonal."""
     earlier, paths = Earlier(scores, np.arange(scores.n)), np.zeros((scores.n, scores.n), np.float32)
-    backend.kernels("bitset")
     starts = range(0, scores.n, BLOCK)
     list(on_cores(partial(_fill, earlier, rates, paths), starts))
     np.fill_diagonal(paths, 0)

@@ -39,7 +39,6 @@ def first_vertices(scores: Scores, step: Step | None = None) -> FirstVertices:
         return _of_one_class(scores, heard, step)
     noisy = scores.weights(spread) != 0
     earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
-    backend.kernels("bitset")
     starts = range(0, earlier.users.size, BLOCK // 2)
     noise = float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
     return FirstVertices(noise, None)

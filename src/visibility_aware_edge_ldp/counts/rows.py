@@ -73,7 +73,6 @@ def over_rows(
     pulls: Pulls | None = None,
 ) -> list[Result]:
     """Work through the users' rows, a block at a time, on all cores; ``pulls`` are those of triangles unless given."""
-    backend.kernels("bitset")  # chosen once, before the threads start
     firsts = range(0, offsets.size - 1, BLOCK)
 
     def one(first: int) -> Result:

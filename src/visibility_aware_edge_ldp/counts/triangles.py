@@ -103,7 +103,6 @@ def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], 
 
 def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
     """Add up a summand over all blocks; the order of addition does not depend on the threads."""
-    backend.kernels("tiles")  # chosen once, before the threads start
     if len(scores.complete) < len(scores.planes):
         _ = scores.strips  # and these are cut once
     starts = range(0, scores.n, BLOCK)

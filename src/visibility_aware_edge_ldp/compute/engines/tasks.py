@@ -40,7 +40,8 @@ class Task:
 
 def count(source: TileSource, task: Task) -> Ints:
     """The triangles of a task, for each side of the first slot."""
-    kernels, totals = backend.kernels("tiles"), np.zeros(task.last - task.first, np.int64)
+    kernels = backend.kernels_for("tiles", int(work_of(task) * TILE_OCTETS))
+    totals = np.zeros(task.last - task.first, np.int64)
     for j in range(*task.middle):
         stop = min(task.last, j + 1)
         if stop <= task.first:
@@ -57,7 +58,6 @@ Engine = Callable[[TileSource, Sequence[Task]], Iterable[tuple[Task, Ints]]]
 
 def on_threads(source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ints]]:
     """On all cores of this machine; the compiled kernels let go of the interpreter's lock."""
-    backend.kernels("tiles")  # chosen once, before the threads start
     yield from zip(tasks, on_cores(lambda task: count(source, task), tasks), strict=True)
 
 
@@ -112,8 +112,7 @@ def seconds_a_triple(source: TileSource, workers: int) -> float:
     from concurrent.futures import ThreadPoolExecutor
 
     trial = _trial_task(source.sides)
-    backend.kernels("tiles")
-    count(source, Task(0, 1, (0, 1), (0, 1)))  # loads the kernels
+    count(source, trial)  # loads the kernels
 
     def taken(_: int) -> float:
         begin = time.perf_counter()

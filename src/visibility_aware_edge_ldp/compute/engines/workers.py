@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TypeVar
 
-from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.engines.tasks import Task, count, work_of
 from visibility_aware_edge_ldp.compute.tiles.layout import Ints, TileSource
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
@@ -75,7 +74,6 @@ class Workers(AbstractContextManager["Workers"], ABC):
 
     def __call__(self, source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ints]]:
         """The triangles of every task: an engine as ``triples`` knows it."""
-        backend.kernels("tiles")  # chosen once, before threads start
         return self.each(partial(count, self.shared(source)), tasks, [work_of(task) for task in tasks])
 
     def __exit__(
