@@ -17,7 +17,6 @@ from benchmarks.timing import seconds
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_position
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.counts.group_triangles import triangle_total
-from visibility_aware_edge_ldp.counts.score_matrix import GroupMatrix
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -51,7 +50,7 @@ def score_matrix(collection: PositionCollection, kind: type[np.floating]) -> npt
     """The unbiased score of every position as a dense matrix, which a plain program would hold."""
     scores = collection.group_scores()
     assert scores is not None
-    matrix, everybody = GroupMatrix(scores), np.arange(scores.n)
+    matrix, everybody = scores.matrix, np.arange(scores.n)
     parts = (matrix.rows(everybody[start : start + 512]) for start in range(0, scores.n, 512))
     return np.concatenate([part[:, matrix.places(everybody)].astype(kind) for part in parts])
 

@@ -1,8 +1,10 @@
 """4-cycles and their variance.  [COUNTS.6]"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +13,11 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import dot
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE
 from visibility_aware_edge_ldp.compute.threads import on_cores
-from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.score_matrix import GroupMatrix, PlaneMatrix, ScoreMatrix
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
-from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, Scores, score, spread, square
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+    from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums
 
 Step = Callable[[float], None]
 CERTAIN_ROWS = 96
@@ -60,10 +63,29 @@ def cycle_sums(block: PairBlock) -> Sums:
     return dict(zip(NAMES, found.tolist(), strict=True))
 
 
+class ScoreMatrix(Protocol):
+    """E, the matrix of all scores, a few rows at a time; single precision is enough for a variance."""
+
+    def places(self, chosen: Ints) -> Ints:
+        """The columns of these nodes."""
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        """A number for each node as one for each column."""
+
+    def rows(self, chosen: Ints) -> Matrix:
+        """Rows of E."""
+
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
+        """Rows of E², from the same rows of E."""
+
+    def times(self, left: Matrix) -> Matrix:
+        """left @ E."""
+
+
 class Rows(NamedTuple):
     """Some nodes, how many rows each stands for, and the sum of the squared two-paths from each to all others."""
 
-    nodes: npt.NDArray[np.int64]
+    nodes: Ints
     weights: Floats
     squares: Floats
 
@@ -116,7 +138,7 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
     their squared two-paths where these are known. The sample is a function of the scores: a repeated estimate is the
     same number.
     """
-    matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else GroupMatrix(scores)
+    matrix: ScoreMatrix = scores.matrix
     noisy = scores.node_sums(_is_noisy) > 0
     if known is None:
         rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))
@@ -149,7 +171,7 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
     return sum(on_cores(part, range(0, len(rows), at_once))) / 2
 
 
-def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Floats]:
+def _sampled_rows(degrees: Floats, noisy: Ints) -> tuple[Ints, Floats]:
     """Rows of users with noisy positions, the others add nothing; and how many rows each stands for."""
     order = noisy[np.argsort(-degrees[noisy], kind="stable")]
     n, share = len(noisy), len(noisy) / len(degrees)
@@ -161,7 +183,7 @@ def _sampled_rows(degrees: Floats, noisy: npt.NDArray[np.int64]) -> tuple[npt.ND
     return np.concatenate([order[:certain], order[places]]), weights
 
 
-def _rows_by_size(known: Rows, noisy: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
+def _rows_by_size(known: Rows, noisy: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     """A systematic sample of the noisy rows, mostly in proportion to squared two-paths; and what each stands for.
 
     What a row adds grows with its squared two-paths, so that fewer rows do than of a sample that goes by degree alone.

@@ -91,12 +91,7 @@ class Fit:
 
 
 def deconvolve(
-    noisy: ArrayLike,
-    variance: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    skew: float | None = None,
-    law: Law = NORMAL,
+    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None, law: Law = NORMAL
 ) -> Floats:
     """Estimated share of the nodes with degree 0, 1, ..., n - 1."""
     nodes = np.asarray(noisy).size
@@ -112,12 +107,7 @@ def deconvolve(
 
 
 def group(
-    noisy: ArrayLike,
-    variance: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    skew: float | None,
-    law: Law = NORMAL,
+    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None, law: Law = NORMAL
 ) -> Sample:
     x, t, lo, hi = (np.asarray(a, dtype=np.float64) for a in (noisy, variance, low, high))
     x = _within_reach(x, t, lo, hi)

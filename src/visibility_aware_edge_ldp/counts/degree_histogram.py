@@ -52,12 +52,7 @@ def bin_edges(nodes: int, variance: ArrayLike) -> NDArray[np.int64]:
 
 
 def histogram(
-    noisy: ArrayLike,
-    variance: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    skew: float | None = None,
-    law: Law = NORMAL,
+    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None, law: Law = NORMAL
 ) -> DegreeHistogram:
     """Estimated number of nodes per degree bin; non-negative, summing to the number of nodes [HIST.1]."""
     nodes = np.asarray(noisy).size

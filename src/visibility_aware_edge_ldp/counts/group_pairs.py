@@ -1,6 +1,5 @@
 """Sums over pairs of nodes behind triangles and 4-cycles, for scores by group; all rows, or a sample.  [KINDS.2-3]"""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +12,8 @@ from visibility_aware_edge_ldp.compute.exact_products import dot, product, weigh
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
-from visibility_aware_edge_ldp.counts.node_groups import GroupScores, Ints
-from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score, spread, square
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, score, spread, square
 
 Step = Callable[[float], None]
 # Rows at a time: at most, and at least.
@@ -51,9 +49,8 @@ def drawn_rows(scores: GroupScores, size: int, coin: str) -> RowSample | None:
         return None
     order = np.argsort(-scores.node_sums(score), kind="stable")
     certain, others = order[: min(CERTAIN, size // 2)], np.sort(order[min(CERTAIN, size // 2) :])
-    key = hashlib.sha256(f"rows of a sample\x1f{coin}".encode()).digest()
-    tickets = np.frombuffer(keyed_coins(key)(8 * len(others)), dtype="<u8")
-    drawn = np.sort(others[np.argsort(tickets, kind="stable")[: size - len(certain)]])
+    order = np.argsort(tickets(f"rows of a sample\x1f{coin}", len(others)), kind="stable")
+    drawn = np.sort(others[order[: size - len(certain)]])
     return RowSample(certain, drawn, len(others))
 
 

@@ -1,6 +1,5 @@
 """Triangles of scores by group, from integers that blocks of slots have; all of them, or a sample.  [KINDS.4-5]"""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -11,9 +10,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, on_threads
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
-from visibility_aware_edge_ldp.counts.node_groups import GroupScores, Ints
-from visibility_aware_edge_ldp.counts.scores import Floats, score
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, score
 
 # At most so many blocks: their triples are enough to draw from, and a table of all of them is small.
 MOST_BLOCKS = 48
@@ -134,8 +132,7 @@ def _expanded(size: int, drawn: Floats) -> Total:
 
 def _drawn(size: int, share: float, coin: str) -> Ints:
     """Places of a simple random sample: the share of all, but at least two, or all where there are no more."""
-    tickets = np.frombuffer(keyed_coins(hashlib.sha256(coin.encode()).digest())(8 * size), dtype="<u8")
-    return np.sort(np.argsort(tickets, kind="stable")[: min(size, max(2, round(share * size)))])
+    return np.sort(np.argsort(tickets(coin, size), kind="stable")[: min(size, max(2, round(share * size)))])
 
 
 def _strata(blocks: Blocks, triples: Ints) -> list[Ints]:

@@ -70,12 +70,7 @@ class MaxDegree:
 
 
 def max_degree(
-    noisy: ArrayLike,
-    variance: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    skew: float | None = None,
-    law: Law = NORMAL,
+    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None, law: Law = NORMAL
 ) -> MaxDegree:
     """The largest degree, corrected for the upward bias of the largest noisy degree [MAX.1].
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations_with_replacement, pairwise
 from pathlib import Path
 
@@ -19,15 +19,18 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid
-from visibility_aware_edge_ldp.compute.plain.bitset import Words
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 from visibility_aware_edge_ldp.compute.tiles.layout import Places, TilesOfPlane, TileSource
 from visibility_aware_edge_ldp.compute.tiles.mmap_plane import reordered, row_ones, strip_by_strip
-from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, ScoreFunction, score, square
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
 
-Ints = npt.NDArray[np.int64]
+
+def tickets(coin: str, size: int) -> npt.NDArray[np.uint64]:
+    """So many numbers that a public coin decides, to draw by or to sort by."""
+    return np.frombuffer(keyed_coins(hashlib.sha256(coin.encode()).digest())(8 * size), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,7 @@ class GroupScores:
 
     def shuffled(self, coin: str) -> GroupScores:
         """The same scores with the nodes of each group in an order that a public coin decides."""
-        stream = keyed_coins(hashlib.sha256(coin.encode()).digest())
-        places = Places(self.places.groups, np.frombuffer(stream(8 * self.n), dtype="<u8").astype(np.uint64))
+        places = Places(self.places.groups, tickets(coin, self.n))
         rows = rows_of(self.plane, self.places.slots)
         # Slots that nobody stands in hold no ones, so that it does not matter where they go.
         columns = np.zeros(self.plane.shape[1], np.int64)
@@ -91,6 +93,11 @@ class GroupScores:
     def positions(self) -> Ints:
         """(groups, groups): how many positions a node of one group has with nodes of another."""
         return self.places.sizes - np.eye(self.places.sizes.size, dtype=np.int64)
+
+    @property
+    def matrix(self) -> GroupMatrix:
+        """All scores, a few rows at a time."""
+        return GroupMatrix(self)
 
     def affine(self, function: ScoreFunction) -> tuple[Floats, Floats]:
         """f₀ and f₁ for each two groups."""
@@ -170,8 +177,7 @@ class MappedScores(GroupScores):
 
     def shuffled(self, coin: str) -> MappedScores:
         """As in memory: the nodes of each group in an order that a public coin decides."""
-        stream = keyed_coins(hashlib.sha256(coin.encode()).digest())
-        places = Places(self.places.groups, np.frombuffer(stream(8 * self.n), dtype="<u8").astype(np.uint64))
+        places = Places(self.places.groups, tickets(coin, self.n))
         plane = reordered(self.plane, self.places, places, self.folder)
         return MappedScores(places, self.low, self.high, plane, self.folder)
 
@@ -179,3 +185,107 @@ class MappedScores(GroupScores):
     def tiles(self) -> TileSource:  # type: ignore[override]
         """The upper tiles, from their own file where there is one."""
         return super().tiles if self.source is None else self.source
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMatrix:
+    """E, all scores of all positions; its diagonal is empty. Columns are slots; those of one group lie side by side."""
+
+    scores: GroupScores
+
+    def places(self, chosen: Ints) -> Ints:
+        """The columns of these nodes."""
+        return self.scores.places.slots[chosen]
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        """A number for each node as one for each column."""
+        found = np.zeros(self._width, np.float32)
+        found[self.scores.places.slots] = by_node
+        return found
+
+    def rows(self, chosen: Ints) -> Matrix:
+        """Rows of E."""
+        own, slots = self.scores.places.groups[chosen], self.places(chosen)
+        bits = unpack_rows(rows_of(self.scores.plane, slots), self._width)
+        found = np.zeros(bits.shape, np.float32)
+        for group, columns in enumerate(self._columns):
+            np.multiply(bits[:, columns], self._more[own, group, None], out=found[:, columns])
+            found[:, columns] += self._low[own, group, None]
+        found[np.arange(len(chosen)), slots] = 0
+        return found
+
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
+        """Rows of E², from the same rows of E."""
+        scores, low, more = self.scores, self._low, self._more
+        own, degrees = scores.places.groups[chosen], scores.degrees[chosen].astype(np.float32)
+        ends = _by_terms((low[own] * scores.places.sizes + more[own] * degrees).astype(np.float32), low)
+        total = np.zeros_like(rows)
+        for group, columns in enumerate(self._columns):
+            total[:, columns] = _by_terms(low[own], (more[group] * self._degrees[columns]).T)
+            # A path may not go from u to u or from v to v.
+            total[:, columns] += ends[:, group, None] - rows[:, columns] * (low[own, own] + low[group, group])[:, None]
+        for through, sides in enumerate(scores.sides_of):
+            shared = self._shared(self.places(chosen), sides)
+            for group, columns in enumerate(self._columns):
+                total[:, columns] += shared[:, columns] * (more[own, through] * more[through, group])[:, None]
+        total[np.arange(len(chosen)), self.places(chosen)] = scores.node_sums(square)[chosen]
+        return total
+
+    def times(self, left: Matrix) -> Matrix:
+        """left @ E."""
+        sums = _by_terms(np.stack([left[:, columns].sum(axis=1) for columns in self._columns], axis=1), self._low)
+        result = np.zeros_like(left)
+        for group, columns in enumerate(self._columns):
+            weighted = np.zeros(left.shape[::-1], np.float32)
+            for other, rows in enumerate(self._columns):
+                np.multiply(left[:, rows].T, self._more[group, other], out=weighted[rows])
+            parts = on_cores(partial(self._times, weighted), pieces_of(columns.start, columns.stop))
+            result[:, columns] = np.concatenate(list(parts)).T
+            result[:, columns] += sums[:, group, None] - left[:, columns] * self._low[group, group]
+        return result
+
+    def _times(self, numbers: Matrix, piece: tuple[int, int]) -> Matrix:
+        found: Matrix = backend.kernels("tiles").times(self.scores.plane, numbers, *piece)
+        return found
+
+    def _shared(self, slots: Ints, through: tuple[int, int]) -> npt.NDArray[np.int32]:
+        """How many slots of some sides have ones with both of two slots, one of these and any other."""
+        kernel, plane = backend.kernels("tiles").add_shared, self.scores.plane
+        counts = np.zeros((len(slots), self._width), np.int32)
+        parts = [(first // SIDE, counts[:, first:last]) for first, last in pieces_of(0, self._width, SIDE)]
+        list(on_cores(lambda part: kernel(plane, plane, slots, part[0], through, part[1]), parts))
+        return counts
+
+    @property
+    def _width(self) -> int:
+        return int(self.scores.plane.shape[1])
+
+    @cached_property
+    def _columns(self) -> list[slice]:
+        """Where the nodes of each group stand."""
+        firsts = [first * SIDE for first, _ in self.scores.sides_of]
+        return [
+            slice(first, first + size) for first, size in zip(firsts, self.scores.places.sizes.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _degrees(self) -> Matrix:
+        found = np.zeros((self._width, len(self._low)), np.float32)
+        found[self.scores.places.slots] = self.scores.degrees
+        return found
+
+    @cached_property
+    def _low(self) -> Matrix:
+        return self.scores.affine(score)[0].astype(np.float32)
+
+    @cached_property
+    def _more(self) -> Matrix:
+        return self.scores.affine(score)[1].astype(np.float32)
+
+
+def _by_terms(left: Matrix, right: Matrix) -> Matrix:
+    """left @ right with a few terms each, which are added one after the other."""
+    found: Matrix = left[:, :1] * right[:1]
+    for term in range(1, len(right)):
+        found += left[:, term, None] * right[term]
+    return found

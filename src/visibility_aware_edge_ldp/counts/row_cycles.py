@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.rows import Bits, Earlier, Integers, Members, Pulls
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score
-from visibility_aware_edge_ldp.counts.triangles import joined
+from visibility_aware_edge_ldp.counts.scores import Floats, Matrix, Scores, joined, score
 
-Matrix = npt.NDArray[np.float32]
 BLOCK = 64
 
 

@@ -8,6 +8,7 @@ planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product as pairs_of
 from typing import Protocol
 
 import numpy as np
@@ -26,9 +27,13 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     word_count,
 )
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int32]
+Matrix = npt.NDArray[np.float32]
 # With fewer two-paths than this for each pair of nodes, walking them is faster than counting words.
 SPARSE = 4
 ScoreFunction = Callable[[Floats], Floats]
@@ -127,7 +132,7 @@ class Scores:
         return np.array([(f[a] * g[b] - f[b] * g[a]) / 2 for a, b in self.plane_pairs if a != b])
 
     @cached_property
-    def plane_degrees(self) -> npt.NDArray[np.int64]:
+    def plane_degrees(self) -> Ints:
         """(K, n): how many ones each node has in each plane."""
         return np.stack([row_sums(plane) for plane in self.planes]) if len(self.planes) else np.zeros((0, self.n), int)
 
@@ -137,7 +142,7 @@ class Scores:
         return in_strips(self.planes, -(-self.n // SIDE))
 
     @cached_property
-    def degrees_among(self) -> dict[int, npt.NDArray[np.int32]]:
+    def degrees_among(self) -> dict[int, Counts]:
         """For each complete plane, (K, n): how many of its nodes each node is joined to in each plane."""
         return {
             i: np.stack([row_sums(plane & pack_rows(nodes[None], self.n)) for plane in self.planes]).astype(np.int32)
@@ -145,13 +150,13 @@ class Scores:
         }
 
     @cached_property
-    def lists(self) -> dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]]:
+    def lists(self) -> dict[int, tuple[Ints, Counts]]:
         """The neighbours in each sparse plane: where each node's begin and end, and who they are."""
         degrees = self.plane_degrees
         sparse = np.flatnonzero(((degrees**2).sum(axis=1) > 0) & ((degrees**2).sum(axis=1) < SPARSE * self.n**2))
         return {int(plane): self._listed(int(plane)) for plane in sparse}
 
-    def _listed(self, plane: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    def _listed(self, plane: int) -> tuple[Ints, Counts]:
         bands = (unpack_rows(self.planes[plane][start : start + TILE], self.n) for start in range(0, self.n, TILE))
         members = np.concatenate([(np.flatnonzero(band) % self.n).astype(np.int32) for band in bands])
         return np.concatenate([[0], np.cumsum(self.plane_degrees[plane])]), members
@@ -178,9 +183,14 @@ class Scores:
         on = on_grid(vector, vector.size)
         return dot(on, backend.plane_times(self.planes[plane], on)) / 2
 
-    def rows(self, chosen: slice | npt.NDArray[np.int64], skip: int = 0) -> npt.NDArray[np.float32]:
+    @property
+    def matrix(self) -> "PlaneMatrix":
+        """All scores, a few rows at a time."""
+        return PlaneMatrix(self)
+
+    def rows(self, chosen: slice | Ints, skip: int = 0) -> Matrix:
         """The scores in these rows, in single precision, without those of the first ``skip`` planes."""
-        total: npt.NDArray[np.float32] | None = None
+        total: Matrix | None = None
         for weight, plane in zip(self.weights(score).astype(np.float32)[skip:], self.planes[skip:], strict=True):
             part = unpack_rows(plane[chosen], self.n) * weight
             total = part if total is None else np.add(total, part, out=total)
@@ -200,7 +210,7 @@ def complete_among(planes: Words) -> dict[int, Bits]:
     return {i: degrees > 0 for i, degrees in enumerate(map(row_sums, planes)) if _is_complete(degrees)}
 
 
-def _is_complete(degrees: npt.NDArray[np.int64]) -> bool:
+def _is_complete(degrees: Ints) -> bool:
     """Nodes with a neighbour can have no more of them than there are others with one."""
     members = int((degrees > 0).sum())
     return members > 0 and int(degrees.sum()) == members * (members - 1)
@@ -215,3 +225,75 @@ def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
         member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
         first += length
     return member
+
+
+def joined(scores: Scores, a: int, b: int, rows: slice | Ints, first: int = 0) -> Counts:
+    """N_ab for the users of these rows and all from ``first`` on; complete planes need no counting.
+
+    Where plane a joins everybody of a set, u of it reaches v through each of the set's nodes that v is joined to,
+    but not through u itself.
+    """
+    if a in scores.complete:
+        ends = scores.degrees_among[a][b, None, first:] - unpack_rows(scores.planes[b][rows], scores.n, first)
+        return np.where(scores.complete[a][rows, None], ends, np.int32(0))
+    if b in scores.complete:
+        ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
+        return np.where(scores.complete[b][None, first:], ends, np.int32(0))
+    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
+    if a == b and a in scores.lists:
+        found: Counts = backend.kernels("common_neighbours").shared_in_lists(*scores.lists[a], slots, first)
+        return found
+    counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
+    backend.kernels("tiles").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
+    return counts[:, first - side * SIDE : scores.n - side * SIDE]
+
+
+@dataclass(frozen=True)
+class PlaneMatrix:
+    """The matrix of scores that are kept as planes."""
+
+    scores: Scores
+
+    def places(self, chosen: Ints) -> Ints:
+        return chosen
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        return by_node.astype(np.float32)
+
+    def rows(self, chosen: Ints) -> Matrix:
+        return self.scores.rows(chosen)
+
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
+        weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
+        for a, b in pairs_of(range(len(weights)), repeat=2):
+            total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)
+        return total.astype(np.float32)
+
+    def times(self, left: Matrix) -> Matrix:
+        scores, total = self.scores, np.zeros_like(left)
+        for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
+            if plane in scores.complete:
+                total += weight * _times_complete(scores.complete[plane], left)
+            elif plane in scores.lists:
+                total += weight * _times_lists(*scores.lists[plane], left)
+            else:
+                total += weight * _times_dense(scores.strips[plane], left)
+        return total
+
+
+def _times_complete(nodes: Bits, left: Matrix) -> Matrix:
+    return np.where(nodes, left[:, nodes].sum(axis=1)[:, None] - left, np.float32(0))
+
+
+def _times_lists(offsets: Ints, members: Counts, left: Matrix) -> Matrix:
+    """The plane is symmetric: column v of the product adds up the columns of v's neighbours."""
+    return backend.list_sums(np.ascontiguousarray(left.T), offsets, members).T.astype(np.float32)
+
+
+def _times_dense(strips: Words, left: Matrix) -> Matrix:
+    """The plane is symmetric, and comes in strips; each sum is of one row after the other."""
+    numbers = np.zeros((strips.shape[1], len(left)), np.float32)
+    numbers[: left.shape[1]] = left.T
+    kernel = backend.kernels("tiles").times
+    parts = on_cores(lambda piece: kernel(strips, numbers, *piece), pieces_of(0, left.shape[1]))
+    return np.concatenate(list(parts)).T

@@ -14,15 +14,13 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.threads import on_cores
-from visibility_aware_edge_ldp.counts.scores import Scores, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import Counts, Scores, joined, score, spread, square
 
 NAMES = ("count", "one noisy", "two noisy", "three noisy", "with 2-stars")
 # Rows at a time: large enough that Python's share of the work is small, small enough to stay near the cache.
 BLOCK = 48
 Sums = Mapping[str, float]
-Counts = npt.NDArray[np.int32]
 
 
 class PairBlock:
@@ -78,27 +76,6 @@ class PairBlock:
         """N_aa, or N_ab + N_ba."""
         counts: npt.NDArray[np.int32] = self.counts[self.scores.plane_pairs.index((max(a, b), min(a, b)))]
         return counts
-
-
-def joined(scores: Scores, a: int, b: int, rows: slice | npt.NDArray[np.int64], first: int = 0) -> Counts:
-    """N_ab for the users of these rows and all from ``first`` on; complete planes need no counting.
-
-    Where plane a joins everybody of a set, u of it reaches v through each of the set's nodes that v is joined to,
-    but not through u itself.
-    """
-    if a in scores.complete:
-        ends = scores.degrees_among[a][b, None, first:] - unpack_rows(scores.planes[b][rows], scores.n, first)
-        return np.where(scores.complete[a][rows, None], ends, np.int32(0))
-    if b in scores.complete:
-        ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
-        return np.where(scores.complete[b][None, first:], ends, np.int32(0))
-    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
-    if a == b and a in scores.lists:
-        found: Counts = backend.kernels("common_neighbours").shared_in_lists(*scores.lists[a], slots, first)
-        return found
-    counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
-    backend.kernels("tiles").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
-    return counts[:, first - side * SIDE : scores.n - side * SIDE]
 
 
 def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:

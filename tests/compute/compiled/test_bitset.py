@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain import bitset
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 SIZES = [2, 3, 63, 64, 65, 130, 600]
 
@@ -144,3 +145,13 @@ def test_empty_rows_share_nothing_with_anybody() -> None:
     words = random.integers(0, 2**64, size=(50, 3), dtype=np.uint64)
     words[random.random(50) < 0.6] = 0
     assert (compiled.shared_counts(words, words) == bitset.shared_counts(words, words)).all()
+
+
+@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
+def test_lists_of_friends_rise(n: int, edges: int) -> None:
+    graph = erdos_renyi(n, edges, seed=n)
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
+    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
+    for name in ("plain", "compiled"):
+        starts, friends = kernel(name, "lists_of")(graph.edges, graph.degrees)
+        assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -64,16 +64,3 @@ def test_two_paths_in_lists_are_what_rows_share() -> None:
             found = kernels.shared_in_lists(offsets, members, rows, first)
             assert found.dtype == np.int32
             assert (found == expected).all()
-
-
-@pytest.mark.parametrize(("n", "edges"), [(2, 1), (9, 0), (40, 300), (300, 900)])
-def test_lists_of_friends_rise(n: int, edges: int) -> None:
-    pytest.importorskip("numba", reason="numba is not installed")
-    from visibility_aware_edge_ldp.compute.compiled import common_neighbours as compiled
-
-    graph = erdos_renyi(n, edges, seed=n)
-    both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
-    expected = [sorted(both[both[:, 0] == user, 1].tolist()) for user in range(n)]
-    for kernels in (compiled, triangles):
-        starts, friends = kernels.lists_of(graph.edges, graph.degrees)
-        assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected

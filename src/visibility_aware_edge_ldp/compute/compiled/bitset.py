@@ -241,3 +241,18 @@ def add_node_ones(run: Any, first: int, skip: int, counts: Any) -> None:
     words = np.zeros(run.size // 8 + 2, np.uint64)
     words.view(np.uint8)[: run.size] = run
     _add_node_ones(words, run.size * 8, first, skip, counts)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def lists_of(edges: Any, degrees: Any) -> Any:
+    """As ``bitset.lists_of``: in the order of the edges, every list fills from its smallest friend on."""
+    starts = np.zeros(degrees.size + 1, np.int64)
+    starts[1:] = np.cumsum(degrees)
+    ends, friends = starts[:-1].copy(), np.empty(2 * len(edges), np.int32)
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        friends[ends[u]] = v
+        friends[ends[v]] = u
+        ends[u] += 1
+        ends[v] += 1
+    return starts, friends

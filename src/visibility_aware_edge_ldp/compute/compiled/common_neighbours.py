@@ -27,8 +27,7 @@ def _degrees(n: Any, edges: Any) -> Any:
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def rank_nodes(n: Any, edges: Any) -> Any:
     """As the plain one: the nodes of each degree are counted, and then every node goes to its place."""
-    degree = _degrees(n, edges)
-    place = np.zeros(n + 2, np.int32)
+    degree, place = _degrees(n, edges), np.zeros(n + 2, np.int32)
     for v in range(n):
         place[n - 1 - degree[v] + 1] += 1
     place = np.cumsum(place)
@@ -299,18 +298,3 @@ def listed_triangle_sums(starts: Any, targets: Any, symbols: Any, score: Any, sp
         for p in range(first, last):
             marked[targets[p]] = 0
     return sums, paths
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def lists_of(edges: Any, degrees: Any) -> Any:
-    """As ``common_neighbours.lists_of``: in the order of the edges, every list fills from its smallest friend on."""
-    starts = np.zeros(degrees.size + 1, np.int64)
-    starts[1:] = np.cumsum(degrees)
-    ends, friends = starts[:-1].copy(), np.empty(2 * len(edges), np.int32)
-    for e in range(len(edges)):
-        u, v = edges[e, 0], edges[e, 1]
-        friends[ends[u]] = v
-        friends[ends[v]] = u
-        ends[u] += 1
-        ends[v] += 1
-    return starts, friends

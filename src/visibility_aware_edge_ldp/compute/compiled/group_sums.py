@@ -98,6 +98,7 @@ class _Row(NamedTuple):
     groups: Any
     octets: Any
     row: Any
+    end: Any
     columns: Any
     size: Any
     bit: Any
@@ -106,7 +107,6 @@ class _Row(NamedTuple):
     ends: Any
     squares: Any
     lanes: Any
-    end: Any
 
 
 def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
@@ -141,23 +141,24 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
     """Adds the terms of ``group_sums`` that these forms make, ``width`` columns at a time."""
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing: Any, row: Any, first: Any, last: Any) -> Any:
-        """For a ``_Row`` and the columns from ``first`` to ``last``."""
+    def add(typing: Any, row: Any, across: Any, first: Any, last: Any) -> Any:
+        """For the parts of a ``_Row``, its own and those of all columns, and the columns from ``first`` to ``last``."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            given = zip(signature.args[0].types, cgutils.unpack_tuple(builder, args[0]), strict=True)
-            at = _Row(*(code.data_of(context, builder, kind, value) for kind, value in given))
-            write, lane = _Writer(builder, width), builder.and_(args[1], number(LANES - 1))
+            kinds = (kind for parts in signature.args[:2] for kind in parts.types)
+            values = (value for parts in args[:2] for value in cgutils.unpack_tuple(builder, parts))
+            at = _Row(*(code.data_of(context, builder, *each) for each in zip(kinds, values, strict=True)))
+            write, lane = _Writer(builder, width), builder.and_(args[2], number(LANES - 1))
             places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
             sums = [write.kept(write.load(at.lanes, place)) for place in places]
-            with cgutils.for_range_slice(builder, args[1], args[2], number(width), _WORD) as (column, _):
+            with cgutils.for_range_slice(builder, args[2], args[3], number(width), _WORD) as (column, _):
                 for total, term in zip(sums, _terms(write, at, used, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
                 write.store(_Vector(builder, builder.load(total)), at.lanes, place)
             return context.get_dummy_value()
 
-        return types.void(row, types.int64, types.int64), generate
+        return types.void(row, across, types.int64, types.int64), generate
 
     return add
 
@@ -167,22 +168,22 @@ _add_cycles, _add_cycle = _adder(LANES, _CYCLES), _adder(1, _CYCLES)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_columns(row: Any, nine: Any, first: Any, last: Any) -> None:
+def _add_columns(row: Any, across: Any, nine: Any, first: Any, last: Any) -> None:
     """All columns from ``first`` to ``last``: one by one up to whole lanes and after them."""
     j = first
     while j < last:  # in the order of columns, which is that of every lane
         if j % LANES == 0 and last - j >= LANES:
             stop = last // LANES * LANES
             if nine:
-                _add_cycles(row, j, stop)
+                _add_cycles(row, across, j, stop)
             else:
-                _add_triangles(row, j, stop)
+                _add_triangles(row, across, j, stop)
             j = stop
         else:
             if nine:
-                _add_cycle(row, j, j + 1)
+                _add_cycle(row, across, j, j + 1)
             else:
-                _add_triangle(row, j, j + 1)
+                _add_triangle(row, across, j, j + 1)
             j += 1
 
 
@@ -206,31 +207,17 @@ def _group_sums(
     groups, _, size = counts.shape
     sums, known = np.zeros((slots.size, SUMS - 1)), np.zeros((slots.size, groups + 1))
     row, lanes, nine = np.empty(rows.shape[0]), np.empty((SUMS, LANES)), shared.shape[0] == 9
+    column_parts = columns, size, bit, shared, own, other_ends, squares, lanes
     for i in range(slots.size):
         lanes[:] = 0.0
         row[:] = rows[:, i]
-        mine, here = counts[:, i], octets[i, first_slot // 8 :]
-        read = (
-            mine,
-            mine.strides[0],
-            groups,
-            here,
-            row,
-            columns,
-            size,
-            bit,
-            shared,
-            own,
-            other_ends,
-            squares,
-            lanes,
-            ends[i],
-        )
+        mine = counts[:, i]
+        row_parts = mine, mine.strides[0], groups, octets[i, first_slot // 8 :], row, ends[i]
         first, itself = begins[i], slots[i] - first_slot
         if first <= itself < size:  # a node is not paired with itself
-            _add_columns(read, nine, first, itself)
+            _add_columns(row_parts, column_parts, nine, first, itself)
             first = itself + 1
-        _add_columns(read, nine, first, size)
+        _add_columns(row_parts, column_parts, nine, first, size)
         for q in range(SUMS - 1):
             sums[i, q] = _halved(lanes[q])
         known[i, groups] = _halved(lanes[SUMS - 1])

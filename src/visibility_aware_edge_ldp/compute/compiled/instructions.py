@@ -41,10 +41,7 @@ _SWAPS = ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0
 
 
 def written(signature: Any, write: Callable[..., Any]) -> Any:
-    """What ``intrinsic`` wants: the signature, and what writes instructions for it.
-
-    ``write`` gets the builder and the arguments, of an array the address of its first number; it may return a value.
-    """
+    """What ``intrinsic`` wants. ``write`` gets a builder and the arguments, of an array its first number's address."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         given = zip(signature.args, args, strict=True)
@@ -171,10 +168,7 @@ _add_group, _add_block = _adder(LEVELS), _adder(BLOCK_LEVELS)
 
 
 def places_of_ones(unit: int = 1, dtype: Any = np.uint16) -> Any:
-    """(256, 8): for each octet the places of its ones, in units; what follows them means nothing.
-
-    Lists that are made with the table have entries of its type.
-    """
+    """(256, 8): for each octet the places of its ones, in units, and then anything; its type is that of lists."""
     table = np.zeros((256, 8), dtype)
     for octet in range(256):
         table[octet, : ONES[octet]] = [bit * unit for bit in range(8) if octet >> bit & 1]
@@ -198,8 +192,7 @@ def _put_octet(typing: Any, table: Any, octet: Any, base: Any, places: Any, end:
 @register_jitable  # type: ignore[untyped-decorator]
 def list_ones(octets: Any, table: Any, ones: Any, step: Any, base: Any, places: Any, end: Any) -> Any:
     """Append the places of the ones of a row of octets, ``step`` from octet to octet; returns where the list ends."""
-    for i in range(octets.size):
-        octet = octets[i]
+    for i, octet in enumerate(octets):
         _put_octet(table, octet, base + i * step, places, end)
         end += ones[octet]
     return end

@@ -23,10 +23,8 @@ _SHORTS, _LONGS, _SUMS, _WORDS = (
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _largest(pulls: Any, bits: Any) -> Any:
-    """The largest absolute pull of a panel's columns with a one.
-
-    Doubles without their sign are in the order of their bits; of integers, several are compared at once.
-    """
+    """The largest absolute pull of a panel's columns with a one."""
+    # Doubles without their sign are in the order of their bits; of integers, several are compared at once.
     words, found = pulls.view(np.int64), np.zeros(1, np.int64)
     largest = np.int64(0)
     for x in range(PANEL):
@@ -38,12 +36,8 @@ def _largest(pulls: Any, bits: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _extremes(counts: Any, bits: Any, limits: Any) -> Any:
-    """The smallest and the largest count of a panel's columns with a one, from the ``limits`` of such numbers inwards.
-
-    Nothing is calculated, so that all stay as narrow as they are, and many are compared at once.
-    """
-    highest, lowest = limits
-    least, most = highest, lowest
+    """The smallest and the largest count of a panel's columns with a one, from ``limits`` of such numbers inwards."""
+    highest, lowest = least, most = limits  # nothing is calculated: all stay narrow, and many are compared at once
     for x in range(PANEL):
         low, high = (counts[x], counts[x]) if bits[x] else (highest, lowest)
         least, most = low if low < least else least, high if high > most else most
@@ -263,11 +257,8 @@ def _add_long_products(shared: Any, early: Any, bits: Any, sums: Any) -> None:
     for x in range(PANEL):
         one, other = np.int64(shared[x]), np.int64(early[x])
         for side in range(1 + bits[x]):
-            sums[side, 0] += one
-            sums[side, 1] += other
-            sums[side, 2] += one * one
-            sums[side, 3] += one * other
-            sums[side, 4] += other * other
+            for q, term in enumerate((one, other, one * one, one * other, other * other)):
+                sums[side, q] += term
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

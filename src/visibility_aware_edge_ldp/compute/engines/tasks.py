@@ -62,11 +62,7 @@ def on_threads(source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task
 
 
 def plan_tasks(
-    sides: int,
-    block: int | None = None,
-    cuts: Sequence[int] = (),
-    memory: int = 256 << 20,
-    longest: int = LONGEST,
+    sides: int, block: int | None = None, cuts: Sequence[int] = (), memory: int = 256 << 20, longest: int = LONGEST
 ) -> list[Task]:
     """Tasks that count every tile triple once, the largest first.
 

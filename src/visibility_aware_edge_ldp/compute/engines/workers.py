@@ -139,10 +139,7 @@ class Threads(Workers):
 
 
 def open_engine(
-    name: str = "threads",
-    progress: Progress | None = None,
-    memory: int = WORKER_MEMORY,
-    folder: Path | None = None,
+    name: str = "threads", progress: Progress | None = None, memory: int = WORKER_MEMORY, folder: Path | None = None
 ) -> Workers:
     """The engine of that name, to be used in a ``with``.
 

@@ -65,14 +65,7 @@ def floor_of(best: Ints, top: int, cap: int, plenty: int) -> Ints:
 
 
 def sweep(
-    span: Ints,
-    degree: Ints,
-    start: Ints,
-    neighbour: Int32s,
-    floor: Ints,
-    place: Ints,
-    marks: Int32s,
-    out: Int32s,
+    span: Ints, degree: Ints, start: Ints, neighbour: Int32s, floor: Ints, place: Ints, marks: Int32s, out: Int32s
 ) -> tuple[int, int]:
     """Fill ``out`` with promising (i, j, a, s); return the next row and how many.
 
@@ -217,21 +210,3 @@ def listed_triangle_sums(
         sums[:] = [np.add.accumulate(np.append(total, each))[-1] for total, each in zip(sums, terms, strict=True)]
         np.add.at(paths, np.stack((one, two, three), axis=1).ravel(), np.stack((uv, vw, uw), axis=1).ravel())
     return sums, paths
-
-
-def lists_of(edges: npt.NDArray[np.int32], degrees: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """All friend lists in one array, each rising, and where each begins.
-
-    Edges are sorted, each with its smaller end first; a list has its smaller friends first, then its larger ones.
-    """
-    n, low, high = degrees.size, edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    smaller = np.bincount(high, minlength=n)
-    before = np.concatenate([[0], np.cumsum(smaller)])
-    # Edges are sorted by their smaller end; sorting the mirrored ones as single numbers is the fast way.
-    owner, friend = np.divmod(np.sort(high * n + low), max(n, 1))
-    friends = np.empty(2 * len(low), dtype=np.int32)
-    friends[starts[owner] + np.arange(len(low)) - before[owner]] = friend
-    larger_before = np.concatenate([[0], np.cumsum(degrees - smaller)])
-    friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
-    return starts, friends
