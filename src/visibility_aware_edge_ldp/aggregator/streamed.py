@@ -28,8 +28,7 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import (
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import weighted
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
-from visibility_aware_edge_ldp.compute.tiles.layout import Places
-from visibility_aware_edge_ldp.compute.tiles.mmap_plane import Step, mapped, reordered
+from visibility_aware_edge_ldp.compute.tiles.layout import Places, Step, mapped, reordered
 from visibility_aware_edge_ldp.compute.tiles.tile_file import TileFile, TileWriter, in_order, open_tiles, positions_of
 from visibility_aware_edge_ldp.counts.node_groups import MappedScores
 from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score

@@ -22,8 +22,14 @@ from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
-from visibility_aware_edge_ldp.compute.tiles.layout import Places, TilesOfPlane, TileSource
-from visibility_aware_edge_ldp.compute.tiles.mmap_plane import reordered, row_ones, strip_by_strip
+from visibility_aware_edge_ldp.compute.tiles.layout import (
+    Places,
+    TilesOfPlane,
+    TileSource,
+    reordered,
+    row_ones,
+    strip_by_strip,
+)
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, ScoreFunction, score, square
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
 

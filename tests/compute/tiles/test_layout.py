@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, unpack_rows
-from visibility_aware_edge_ldp.compute.tiles import mmap_plane as subject
-from visibility_aware_edge_ldp.compute.tiles.mmap_plane import mapped, plane_octets, reordered, transposed
+from visibility_aware_edge_ldp.compute.tiles import layout as subject
+from visibility_aware_edge_ldp.compute.tiles.layout import mapped, plane_octets, reordered, transposed
 from visibility_aware_edge_ldp.compute.tiles.tile_file import in_order
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, MappedScores
 from visibility_aware_edge_ldp.errors import TooLarge
