@@ -28,6 +28,7 @@ _HOMES = {
     "evaluate": "evaluation.trials",
     "compare": "evaluation.compare.comparison",
     "plan": "evaluation.plan.planner",
+    "audit": "audit",  # the package itself, which can be called
     "Guarantee": "privacy.guarantee",
     "VaEdgeLdpError": "errors",
     "BadInput": "errors",
@@ -37,6 +38,7 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.answers import Answers as Answers
     from visibility_aware_edge_ldp.aggregator.estimate import Estimate as Estimate
+    from visibility_aware_edge_ldp.audit.runner import audit as audit
     from visibility_aware_edge_ldp.dataset import FacebookDataset as FacebookDataset
     from visibility_aware_edge_ldp.errors import BadInput as BadInput
     from visibility_aware_edge_ldp.errors import VaEdgeLdpError as VaEdgeLdpError
@@ -58,7 +60,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: TID251 - the one lazy door; _HOMES says where it leads
 
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = import_module(f"{__name__}.{_HOMES[name]}")
+    value = home if name == _HOMES[name] else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -52,14 +52,28 @@ class VisibilityAwareGraph:
     graph
         Anything that ``read_graph`` takes.
     policy
-        Which positions are public.
+        Which positions are public: a policy, or what the command line calls one, such as "profiles:0.5". Default:
+        nothing is public.
     """
 
-    def __init__(self, graph: Any, policy: _Policy) -> None:
+    def __init__(self, graph: Any, policy: _Policy | str = "nothing") -> None:
+        if isinstance(policy, str):
+            from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+            policy = open_policy(policy)
         if not isinstance(policy, _Policy):
-            raise BadPolicy(f"A VisibilityPolicy is needed; got {type(policy).__name__}.")
+            raise BadPolicy(f"A VisibilityPolicy is needed, or its name; got {type(policy).__name__}.")
         self.graph: Graph = graph if isinstance(graph, Graph) else read_graph(graph)
         self.policy = policy.resolved(self.graph.names, self.graph.degrees)
+
+    @classmethod
+    def of(cls, source: Any, policy: _Policy | str | None = None) -> VisibilityAwareGraph:
+        """A world as it is, or anything that ``read_graph`` takes, with a policy."""
+        if not isinstance(source, VisibilityAwareGraph):
+            return cls(source, "nothing" if policy is None else policy)
+        if policy is not None:
+            raise BadPolicy("This graph has a policy of its own; leave `policy` out, or give the bare graph.")
+        return source
 
     @cached_property
     def public(self) -> PublicView:

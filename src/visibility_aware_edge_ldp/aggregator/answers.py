@@ -1,6 +1,7 @@
 """Answers: the estimates of one collection, their bill and their certificate."""
 
 import html
+import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
+from visibility_aware_edge_ldp.tabular import Records, Tabular, html_table
 
 CENTRAL_WORDS = (
     "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
@@ -126,11 +128,17 @@ class Certificate:
         }
 
 
-class Answers(Mapping[str, Estimate]):
-    """Estimates by the name of their statistic."""
+class Answers(Mapping[str, Estimate], Tabular):
+    """Estimates by the name of their statistic.
 
-    def __init__(self, estimates: Mapping[str, Estimate], certificate: Certificate) -> None:
+    ``truths`` are the true values where a simulation was asked for them (``truth=True``), else empty.
+    """
+
+    def __init__(
+        self, estimates: Mapping[str, Estimate], certificate: Certificate, truths: Mapping[str, Any] | None = None
+    ) -> None:
         self._estimates, self.certificate = dict(estimates), certificate
+        self.truths = dict(truths or {})
 
     def __getitem__(self, statistic: str) -> Estimate:
         if statistic not in self._estimates:
@@ -147,6 +155,23 @@ class Answers(Mapping[str, Estimate]):
     def bill(self) -> Bill:
         """The total loss per class of all that these answers were made from.  [COMPOSITION.4]"""
         return Bill((*self.certificate.paid, *(release for found in self.values() for release in found.releases)))
+
+    def records(self, level: float = 0.95) -> Records:
+        """One row a statistic, or one for each entry of an array, with its label."""
+        return [row for name, found in self.items() for row in _records(name, found, level, self.truths)]
+
+    def draw(self, axes: Any) -> None:
+        """Estimates with their 95 % intervals, each as a share of its own value; true values as crosses."""
+        shown = [row for row in self.records() if row["label"] == "" and row["value"]]
+        for place, row in enumerate(shown):
+            low, value, high = (row[name] / row["value"] for name in ("low", "value", "high"))
+            axes.plot([low, high], [place, place], color="C0")
+            axes.plot([value], [place], "o", color="C0")
+            if row.get("truth") is not None:
+                axes.plot([row["truth"] / row["value"]], [place], "x", color="C1")
+        axes.set_yticks(range(len(shown)), [row["statistic"] for row in shown])
+        axes.set_xlabel("estimate = 1, with its 95 % interval" + ("; × true value" if self.truths else ""))
+        axes.invert_yaxis()
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
         """(statistic, estimate, standard error, interval) as texts; an array is told by its size."""
@@ -171,11 +196,8 @@ class Answers(Mapping[str, Estimate]):
         return f"<Answers: {', '.join(self)}; {self.bill}>"
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows()
-        )
-        head = "<tr><th>statistic</th><th>estimate</th><th>± s.e.</th><th>95 % interval</th></tr>"
-        return f"<table>{head}{cells}</table><pre>{html.escape(str(self.certificate))}</pre>"
+        table = html_table(("statistic", "estimate", "± s.e.", "95 % interval"), self.rows())
+        return f"{table}<pre>{html.escape(str(self.certificate))}</pre>"
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -191,6 +213,17 @@ class Answers(Mapping[str, Estimate]):
 
 def _losses(bill: Mapping[Any, Guarantee[Any]]) -> dict[str, dict[str, float]]:
     return {str(name): {"epsilon": float(price.epsilon), "delta": float(price.delta)} for name, price in bill.items()}
+
+
+def _records(name: str, found: Estimate, level: float, truths: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    low, high = found.interval(level)
+    labels: Any = [""] if found.labels is None else [str(label) for label in found.labels]
+    columns = {"value": found.value, "standard_error": found.standard_error, "low": low, "high": high}
+    if truths:
+        columns["truth"] = truths.get(name, math.nan)
+    entries = {key: np.broadcast_to(np.atleast_1d(value), len(labels)) for key, value in columns.items()}
+    for place, label in enumerate(labels):
+        yield {"statistic": name, "label": label, **{key: float(values[place]) for key, values in entries.items()}}
 
 
 def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:

@@ -17,12 +17,13 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
-from visibility_aware_edge_ldp.audit.catalogue import ALL, Choice, chosen, original_of, registered
+from visibility_aware_edge_ldp.audit.catalogue import ALL, RUNS, Choice, chosen, original_of, registered
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols import histogram
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms, false_alarms
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALPHA
 from visibility_aware_edge_ldp.simulation.memory import BASE
+from visibility_aware_edge_ldp.tabular import Records, Tabular
 
 Progress = Callable[[int], None]
 # The auditor's own chance of a ring, and one that is large enough to be seen in some hundred audits.
@@ -97,6 +98,14 @@ class Outcome:
             return False
         return self.finding.caught if self.broken else self.finding.holds
 
+    def records(self) -> Records:
+        """One row for each class whose loss was looked for, or one where there was trouble."""
+        common = {"mechanism": self.name, "way": self.way, "broken": self.broken}
+        losses = self.finding.losses if self.finding else ()
+        rows = [{"class": loss.kind, "claimed": loss.claimed, "found": loss.found} for loss in losses]
+        rows = rows or [{"class": "", "claimed": math.nan, "found": math.nan}]
+        return [{**common, **row, "passed": self.passed, "trouble": self.trouble} for row in rows]
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a loss without bound is also said in words: JSON has no infinity."""
         told: dict[str, Any] = {"losses": (), "cases": 0, "about": "", "holds": None}
@@ -108,7 +117,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Audited:
+class Audited(Tabular):
     """A whole run of the audit."""
 
     choice: Choice
@@ -132,6 +141,13 @@ class Audited:
         """What was found of its broken twins."""
         return tuple(outcome for outcome in self.outcomes if outcome.broken)
 
+    def records(self) -> Records:
+        """One row for each loss that was looked for: of the real code, and of its broken twins."""
+        return [row for outcome in self.outcomes for row in outcome.records()]
+
+    def __repr__(self) -> str:
+        return f"<Audited: {len(self.outcomes)} audits, {'passed' if self.passed else 'failed'}>"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
@@ -143,6 +159,24 @@ class Audited:
             "broken_twins": [outcome.as_dict() for outcome in self.twins],
             "false_alarms": [alarm.as_dict() for alarm in self.alarms],
         }
+
+
+def audit(mechanism: str | None = None, *, way: str = ALL, runs: int = RUNS, twins: bool = True) -> Audited:
+    """Check privacy claims on this machine; what ``va-edge-ldp audit`` prints, as data.
+
+    Parameters
+    ----------
+    mechanism
+        A part of the audited name, such as "position"; None for all.
+    way
+        "exact", "statistical", "time", or "all".
+    runs
+        Runs a side of a statistical audit.
+    twins
+        Whether deliberately broken code is audited too, which must be caught.
+    """
+    choice = Choice(mechanism or ALL, way, runs, twins)
+    return run(choice, wanted_repeats(choice, many=False))
 
 
 def run(choice: Choice, repeats: int = 0, progress: Progress | None = None, cores: int | None = None) -> Audited:

@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
+from visibility_aware_edge_ldp.tabular import Records, Tabular, draw_lines, html_table
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
 
@@ -56,7 +57,7 @@ def relative_error(value: Any, truth: Any) -> float:
     return miss / size if size else (0.0 if not miss else float("inf"))
 
 
-class Evaluation(Sequence[TrialRow]):
+class Evaluation(Sequence[TrialRow], Tabular):
     """The rows of an evaluation; prints as a table."""
 
     def __init__(self, rows: Iterable[TrialRow]) -> None:
@@ -67,6 +68,17 @@ class Evaluation(Sequence[TrialRow]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def records(self) -> Records:
+        """One row a statistic and epsilon."""
+        return [row.as_dict() for row in self._rows]
+
+    def draw(self, axes: Any) -> None:
+        """Mean relative error against ε."""
+        draw_lines(axes, self.records(), "mean_relative_error", ("trust", "statistic"), "mean relative error")
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {len(self)} rows of {', '.join(dict.fromkeys(row.statistic for row in self._rows))}>"
 
     def row(self, epsilon: Number, statistic: str, trust: str | None = None) -> TrialRow:
         """The row of a statistic at an epsilon; of the first trust model that has one, unless it is named."""
@@ -84,16 +96,6 @@ class Evaluation(Sequence[TrialRow]):
     def _repr_html_(self) -> str:
         head = ("trust", "ε", "statistic", "true value", "mean error", "± s.e.", "covered", "seconds")
         return html_table(head, [_texts(row) for row in self._rows])
-
-
-def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for a notebook; every text is escaped."""
-    lines = [_html_line("th", head), *(_html_line("td", row) for row in rows)]
-    return f"<table>{''.join(lines)}</table>"
-
-
-def _html_line(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def _texts(row: TrialRow) -> tuple[str, ...]:
@@ -150,8 +152,8 @@ class DrawnHistogram:
     truth: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
     """Both evaluations of the same graph, and what they were about."""
 
     graph: str
@@ -203,6 +205,19 @@ class Comparison:
             AWARE: [row.as_dict() for row in self.aware],
             UNIFORM: [row.as_dict() for row in self.uniform],
         }
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.aware)} rows of {self.graph}, {', '.join(self.models)}>"
+
+    def records(self) -> Records:
+        """One row a trust model, ε, statistic and policy."""
+        both = ((AWARE, self.aware), (UNIFORM, self.uniform))
+        return [{"policy": policy, **row.as_dict()} for policy, rows in both for row in rows]
+
+    def draw(self, axes: Any) -> None:
+        """Mean relative error against ε under both policies."""
+        columns = ("trust", "statistic", "policy")
+        draw_lines(axes, self.records(), "mean_relative_error", columns, "mean relative error")
 
     def table(self) -> list[tuple[str, ...]]:
         """(trust, epsilon, statistic, uniform error, visibility-aware error, gain) as texts."""

@@ -15,10 +15,11 @@ from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBoun
 from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow, relative_error
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import POSITION, USER
-from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
+from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for, true_value
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 Truth = float | npt.NDArray[np.float64]
@@ -28,20 +29,23 @@ HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hard
 
 
 def evaluate(
-    world: VisibilityAwareGraph,
+    world: Any,
     trust: str = "position",
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     trials: int = 20,
     statistics: str | Sequence[str] | None = None,
     *,
+    policy: VisibilityPolicy | str | None = None,
     seed: int | str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Evaluation:
     """Errors and coverage over repeated, independent collections.
 
-    Further options go to :func:`estimate`. ``progress`` is called with 1 after each trial.
+    ``world`` and ``policy`` are as in :func:`estimate`, and so are further options. ``progress`` is called with 1
+    after each trial.
     """
+    world = VisibilityAwareGraph.of(world, policy)
     check_world(world)
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
@@ -68,7 +72,7 @@ def measured(answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict
 
 
 def _measured(estimate: Estimate, truth: Any) -> Measured:
-    aim = target(truth, estimate)
+    aim = true_value(truth, estimate)
     value = float(estimate.value) if np.ndim(truth) == 0 else float("nan")
     return Measured(value, relative_error(estimate.value, aim), covers(estimate, aim))
 
@@ -105,14 +109,6 @@ def _summary(
         seconds,
         trust,
     )
-
-
-def target(truth: Any, estimate: Estimate) -> Truth:
-    """The truth in the shape of the estimate: a histogram is added up over the estimate's bins."""
-    if estimate.statistic != "degree_histogram":
-        return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
-    bins: list[Any] = list(estimate.labels or ())
-    return np.array([truth[first : last + 1].sum() for first, last in bins], dtype=np.float64)
 
 
 def covers(estimate: Estimate, truth: Truth) -> float:

@@ -1,14 +1,19 @@
 """``va.estimate``: simulate all clients on a graph we hold, and estimate."""
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import answers
-from visibility_aware_edge_ldp.public.statistic import check_statistics, is_built_in, possible, tail_start
+from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
 from visibility_aware_edge_ldp.simulation.execution import Phases, Progress
 from visibility_aware_edge_ldp.simulation.models import Request, answer
@@ -17,11 +22,13 @@ from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 
 def estimate(
-    world: VisibilityAwareGraph,
+    world: Any,
     trust: str = POSITION.name,
     epsilon: Number = 1,
     statistics: str | Sequence[str] | None = None,
     *,
+    policy: VisibilityPolicy | str | None = None,
+    truth: bool = False,
     dropout: float = 0.0,
     seed: int | str | None = None,
     progress: Progress | Phases | None = None,
@@ -36,7 +43,7 @@ def estimate(
     Parameters
     ----------
     world
-        The graph and its visibility policy.
+        The graph and its visibility policy; or anything that ``read_graph`` takes, with ``policy``.
     trust
         The trust model, by what one reporter holds: position (one bit), user (its own friend list), neighbourhood
         (the friends of its friends too), or curator (a trusted centre).
@@ -45,6 +52,10 @@ def estimate(
         for all statistics together. Only a curator pays it for each, and the bill says the sum.
     statistics
         Names such as "edges", "triangles", "stars:3"; "all" for every one. Default: those of the trust model.
+    policy
+        Which positions of a bare graph are public: a policy, or its name, such as "profiles:0.5". Default: none.
+    truth
+        Whether the answers carry the true values too, which are private; for simulations.
     dropout
         The share of positions (or users) that never take part.
     seed
@@ -84,6 +95,7 @@ def estimate(
     Answers
         Estimates by name, with standard errors, intervals, the bill and the certificate.
     """
+    world = VisibilityAwareGraph.of(world, policy)
     check_world(world)
     model = trust_model(trust)
     if parse_share(dropout, "dropout") == 1:
@@ -96,7 +108,21 @@ def estimate(
     named = chosen.statistics if statistics is None and chosen.statistics != model.defaults else statistics
     wanted = statistics_for(world, trust, named)
     phases = progress if isinstance(progress, Phases) else Phases(progress)
-    return answer(Request(world, epsilon, wanted, chosen, dropout, seed, phases))
+    found = answer(Request(world, epsilon, wanted, chosen, dropout, seed, phases))
+    return found if not truth else Answers(found, found.certificate, true_values(world, found))
+
+
+def true_values(world: VisibilityAwareGraph, found: Mapping[str, Estimate]) -> dict[str, Any]:
+    """The true value of each estimate, in its shape: a histogram is added up over the estimate's bins."""
+    return {name: true_value(exact(world.graph, name), estimate) for name, estimate in found.items()}
+
+
+def true_value(truth: Any, estimate: Estimate) -> float | npt.NDArray[np.float64]:
+    """A true value in the shape of its estimate."""
+    if estimate.statistic != "degree_histogram":
+        return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
+    bins: list[Any] = list(estimate.labels or ())
+    return np.array([truth[first : last + 1].sum() for first, last in bins], dtype=np.float64)
 
 
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -23,11 +23,12 @@ from visibility_aware_edge_ldp.evaluation.trials import Progress, summaries
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.trust import POSITION
+from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 
 def compare(
     graph: Any,
-    policy: AnyPolicy,
+    policy: AnyPolicy | str,
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     trials: int = 20,
     statistics: str | Sequence[str] | None = None,
@@ -45,7 +46,7 @@ def compare(
     Parameters
     ----------
     graph, policy
-        Anything that ``read_graph`` takes, and which positions of it are public.
+        Anything that ``read_graph`` takes, and which positions of it are public: a policy or its name.
     epsilons, trials
         Losses per PRIVATE edge, and how many independent collections at each.
     statistics
@@ -66,7 +67,8 @@ def compare(
         Go to :func:`estimate` of the models that take them.
     """
     more = {**options, **({"rounds": rounds} if rounds != 1 else {})}
-    design = designed(graph, policy, epsilons, trials, statistics, trust, seed, more)
+    chosen = open_policy(policy) if isinstance(policy, str) else policy
+    design = designed(graph, chosen, epsilons, trials, statistics, trust, seed, more)
     return compared(design, run(design, Checkpoint(folder, design), progress, cores))
 
 

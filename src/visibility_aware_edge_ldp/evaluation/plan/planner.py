@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible
@@ -25,7 +25,9 @@ from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.runtime_forecast import LONG, fitted, forecast, is_large, work_of_run
+from visibility_aware_edge_ldp.tabular import Records, Tabular, draw_lines
 from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
 LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
@@ -91,8 +93,8 @@ def seconds_of_run(
     return forecast(run, closely=False).seconds if is_large(run) else work_of_run(run).usual_seconds
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Tabular):
     """Predicted errors of every trust model, what they cost, and where a target is reached.
 
     ``made_up`` says that the graph was made from a few numbers, and ``clustering`` what it was made with.
@@ -109,6 +111,15 @@ class Plan:
     clustering: float | None
     _moments: Moments = field(repr=False)
     without: Subsample = ALL
+
+    def records(self) -> Records:
+        """One row for each prediction."""
+        return [each.as_dict() for each in self.predictions]
+
+    def draw(self, axes: Any) -> None:
+        """Predicted relative standard error against ε."""
+        rows = [{**each, "error": (each["standard_error"] or nan) / (each["value"] or nan)} for each in self.records()]
+        draw_lines(axes, rows, "error", ("trust", "statistic"), "predicted standard error, relative")
 
     def row(self, trust: str, statistic: str, epsilon: Number) -> Prediction:
         """One prediction."""
@@ -169,6 +180,9 @@ class Plan:
             "work": self.without.work,
         }
 
+    def __repr__(self) -> str:
+        return f"<Plan: {len(self.predictions)} predictions for {self.graph.source}>"
+
     def __str__(self) -> str:
         tables = [
             summary.error_table(self),
@@ -194,7 +208,7 @@ def plan(
     *,
     max_degree: int | None = None,
     family: str | Graph = "powerlaw",
-    policy: AnyPolicy | None = None,
+    policy: AnyPolicy | str | None = None,
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     statistics: str | Sequence[str] | None = None,
     target_error: float | None = None,
@@ -214,7 +228,7 @@ def plan(
     degrees
         Everybody's degree, in place of the numbers and the family.
     policy
-        Which positions are public; nothing unless given.
+        Which positions are public, or its name, such as "profiles:0.5"; nothing unless given.
     epsilons, statistics, delta
         As in :func:`estimate`; statistics that one trust model answers together share one ε.
     target_error
@@ -233,7 +247,7 @@ def plan(
                 f"{model!r} is not a trust model; use {', '.join(TRUSTS)}.{did_you_mean(model, tuple(TRUSTS))}"
             )
     without = subsample(sample_positions, work)
-    chosen = policy if policy is not None else VisibilityPolicy.nothing()
+    chosen = open_policy(policy or "nothing") if isinstance(policy, str | None) else policy
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)

@@ -1,0 +1,110 @@
+"""What a result can be turned into: a DataFrame, plain values, CSV, LaTeX, a plot, a table in a notebook."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.errors import MissingPart
+
+Records = list[dict[str, Any]]
+_LATEX = str.maketrans({mark: f"\\{mark}" for mark in "&%$#_{}"} | {"ε": "$\\varepsilon$", "×": "$\\times$"})
+
+
+class Tabular:
+    """A result that is rows of named values. A subclass gives `records` and, where it can be drawn, `draw`."""
+
+    @abstractmethod
+    def records(self) -> Records:
+        """One dictionary of plain values for each row, all with the same keys."""
+
+    def draw(self, axes: Any) -> None:
+        """Draw the result on matplotlib axes."""
+        raise TypeError(f"A {type(self).__name__} has no plot; use .to_frame().plot().")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPart("pandas", "graph", "A DataFrame") from None
+        return pandas.DataFrame(self.records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line's ``--json`` prints them."""
+        made: Callable[[], dict[str, Any]] | None = getattr(self, "as_dict", None)
+        return made() if made else {"rows": self.records()}
+
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """The rows as CSV: written to a file, or returned where no path is given."""
+        rows, text = self.records(), io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        if path is None:
+            return text.getvalue()
+        Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
+        return None
+
+    def to_latex(self) -> str:
+        """The rows as a LaTeX tabular, to paste into a paper."""
+        rows = self.records()
+        head = list(rows[0]) if rows else []
+        lines = [" & ".join(map(_in_latex, line)) + r" \\" for line in (head, *(row.values() for row in rows))]
+        body = "\n".join([lines[0], r"\hline", *lines[1:]])
+        return f"\\begin{{tabular}}{{{'l' * len(head)}}}\n{body}\n\\end{{tabular}}\n"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on matplotlib axes, new ones where none are given; the axes are returned."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise MissingPart("matplotlib", "plot", "A plot") from None
+        axes = pyplot.subplots(layout="constrained")[1] if ax is None else ax
+        self.draw(axes)
+        return axes
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook; every text is escaped."""
+    lines = [_html_line("th", head), *(_html_line("td", row) for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _html_line(tag: str, cells: Iterable[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _in_latex(value: Any) -> str:
+    return (f"{value:.4g}" if isinstance(value, float) else str(value)).translate(_LATEX)
+
+
+def draw_lines(axes: Any, rows: Iterable[Mapping[str, Any]], y: str, of: Sequence[str], label: str) -> None:
+    """One line of ``y`` against ε for each combination of the columns ``of``, on log axes.
+
+    Parameters
+    ----------
+    axes
+        Matplotlib axes.
+    rows
+        Rows with "epsilon", ``y`` and the columns ``of``.
+    label
+        What the y axis shows.
+    """
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row[y] and row[y] == row[y] and row[y] != float("inf"):
+            lines.setdefault(", ".join(str(row[name]) for name in of), []).append((row["epsilon"], row[y]))
+    for name, points in lines.items():
+        axes.plot(*zip(*sorted(points), strict=True), marker="o", label=name)
+    axes.set(xscale="log", yscale="log", xlabel="ε per private edge", ylabel=label)
+    if lines:
+        axes.legend(fontsize="small")
