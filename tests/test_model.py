@@ -80,9 +80,13 @@ def test_it_prints_sizes_and_the_policy_and_no_names(world: VisibilityAwareGraph
     assert repr(world) == "<VisibilityAwareGraph: 4 nodes, 4 edges, 2 public profiles (rule 'both')>"
 
 
-def test_a_policy_is_needed() -> None:
-    with pytest.raises(BadPolicy, match="A VisibilityPolicy is needed; got str"):
-        VisibilityAwareGraph(PAIRS, "nothing")  # type: ignore[arg-type]
+def test_a_policy_is_needed_or_its_name() -> None:
+    with pytest.raises(BadPolicy, match="A VisibilityPolicy is needed, or its name; got int"):
+        VisibilityAwareGraph([(0, 1)], 3)  # type: ignore[arg-type]
+    with pytest.raises(BadPolicy, match="neither a file nor a policy's name"):
+        VisibilityAwareGraph([(0, 1)], "everything")
+    assert str(VisibilityAwareGraph([(0, 1)], "nothing").policy) == str(VisibilityAwareGraph([(0, 1)]).policy)
+
 
 
 def test_a_graph_is_needed() -> None:
