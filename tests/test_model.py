@@ -88,7 +88,6 @@ def test_a_policy_is_needed_or_its_name() -> None:
     assert str(VisibilityAwareGraph([(0, 1)], "nothing").policy) == str(VisibilityAwareGraph([(0, 1)]).policy)
 
 
-
 def test_a_graph_is_needed() -> None:
     with pytest.raises(BadGraph):
         VisibilityAwareGraph(7, VisibilityPolicy.nothing())
