@@ -17,13 +17,20 @@ import pytest
 
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, noise_coin
 from visibility_aware_edge_ldp.audit.engine.findings import recast
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Friends, by_row, friends, patterns, patterns_up_to_names
+from visibility_aware_edge_ldp.audit.engine.small_worlds import (
+    Friends,
+    Gaps,
+    Speak,
+    by_row,
+    friends,
+    gaps_by_list,
+    patterns,
+    patterns_up_to_names,
+)
 from visibility_aware_edge_ldp.audit.protocols.degrees import (
     FullPrice,
     ScaledByOwnDegree,
-    Speak,
     Stage,
-    gaps_of,
     noises_by_degree,
     report_law,
 )
@@ -41,7 +48,11 @@ def outside(stage: Stage) -> float:
     return sum(2 * float(mechanism.cdf(-stage.window)) for mechanism in reach)
 
 
-def check(stage: Stage, speak: Speak = report_law) -> None:
+def gaps_of(stage: Stage, speak: Speak[Stage] = report_law) -> Gaps:
+    return gaps_by_list(stage, speak)
+
+
+def check(stage: Stage, speak: Speak[Stage] = report_law) -> None:
     gaps = gaps_of(stage, speak)
     assert gaps.keys() == set(stage.pattern) - {PUBLIC}
     for kind, gap in gaps.items():

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, gap_between
+from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, gap_between, gaps_by_list
 from visibility_aware_edge_ldp.audit.protocols.histogram import (
     Stage,
     degree_loss,
-    gaps_of,
     lists_of,
     report_law,
 )
@@ -57,7 +56,7 @@ def test_any_two_lists_are_alike_and_an_edge_loses_at_most_twice_that() -> None:
         for g in lists_of(N, 1)
     )
     assert 1.999 <= worst <= 2
-    assert gaps_of(stage)[Visibility.PRIVATE].epsilon == pytest.approx(worst)
+    assert gaps_by_list(stage, report_law)[Visibility.PRIVATE].epsilon == pytest.approx(worst)
     assert {price.epsilon for price in Bill(SURVEY.releases).values()} == {2}
 
 

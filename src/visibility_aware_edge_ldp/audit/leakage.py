@@ -43,23 +43,13 @@ MANY_DEALS = 10**9
 class Leak:
     """How well a policy predicts edges, and whether that is more than its public grounds explain.
 
-    Parameters
-    ----------
-    predictor, auc, interval
-        What of the policy alone tells edges of non-public positions from non-edges best, its AUC (½ tells nothing),
-        and the 95 % interval for the positions that were sampled.
-    openness
-        The AUC of the class itself over all positions, public ones included.
-    explained
-        The mean AUC of that predictor when the policy is dealt out anew among users of equal declared attributes.
-    chance
-        How often policies dealt out anew stand out as much as this one; a p-value.
-    movable, deals
-        The share of users that could be exchanged, and in how many ways, counted up to 10^9.
-    unexplained
-        The predictor that stood out most.
-    verdict
-        ``"flagged"``, ``"passed"``, or ``"could not be tested"`` where there are too few deals to flag anything.
+    ``predictor`` is what of the policy alone tells edges of non-public positions from non-edges best; ``auc`` its
+    AUC (½ tells nothing), with the 95 % ``interval`` for the positions that were sampled; ``explained`` its mean
+    AUC when the policy is dealt out anew among users of equal declared attributes. ``openness`` is the AUC of the
+    class itself over all positions, public ones included. ``chance``, a p-value, is how often policies dealt out
+    anew stand out as much as this one, by ``unexplained``, the predictor that stood out most. Of the users the
+    share ``movable`` could be exchanged, in so many ``deals``, counted up to 10^9. ``verdict`` is ``"flagged"``,
+    ``"passed"``, or ``"could not be tested"`` where there are too few deals to flag anything.
     """
 
     predictor: str
@@ -215,8 +205,9 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
     hidden = features.classes(sample.u, sample.v) != Visibility.PUBLIC
     error = standard_error(float(turned[0]), *np.bincount(sample.joined[hidden], minlength=2))
     interval = (max(0.0, float(turned[0]) - 1.96 * error), min(1.0, float(turned[0]) + 1.96 * error))
-    hides = bool(hidden.any())
-    verdict = _verdict(policy, chance, deals(groups), hides)
+    hides, sizes, ways = bool(hidden.any()), np.bincount(groups), deals(groups)
+    tested = PASSED if hides and ways >= FEWEST_DEALS else UNTESTED
+    verdict = FLAGGED if policy.is_oracle or chance <= FALSE_ALARM else tested
     return Leak(
         names[best],
         float(turned[0]),
@@ -224,18 +215,12 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
         float(table[0, -1]),
         float(turned[1:].mean()),
         chance,
-        _movable(groups),
-        deals(groups),
+        float((sizes[groups] > 1).mean()) if groups.size else 0.0,
+        ways,
         names[most],
         verdict,
         _advice(policy, verdict, hides),
     )
-
-
-def _verdict(policy: VisibilityPolicy, chance: float, ways: int, hides: bool) -> str:
-    if policy.is_oracle or chance <= FALSE_ALARM:
-        return FLAGGED
-    return PASSED if hides and ways >= FEWEST_DEALS else UNTESTED
 
 
 def _advice(policy: VisibilityPolicy, verdict: str, hides: bool) -> str:
@@ -266,11 +251,6 @@ def deals(groups: Ints) -> int:
     for size in np.bincount(groups):
         ways = min(MANY_DEALS, ways * math.factorial(min(int(size), 13)))
     return ways
-
-
-def _movable(groups: Ints) -> float:
-    sizes = np.bincount(groups)
-    return float((sizes[groups] > 1).mean()) if groups.size else 0.0
 
 
 def _has_edge(graph: Graph, u: Ints, v: Ints) -> Bits:

@@ -5,12 +5,14 @@ All of it, pattern by pattern, is in ``tests/client/test_user_degrees_exact.py``
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.audit.engine.findings import Audit
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, by_row, patterns_up_to_names
-from visibility_aware_edge_ldp.audit.protocols.degrees import AUDITS, MUTANTS, Stage, audit_degrees, report_law
+from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, audit_lists, by_row, patterns_up_to_names
+from visibility_aware_edge_ldp.audit.protocols.degrees import AUDITS, MUTANTS, Stage, report_law
 from visibility_aware_edge_ldp.client import degrees as user_degrees
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -21,6 +23,7 @@ from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
+audit_degrees = partial(audit_lists, speak=report_law)
 
 
 def test_the_real_client_holds_and_uses_its_claim_up() -> None:
@@ -30,7 +33,7 @@ def test_the_real_client_holds_and_uses_its_claim_up() -> None:
     for loss in finding.losses:
         assert loss.found >= 0.999 * loss.claimed
         assert loss.found_delta == 0
-    assert finding.losses == audit_degrees("real", stages, "three users", by_row(report_law)).losses
+    assert finding.losses == audit_degrees("real", stages, "three users", speak=by_row(report_law)).losses
 
 
 @pytest.mark.parametrize("audit", MUTANTS, ids=lambda audit: audit.name)

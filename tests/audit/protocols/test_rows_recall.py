@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats, Noised
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, renamings
 from visibility_aware_edge_ldp.audit.protocols.rows import CYCLES, USUAL
 from visibility_aware_edge_ldp.audit.protocols.rows_stage import Friends, Recall, Split, Stage
-from visibility_aware_edge_ldp.audit.protocols.rows_walk import Numbers, real_client, recalled_stages, same_numbers
+from visibility_aware_edge_ldp.audit.protocols.rows_walk import Numbers, recalled_stages, same_numbers, second_report
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
@@ -57,7 +57,7 @@ def test_recalled_numbers_are_those_of_the_client(
     recalled = recalled_from(cases(pattern, split, public_bit))
     assert len(recalled) > least * len(list(cases(pattern, split, public_bit)))
     for case, source in recalled[:: len(recalled) // 120]:
-        assert same_numbers(real_client(*case), real_client(*source))
+        assert same_numbers(second_report(*case), second_report(*source))
 
 
 def numbers_of(recall: Recall[Numbers], split: Split = USUAL) -> list[Numbers]:

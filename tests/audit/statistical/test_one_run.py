@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.statistical.audits import one_run_audits
-from visibility_aware_edge_ldp.audit.statistical.lower_bound import audit_one_run, guess
+from visibility_aware_edge_ldp.audit.statistical.audits import audit_one_run, guess, one_run_audits
 from visibility_aware_edge_ldp.audit.statistical.mutants import AskedPerTriangle, same_for_all_users
 from visibility_aware_edge_ldp.audit.statistical.shipped_counts import Owned
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import PRIVATE, Positions, Rows, one_round, two_rounds

@@ -52,13 +52,8 @@ def no_noise(count: int) -> bytes:
     return (b"\x80" + bytes(7)) * (count // 8) + b"\x80" * (count % 8)
 
 
-def no_matter(count: int) -> bytes:
-    """Coins that give one byte for ever."""
-    return b"\x5a" * count
-
-
-def words_then(words: Iterable[int], rest: Coins = no_matter) -> Coins:
-    """Coins that give these 64-bit words and then the rest."""
+def words_then(words: Iterable[int], rest: Coins = lambda count: b"\x5a" * count) -> Coins:
+    """Coins that give these 64-bit words and then the rest, by default one byte for ever."""
     left = b"".join(word.to_bytes(8) for word in words)
 
     def draw(count: int) -> bytes:
@@ -91,16 +86,6 @@ def with_words_again(coins: Coins) -> Coins:
     return draw
 
 
-def overheard(coins: Coins, words: list[bytes]) -> Coins:
-    """The same coins; what they gave is kept in the list."""
-
-    def draw(count: int) -> bytes:
-        words.append(coins(count))
-        return words[-1]
-
-    return draw
-
-
 @cache
 def flipping_words(mechanism: RandomizedResponse, bit: int = 0) -> int:
     """How many of the 2^64 words flip this bit: every first byte is tried, and every tie bisected.  [AUDIT.3]"""
@@ -117,11 +102,15 @@ def _flipping_tails(mechanism: RandomizedResponse, bit: int, byte: int) -> int:
 
     if flips(0) == flips(TAILS - 1):
         return TAILS * flips(0)
-    low, high = 0, TAILS - 1  # flips at `low`, does not at `high`
+    return last_where(flips, 0, TAILS - 1) + 1
+
+
+def last_where(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The last integer at which a condition holds that holds at ``low``, ends once, and does not hold at ``high``."""
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if flips(middle) else (low, middle)
-    return high
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def measured_edges(sample: Sampler, cdf: Callable[[int, int], Decimal], first: int, last: int) -> list[int]:
@@ -143,10 +132,7 @@ def measured_edge(sample: Sampler, k: int, guess: int) -> int:
         step, low, high = 4 * step, low - 4 * step, low
     while not beyond(high):
         step, low, high = 4 * step, high, high + 4 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if beyond(middle) else (middle, high)
-    return min(max(0, high), NUMBERS)
+    return min(max(0, last_where(lambda number: not beyond(number), low, high) + 1), NUMBERS)
 
 
 @cache
@@ -156,21 +142,16 @@ def tail_is_geometric(mechanism: DiscreteLaplace, window: int, shift: int = 1, s
     Looked at on both sides, in what the mechanism states and in what the sampler draws.
     """
     places = [*range(window - shift, window), *_far_places(mechanism, window)]
+    signed = [(side, k) for k in places for side in (-1, 1)]
+
+    def stated(k: int) -> Decimal:
+        return mechanism.cdf(k, _DIGITS) - mechanism.cdf(k - 1, _DIGITS)
+
     with localcontext(prec=_DIGITS):
         factor = (Decimal(-mechanism.rate.numerator) / mechanism.rate.denominator).exp()
-        falls = all(_step(mechanism, side, k, factor) for k in places for side in (-1, 1))
-    drawn = (drawn_as_stated(sample or mechanism.sample, mechanism.cdf, side * k) for k in places for side in (-1, 1))
-    return falls and all(drawn)
-
-
-def _step(mechanism: DiscreteLaplace, side: int, k: int, factor: Decimal) -> bool:
-    """Whether the stated chance of k + 1 is the factor times that of k, on one side of 0."""
-    here, next_one = (_stated_chance(mechanism, side * place) for place in (k, k + 1))
-    return abs(next_one / here / factor - 1) < _CLOSE
-
-
-def _stated_chance(mechanism: DiscreteLaplace, k: int) -> Decimal:
-    return mechanism.cdf(k, _DIGITS) - mechanism.cdf(k - 1, _DIGITS)
+        ratios = (stated(side * (k + 1)) / stated(side * k) for side, k in signed)
+        falls = all(abs(ratio / factor - 1) < _CLOSE for ratio in ratios)
+    return falls and all(drawn_as_stated(sample or mechanism.sample, mechanism.cdf, side * k) for side, k in signed)
 
 
 def _far_places(mechanism: DiscreteLaplace, window: int) -> list[int]:
@@ -195,12 +176,8 @@ def drawn_as_stated(sample: Sampler, cdf: Callable[[int, int], Decimal], k: int)
 class Outcome:
     """What one coin may bring.
 
-    Parameters
-    ----------
-    first, more
-        The bytes handed out when the coin is drawn, and those that follow if the sampler asks for the rest.
-    numbers, bits
-        How many of the numbers of so many bits mean this outcome.
+    ``first`` are the bytes handed out when the coin is drawn, ``more`` those that follow if the sampler asks for the
+    rest; ``numbers`` of the numbers of so many ``bits`` mean this outcome.
     """
 
     first: bytes
@@ -210,11 +187,7 @@ class Outcome:
 
 
 Coin = tuple[Outcome, ...]
-
-
 Batch = Sequence[Coin]
-
-
 """Coins that are drawn by one call."""
 
 
@@ -245,13 +218,10 @@ class ScriptedCoins:
 
     @property
     def probability(self) -> Fraction:
-        """Of all outcomes drawn so far together."""
+        """Of all outcomes of the script together, all of which must have been drawn."""
+        if self._used != len(self._script):
+            raise ProtocolViolation("A client draws other coins when it is run again; its coins cannot be walked.")
         return Fraction(self._numbers, 1 << self._bits)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the whole script was used."""
-        return self._used == len(self._script)
 
     def _draw(self, count: int) -> bytes:
         batch = self._offered.pop(0) if self._offered else ()
@@ -280,20 +250,14 @@ def walk(play: Callable[[ScriptedCoins], Said]) -> dict[Said, Fraction]:
         except ScriptTooShort as short:
             scripts += [(*script, *more) for more in product(*map(range, short.args[0]))]
             continue
-        if not coins.finished:
-            raise ProtocolViolation("A client draws other coins when it is run again; its coins cannot be walked.")
         law[said] += coins.probability
     return dict(law)
 
 
+@cache
 def flip_coin(mechanism: RandomizedResponse) -> Coin:
     """The coin of one randomized response: keep or flip, at the two words where one becomes the other."""
-    return cut_coin(flipping_words(mechanism))
-
-
-@cache
-def cut_coin(threshold: int) -> Coin:
-    """A coin that asks only whether a word is below a threshold: outcome 0 is not, outcome 1 is."""
+    threshold = flipping_words(mechanism)
     head = threshold >> 56
 
     def beside(word: int, words: int) -> Outcome:

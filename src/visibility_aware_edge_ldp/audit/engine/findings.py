@@ -1,27 +1,29 @@
 """What an audit finds: the loss that was claimed beside the loss that was found; audits, and mutants.
 
-And what counts of an event show: exact limits on its probability (Clopper and Pearson 1934).  [SHOWN.1]
+And how far two exact laws are apart.
 """
+
+from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 # Sums of logarithms are rounded; a loss may exceed its claim by this part of it.
 ROUNDING = 1e-9
-# Logarithms of factorials err by a few parts in 10^16 of their size, 2·10^9 at this many trials.
-MOST_TRIALS = 10**8
-# More than all rounding can move a tail: the limits are those of an alpha that is smaller by this.
-_SAFER = 1 - 1e-5
-_CLOSE, _SMALLEST = 1e-13, 1e-300
 Kind = TypeVar("Kind")
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -169,11 +171,6 @@ def recast(kind: type[Kind], value: Any) -> Kind:
 # ── what is reported ──
 
 
-def loss_of(kind: Visibility, claimed: float, found: float, deltas: tuple[float, float] = (0.0, 0.0)) -> Loss:
-    """A loss by the class itself; ``deltas`` are the claimed and the found one."""
-    return Loss(str(kind), claimed, found, *deltas)
-
-
 def worst(losses: Iterable[Loss]) -> tuple[Loss, ...]:
     """For each class the loss that comes nearest to its claim, or exceeds it most; one that is not a number first."""
     claims: dict[tuple[str, float, float], Loss] = {}
@@ -202,14 +199,10 @@ def exact_finding_over(name: str, stages: Iterable[tuple[Iterable[Loss], int]], 
     return exact_finding(name, losses, cases, about)
 
 
-def _part(loss: Loss) -> float:
-    """How much of its claim a loss uses up."""
-    spent = loss.found_delta / loss.claimed_delta if loss.claimed_delta else math.inf if loss.found_delta else 0.0
-    return largest([loss.found / loss.claimed, spent])
-
-
 def _rank(loss: Loss) -> tuple[bool, float]:
-    part = _part(loss)
+    """How much of its claim a loss uses up; what is not a number comes before all."""
+    spent = loss.found_delta / loss.claimed_delta if loss.claimed_delta else math.inf if loss.found_delta else 0.0
+    part = largest([loss.found / loss.claimed, spent])
     return math.isnan(part), part
 
 
@@ -230,70 +223,76 @@ def family(name: str) -> str:
     return name.split(",")[0]
 
 
-# ── limits on a probability ──
+# ── how far two laws are apart ──
 
 
-def lower_limit(successes: int, trials: int, alpha: float) -> float:
-    """The probability is at least this, but for a chance of at most ``alpha``.  [SHOWN.1]"""
-    _check(successes, trials, alpha)
-    if successes == 0:
-        return 0.0
-    # The largest p at which so many successes or more are still that unlikely.
-    return _last(lambda p: tail(successes, trials, p) <= alpha * _SAFER)
+@dataclass(frozen=True)
+class Gap:
+    """How far two laws are apart: the largest log-ratio, and the chance of what was not compared.  [AUDIT.5]"""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __add__(self, other: Gap) -> Gap:
+        return Gap(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def __or__(self, other: Gap) -> Gap:
+        return Gap(largest([self.epsilon, other.epsilon]), largest([self.delta, other.delta]))
 
 
-def upper_limit(successes: int, trials: int, alpha: float) -> float:
-    """The probability is at most this, but for a chance of at most ``alpha``.  [SHOWN.1]"""
-    return 1 - lower_limit(trials - successes, trials, alpha)
+Gaps = dict[Visibility, Gap]
+NO_GAP = Gap(0.0)
 
 
-def tail(successes: int, trials: int, chance: float) -> float:
-    """The probability of at least so many successes in independent trials of this chance."""
-    if successes <= 0:
-        return 1.0
-    if successes > trials or chance <= 0:
-        return 0.0
-    if chance >= 1:
-        return 1.0
-    a, b = float(successes), float(trials - successes + 1)
-    # The fraction converges fast on the side of the mean where the tail is small.
-    if chance < (a + 1) / (a + b + 2):
-        return _front(a, b, chance) * _fraction(a, b, chance) / a
-    return 1 - _front(b, a, 1 - chance) * _fraction(b, a, 1 - chance) / b
+@dataclass(frozen=True)
+class Spoken:
+    """A law with what comparing it again and again needs: the logarithms, in the order of what is said."""
+
+    law: Law
+
+    @cached_property
+    def said(self) -> list[bytes]:
+        return sorted(self.law)
+
+    @cached_property
+    def logarithms(self) -> Floats:
+        return self._logarithms_of(self.said)
+
+    @cached_property
+    def unwalked(self) -> Fraction:
+        return 1 - sum(self.law.values(), Fraction(0))
+
+    def only(self, other: Spoken) -> Fraction:
+        """The chance of what the other never says, as far as it was walked."""
+        return sum((self.law[said] for said in self.law.keys() - other.law.keys()), Fraction(0))
+
+    def largest_log_ratio(self, other: Spoken) -> float:
+        """Over all that both may say: found among floats, told from the exact quotient."""
+        if self.said == other.said:
+            said, apart = self.said, self.logarithms - other.logarithms
+        else:
+            said = sorted(self.law.keys() & other.law.keys())
+            apart = self._logarithms_of(said) - other._logarithms_of(said)
+        if not said:
+            return 0.0
+        worst = said[int(np.abs(apart).argmax())]
+        return abs(math.log(self.law[worst] / other.law[worst]))
+
+    def _logarithms_of(self, said: list[bytes]) -> Floats:
+        logarithms: Floats = np.log(np.array([float(self.law[one]) for one in said]))
+        return logarithms
 
 
-def _front(a: float, b: float, x: float) -> float:
-    """x^a (1 − x)^b / B(a, b)."""
-    return math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+def gap_between(one: Spoken, other: Spoken) -> Gap:
+    """The gap of two laws: of what both say, and of what one says and the other only where it was not walked."""
+    alone = [(one.only(other), other.unwalked), (other.only(one), one.unwalked)]
+    # At least so much is lost where one law says with some chance what the other can say with no more than that.
+    hidden = (math.log(only / unwalked) if unwalked else math.inf for only, unwalked in alone if only)
+    return Gap(
+        largest([one.largest_log_ratio(other), *hidden]), largest(float(only + unwalked) for only, unwalked in alone)
+    )
 
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front."""
-    value, c, d, m = 1.0, 1.0, 0.0, 0
-    while True:
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) if m else 0.0
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for term in (even, odd) if m else (odd,):
-            d = 1 / ((1 + term * d) or _SMALLEST)
-            c = (1 + term / c) or _SMALLEST
-            value *= c * d
-        if abs(c * d - 1) < _CLOSE:
-            return 1 / value
-        m += 1
-
-
-def _last(holds: Callable[[float], bool]) -> float:
-    """A number of [0, 1] at which a condition holds, and which is all but the last: it holds from 0 on."""
-    low, high = 0.0, 1.0
-    while high - low > _CLOSE * high and high > _SMALLEST:
-        # Geometric steps while the ends are far apart, so that tiny probabilities have all their digits.
-        middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-def _check(successes: int, trials: int, alpha: float) -> None:
-    if not 0 <= successes <= trials or not 1 <= trials <= MOST_TRIALS:
-        raise BadInput(f"Limits need 1 to {MOST_TRIALS:,} trials and successes among them; got {successes}, {trials}.")
-    if not 0 < alpha < 1:
-        raise BadInput(f"A chance of error is above 0 and below 1; got {alpha}.")
+def losses_of(gaps: Gaps, claims: Mapping[Visibility, float], closed: bool = True) -> list[Loss]:
+    """Gaps beside what was claimed; where the tails are closed, what was not compared costs nothing.  [AUDIT.4]"""
+    return [Loss(str(kind), claims[kind], gap.epsilon, 0.0, 0.0 if closed else gap.delta) for kind, gap in gaps.items()]

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise, words_then
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import last_where, no_noise, words_then
 from visibility_aware_edge_ldp.audit.engine.findings import largest
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -63,10 +63,6 @@ class Overheard(SmoothPower):
 
     bounds: list[Bound] = field(default_factory=list, compare=False, repr=False)
 
-    @classmethod
-    def of(cls, noise: SmoothPower) -> Overheard:
-        return cls(noise.epsilon, noise.share)
-
     def sample(self, bound: Bound, coins: Coins) -> int:
         self.bounds.append(bound)
         return super().sample(bound, coins)
@@ -101,17 +97,14 @@ def law_of(noise: SmoothNoise, bound: Bound) -> IntegerLaw:
 
 def laplace_losses(one: tuple[int, DiscreteLaplace], other: tuple[int, DiscreteLaplace]) -> Pair:
     """Two numbers with discrete Laplace noise; without bound where the scales differ.  [WALK.2]"""
-    near = _nearby(one, other)
-    rate, rate_too = one[1].rate, other[1].rate
-    # Far away the wider law's probabilities exceed the narrower one's by any factor.
-    return math.inf if rate < rate_too else near[0], math.inf if rate > rate_too else near[1]
-
-
-def _nearby(one: tuple[int, DiscreteLaplace], other: tuple[int, DiscreteLaplace]) -> Pair:
     (centre, noise), (centre_too, noise_too) = one, other
     outputs = range(min(centre, centre_too) - 1, max(centre, centre_too) + 2)
     ratios = [math.log(noise.probability(y - centre) / noise_too.probability(y - centre_too)) for y in outputs]
-    return largest(ratios), largest(-ratio for ratio in ratios)
+    # Far away the wider law's probabilities exceed the narrower one's by any factor.
+    return (
+        math.inf if noise.rate < noise_too.rate else largest(ratios),
+        math.inf if noise.rate > noise_too.rate else largest(-ratio for ratio in ratios),
+    )
 
 
 def power_losses(noise: SmoothPower, one: Noised, other: Noised) -> Pair:
@@ -177,9 +170,12 @@ def another_noise() -> ProtocolViolation:
     return ProtocolViolation("A client adds another noise than the one that it is said to add.")
 
 
-def beside(law: IntegerLaw) -> tuple[int, int]:
-    """The first and the last word, but for two, that mean a noise of 1."""
-    return _beside(law, CLOSEST)
+@lru_cache(maxsize=4096)
+def beside(law: IntegerLaw, apart: int = CLOSEST) -> tuple[int, int]:
+    """The first and the last word, but for so many, that mean a noise of 1."""
+    low, high = (int(Fraction(law.cdf(k, _DIGITS)) * _WORDS) for k in (0, 1))
+    inside = min(apart, (high - low) // 4)
+    return low + inside, high - inside
 
 
 def step_words(law: IntegerLaw | None) -> tuple[int, int]:
@@ -187,16 +183,9 @@ def step_words(law: IntegerLaw | None) -> tuple[int, int]:
     return beside(law) if law is not None else (FAR, FAR)
 
 
-@lru_cache(maxsize=4096)
-def _beside(law: IntegerLaw, apart: int) -> tuple[int, int]:
-    low, high = (int(Fraction(law.cdf(k, _DIGITS)) * _WORDS) for k in (0, 1))
-    inside = min(apart, (high - low) // 4)
-    return low + inside, high - inside
-
-
 def both_sides(law: IntegerLaw, apart: int = CLOSEST) -> tuple[int, int]:
     """The first word, but for so many, that means a noise of 1, and the first that means −1: the laws are symmetric."""
-    first, last = _beside(law, apart)
+    first, last = beside(law, apart)
     return first, _WORDS - last
 
 
@@ -260,13 +249,10 @@ def _scale_of(step: int, epsilon: Fraction) -> int:
     """The whole scale of a noise that gives this at the far word."""
     if step == 0:
         return 0
-    low, high = 0, 1
+    high = 1
     while _far_step(float(epsilon) / high) < step:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _far_step(float(epsilon) / middle) < step else (low, middle)
-    return high
+        high *= 2
+    return last_where(lambda scale: _far_step(float(epsilon) / scale) < step, high // 2, high) + 1
 
 
 def _far_step(rate: float) -> int:
@@ -278,7 +264,7 @@ def _far_step(rate: float) -> int:
 
 def counts_and_rates(send: Send, supposed: Sequence[DiscreteLaplace]) -> tuple[Ints, Floats]:
     """The numbers before their noise and its rates, infinite where there is none: those supposed, or those measured."""
-    words = zip(*(both_sides(_quick(noise).law) for noise in supposed), strict=True)
+    words = zip(*(both_sides(quick(noise).law) for noise in supposed), strict=True)
     counts = confirmed(send, list(words), np.ones(len(supposed), np.bool_))
     if counts is not None:
         return counts, np.array([float(noise.rate) for noise in supposed])
@@ -287,8 +273,8 @@ def counts_and_rates(send: Send, supposed: Sequence[DiscreteLaplace]) -> tuple[I
 
 
 @cache
-def _quick(noise: DiscreteLaplace) -> DiscreteLaplace:
-    """The same noise after so many draws that its law has made its table."""
+def quick(noise: DiscreteLaplace) -> DiscreteLaplace:
+    """The same noise, one for all, after so many draws that its law has made its table."""
     noise.sample_many(_MANY, no_noise)
     return noise
 
@@ -303,14 +289,11 @@ def _halved(send: Send, still: Ints) -> Floats:
         low = [old if yes else new for old, new, yes in zip(low, middle, moved, strict=True)]
         high = [new if yes else old for old, new, yes in zip(high, middle, moved, strict=True)]
     rates = np.array([math.log(word / (_WORDS - word)) for word in high])
+    # F(1) is 1 less this.
+    beyond = np.exp(-2 * rates) / (1 + np.exp(-rates))
+    second = [_WORDS - int(Fraction(each) * _WORDS) for each in beyond]
     for apart, step in ((-NEAR, 1), (NEAR, 2)):
-        ends = [
-            min(_second_edge(rate) + apart, _WORDS - 1) if yes else FAR for rate, yes in zip(rates, noisy, strict=True)
-        ]
+        ends = [min(end + apart, _WORDS - 1) if yes else FAR for end, yes in zip(second, noisy, strict=True)]
         if not np.array_equal(send(words_then(ends, no_noise)) - still, np.where(noisy, step, 0)):
             raise another_noise()
     return np.where(noisy, rates, math.inf)
-
-
-def _second_edge(rate: float) -> int:
-    return _WORDS - int(Fraction(math.exp(-2 * rate) / (1 + math.exp(-rate))) * _WORDS)

@@ -6,26 +6,35 @@ And the largest loss between the exact laws of what neighbouring worlds say, by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from itertools import combinations, pairwise, permutations, product
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 from visibility_aware_edge_ldp.audit.engine.findings import (
+    NO_GAP,
+    Finding,
+    Gaps,
     Loss,
+    Spoken,
+    as_asked,
+    exact_finding_over,
+    gap_between,
     largest,
+    losses_of,
 )
 from visibility_aware_edge_ldp.client.views import Edges
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
+from visibility_aware_edge_ldp.privacy.guarantee import Bill
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Floats = npt.NDArray[np.float64]
 Friends = tuple[int, ...]
@@ -131,79 +140,6 @@ def friends(world: World, n: int, user: int) -> tuple[int, ...]:
     return tuple(u + v - user for u, v in edges)
 
 
-@dataclass(frozen=True)
-class Gap:
-    """How far two laws are apart: the largest log-ratio, and the chance of what was not compared.  [AUDIT.5]"""
-
-    epsilon: float
-    delta: float = 0.0
-
-    def __add__(self, other: Gap) -> Gap:
-        return Gap(self.epsilon + other.epsilon, self.delta + other.delta)
-
-    def __or__(self, other: Gap) -> Gap:
-        return Gap(largest([self.epsilon, other.epsilon]), largest([self.delta, other.delta]))
-
-
-Gaps = dict[Visibility, Gap]
-NO_GAP = Gap(0.0)
-
-
-@dataclass(frozen=True)
-class Spoken:
-    """A law with what comparing it again and again needs: the logarithms, in the order of what is said."""
-
-    law: Law
-
-    @cached_property
-    def said(self) -> list[bytes]:
-        return sorted(self.law)
-
-    @cached_property
-    def logarithms(self) -> Floats:
-        return self._logarithms_of(self.said)
-
-    @cached_property
-    def unwalked(self) -> Fraction:
-        return 1 - sum(self.law.values(), Fraction(0))
-
-    def only(self, other: Spoken) -> Fraction:
-        """The chance of what the other never says, as far as it was walked."""
-        return sum((self.law[said] for said in self.law.keys() - other.law.keys()), Fraction(0))
-
-    def largest_log_ratio(self, other: Spoken) -> float:
-        """Over all that both may say: found among floats, told from the exact quotient."""
-        if self.said == other.said:
-            said, apart = self.said, self.logarithms - other.logarithms
-        else:
-            said = sorted(self.law.keys() & other.law.keys())
-            apart = self._logarithms_of(said) - other._logarithms_of(said)
-        if not said:
-            return 0.0
-        worst = said[int(np.abs(apart).argmax())]
-        return abs(math.log(self.law[worst] / other.law[worst]))
-
-    def _logarithms_of(self, said: list[bytes]) -> Floats:
-        logarithms: Floats = np.log(np.array([float(self.law[one]) for one in said]))
-        return logarithms
-
-
-def gap_between(one: Spoken, other: Spoken) -> Gap:
-    """The gap of two laws: of what both say, and of what one says and the other only where it was not walked."""
-    alone = [(one.only(other), other.unwalked), (other.only(one), one.unwalked)]
-    hidden = (_least_log_ratio(only, missing) for only, missing in alone)
-    return Gap(
-        largest([one.largest_log_ratio(other), *hidden]), largest(float(only + missing) for only, missing in alone)
-    )
-
-
-def _least_log_ratio(said: Fraction, missing: Fraction) -> float:
-    """What is lost at least when one law says with this chance what the other can say with no more than that."""
-    if not said:
-        return 0.0
-    return math.log(said / missing) if missing else math.inf
-
-
 def largest_gaps(
     pattern: Pattern,
     pairs: Iterable[tuple[World, World, int]],
@@ -218,35 +154,62 @@ def largest_gaps(
     return gaps
 
 
-def largest_gaps_by_list(pattern: Pattern, n: int, speak: Callable[[int, Friends], Law]) -> Gaps:
-    """The same where every user speaks alone, of its own list: an edge loses what both its ends lose.  [AUDIT.6]"""
-    spoken = cache(lambda user, held: Spoken(speak(user, held)))
+@dataclass(frozen=True, eq=False)
+class ListStage:
+    """A pattern of classes on n users, and a survey of them, to which every user speaks alone, of its own list."""
+
+    pattern: Pattern
+    n: int
+
+    @property
+    def survey(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def setting(self) -> Hashable:
+        """All of the stage but where in the pattern which class stands."""
+        return replace(self, pattern=tuple(sorted({*self.pattern})))
+
+    @property
+    def closed(self) -> bool:
+        """Whether beyond what is walked nothing can be lost that is not lost inside it.  [AUDIT.4]"""
+        return False
+
+    def agreed(self, kind: Visibility) -> Fraction:
+        """What was asked for: what an edge of this class may lose."""
+        raise NotImplementedError
+
+
+AnyStage = TypeVar("AnyStage", bound=ListStage)
+Speak = Callable[[AnyStage, int, Friends], Law]
+"""The law of all that one user of a stage sends, by its list."""
+
+
+def gaps_by_list(stage: AnyStage, speak: Speak[AnyStage]) -> Gaps:
+    """The largest gaps where every user speaks alone: an edge loses what both its ends lose.  [AUDIT.6]"""
+    spoken = cache(lambda user, held: Spoken(speak(stage, user, held)))
     gaps: Gaps = {}
-    for world, other, place in neighbours(pattern):
-        kind, both = pattern[place], NO_GAP
-        for user in positions(n)[place]:
-            before, after = (spoken(user, friends(graph, n, user)) for graph in (world, other))
-            both += gap_between(before, after)
+    for world, other, place in neighbours(stage.pattern):
+        kind, both = stage.pattern[place], NO_GAP
+        for user in positions(stage.n)[place]:
+            both += gap_between(*(spoken(user, friends(graph, stage.n, user)) for graph in (world, other)))
         gaps[kind] = gaps.get(kind, NO_GAP) | both
     return gaps
 
 
-class ListStage(Protocol):
-    """What the stages of protocols of users have in common."""
+def audit_lists(name: str, stages: Iterable[AnyStage], about: str, speak: Speak[AnyStage]) -> Finding:
+    """All stages together, beside what was asked for and what is billed; the same for real clients and mutants."""
 
-    @property
-    def pattern(self) -> Pattern: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def setting(self) -> Hashable:
-        """All of the stage but where in the pattern which class stands."""
+    def losses(stage: AnyStage) -> Iterator[Loss]:
+        bill, asked = Bill(stage.survey.releases), {kind: stage.agreed(kind) for kind in NON_PUBLIC}
+        claims = {kind: float(epsilon) for kind, epsilon in asked.items()}
+        for loss in losses_of(gaps_by_list(stage, speak), claims, stage.closed):
+            yield as_asked(loss, asked[Visibility[loss.kind]], bill[loss.kind].epsilon)
 
-
-AnyStage = TypeVar("AnyStage", bound=ListStage)
+    return exact_finding_over(name, ((losses(stage), neighbour_count(stage.pattern)) for stage in stages), about)
 
 
-def by_row(speak: Callable[[AnyStage, int, Friends], Law]) -> Callable[[AnyStage, int, Friends], Law]:
+def by_row(speak: Speak[AnyStage]) -> Speak[AnyStage]:
     """Keeps a user's law for its row of classes and its list: other users' classes are not asked of it.
 
     All lists of a row are walked in the first pattern that has it, so that their reports name the same survey.
@@ -261,11 +224,6 @@ def by_row(speak: Callable[[AnyStage, int, Friends], Law]) -> Callable[[AnyStage
         return kept[key]
 
     return recall
-
-
-def losses_of(gaps: Gaps, claims: Mapping[Visibility, float], closed: bool = True) -> list[Loss]:
-    """Gaps beside what was claimed; where the tails are closed, what was not compared costs nothing.  [AUDIT.4]"""
-    return [Loss(str(kind), claims[kind], gap.epsilon, 0.0, 0.0 if closed else gap.delta) for kind, gap in gaps.items()]
 
 
 def edges_of(world: World, n: int) -> Edges:

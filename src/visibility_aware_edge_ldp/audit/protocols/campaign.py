@@ -9,21 +9,14 @@ of the reports' coins cannot see.  [CHARTER.8]
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact_finding_over, exact_mutants
-from visibility_aware_edge_ldp.audit.engine.small_worlds import (
-    Gaps,
-    World,
-    largest_gaps,
-    losses_of,
-    neighbour_count,
-    neighbours,
-)
+from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
+from visibility_aware_edge_ldp.audit.engine.small_worlds import World
 from visibility_aware_edge_ldp.audit.protocols import chain
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
@@ -71,8 +64,16 @@ class Stage:
 
     def draws(self, context: ParticipantContext, world: World, said: list[chain.Said]) -> list[randomness.Batch]:
         """The words that a campaign draws: at each of its thresholds one for every position of the row."""
-        due, places = thresholds_of(context), range(len(self.row))
-        return [[self._coin(due, place, each, world, said) for place in places] for each in self.used(context)]
+        due = thresholds_of(context)
+
+        def coin(threshold: int, place: int) -> randomness.Coin:
+            if due.get(self.row[place]) != threshold:
+                return chain.NO_MATTER
+            if self.one_word:
+                return chain.words_coin(*{thresholds_of(each)[self.row[place]] for each in self.contexts})
+            return chain.answer_coin(threshold, bool(world[place]), self.seen(threshold, said[place]))
+
+        return [[coin(threshold, place) for place in range(len(self.row))] for threshold in self.used(context)]
 
     def used(self, context: ParticipantContext) -> list[int]:
         """The thresholds of the classes that the row has, in the order in which words are drawn."""
@@ -103,15 +104,6 @@ class Stage:
     def seen(self) -> chain.Memory:
         return SEEN[self.reader]
 
-    def _coin(
-        self, due: Mapping[Visibility, int], place: int, threshold: int, world: World, said: list[chain.Said]
-    ) -> randomness.Coin:
-        if due.get(self.row[place]) != threshold:
-            return chain.NO_MATTER
-        if self.one_word:
-            return chain.words_coin(*{thresholds_of(each)[self.row[place]] for each in self.contexts})
-        return chain.answer_coin(threshold, bool(world[place]), self.seen(threshold, said[place]))
-
 
 @cache
 def thresholds_of(context: ParticipantContext) -> Mapping[Visibility, int]:
@@ -138,13 +130,17 @@ def conversation(stage: Stage, world: World) -> randomness.Law:
     def play(coins: randomness.ScriptedCoins) -> bytes:
         source, reports = randomness.with_words_again(coins) if stage.one_word else coins, []
         said: list[chain.Said] = [{} for _ in stage.row]
+        words: list[bytes] = []
+
+        def noted(count: int) -> bytes:
+            words.append(source(count))
+            return words[-1]
+
         with chain.new_ledger() as ledger:
             for context in stage.contexts:
                 coins.offer(stage.draws(context, world, said))
-                words: list[bytes] = []
-                upload = chain.answered(
-                    ledger, Task(context, 1), friends, randomness.overheard(source, words), stage.reader
-                )
+                words.clear()
+                upload = chain.answered(ledger, Task(context, 1), friends, noted, stage.reader)
                 reports.append(report_in(upload))
                 bits = chain.read(context, upload)
                 stage.refuse_other_answers(context, world, said, words, bits)
@@ -155,15 +151,18 @@ def conversation(stage: Stage, world: World) -> randomness.Law:
     return randomness.walk(play)
 
 
-def gaps_of(stage: Stage) -> Gaps:
+def gaps_of(stage: Stage) -> findings.Gaps:
     """The largest loss of each class over all neighbouring worlds of a stage."""
-    return largest_gaps(stage.row, neighbours(stage.row, 0), partial(conversation, stage))
+    return small_worlds.largest_gaps(stage.row, small_worlds.neighbours(stage.row, 0), partial(conversation, stage))
 
 
-def audit_campaigns(name: str, stages: Iterable[Stage], about: str) -> Finding:
+def audit_campaigns(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
     """All stages together; the same for the real ledger and for twins."""
-    found = ((losses_of(gaps_of(stage), stage.claims, closed=False), neighbour_count(stage.row)) for stage in stages)
-    return exact_finding_over(name, found, about)
+    found = (
+        (findings.losses_of(gaps_of(stage), stage.claims, closed=False), small_worlds.neighbour_count(stage.row))
+        for stage in stages
+    )
+    return findings.exact_finding_over(name, found, about)
 
 
 LOW, MIDDLE, HIGH = ROWS = (("position", "1/4"), ("position", "1/2"), ("position", "1"))
@@ -173,19 +172,6 @@ ONE_PRIVATE, ONE_VISIBLE = (PRIVATE,), (FRIEND_VISIBLE,)
 ONE_OF_TWO = (PRIVATE, PUBLIC)
 
 
-def _rows() -> Finding:
-    stages = [Stage(row, order) for row in (ONE_PRIVATE, ONE_VISIBLE) for order in permutations(ROWS)]
-    stages += [Stage((PRIVATE, FRIEND_VISIBLE), (LOW, MIDDLE)), Stage(ONE_PRIVATE, (LOW, HIGH, LOW, HIGH))]
-    about = "three campaigns in all six orders; a row of two classes; asked again under new names; a ledger on disk"
-    return audit_campaigns("campaign rows", stages, about)
-
-
-def _triangles() -> Finding:
-    stages = [Stage(ONE_OF_TWO, order) for order in permutations(TRIANGLES)]
-    about = "the first round of triangles and two campaigns of positions, in all six orders; a ledger on disk"
-    return audit_campaigns("campaign triangles, round 1", stages, about)
-
-
 # ── what an upload's length tells ──
 
 PEOPLE = 40
@@ -193,17 +179,7 @@ DEGREES = (0, 1, 20, PEOPLE - 1)
 # Words that begin every draw: noise near 0, and noise far out on either side.
 WORDS = (1 << 63, 1 << 44, (1 << 64) - (1 << 44))
 Sent = Callable[[bytes, int], bytes]
-"""What leaves, given the upload and the degree."""
-
-
-def unchanged(upload: bytes, degree: int) -> bytes:
-    """The real program sends the upload and nothing else."""
-    return upload
-
-
-def byte_for_each_friend(upload: bytes, degree: int) -> bytes:
-    """A broken twin: the list goes with it, hidden but as long as it is."""
-    return upload + bytes(degree)
+"""What leaves, given the upload and the degree: the real program sends the upload and nothing else."""
 
 
 @cache
@@ -220,7 +196,9 @@ def _context(question: str) -> ParticipantContext:
 
 def uploads(context: ParticipantContext, degree: int, word: int) -> Iterator[tuple[int, bytes]]:
     """All rounds' uploads of somebody with so many friends, or of a hub that sees so many edges at each friend."""
-    given = _edges(degree) if context.charter.question == "hubs" else Friends(_friends(degree), ())
+    given = (
+        _edges(degree) if context.charter.question == "hubs" else Friends(np.arange(PEOPLE) > PEOPLE - 1 - degree, ())
+    )
     coins = randomness.beginning(word, randomness.fresh_coins("lengths", context.charter.title, degree))
     with chain.new_ledger() as ledger:
         task = Task(context, 1)
@@ -228,10 +206,6 @@ def uploads(context: ParticipantContext, degree: int, word: int) -> Iterator[tup
         yield 1, first
         if len(context.charter.rounds) > 1:
             yield 2, chain.answered(ledger, _second(context, first), given, coins)
-
-
-def _friends(degree: int) -> npt.NDArray[np.bool_]:
-    return np.arange(PEOPLE) > PEOPLE - 1 - degree
 
 
 def _edges(degree: int) -> SeenEdges:
@@ -251,32 +225,49 @@ def _second(context: ParticipantContext, first: bytes) -> Task:
     return Task(context, 2, heard.answered.tobytes() + heard.ones.tobytes(), heard.digest)
 
 
-def audit_lengths(name: str, questions: Iterable[str], about: str, sent: Sent = unchanged) -> Finding:
+def audit_lengths(
+    name: str, questions: Iterable[str], about: str, sent: Sent = lambda upload, degree: upload
+) -> findings.Finding:
     """By how many bytes the uploads of one question and round differ, among themselves and from what is public."""
     lengths: dict[tuple[str, int], set[int]] = {}
     for question in questions:
         context = _context(question)
-        for degree in DEGREES:
-            for word in WORDS:
-                for number, upload in uploads(context, degree, word):
-                    seen = lengths.setdefault((question, number), {context.terms.upload_size(context.number, number)})
-                    seen.add(len(sent(upload, degree)))
+        for degree, word in product(DEGREES, WORDS):
+            for number, upload in uploads(context, degree, word):
+                seen = lengths.setdefault((question, number), {context.terms.upload_size(context.number, number)})
+                seen.add(len(sent(upload, degree)))
     apart = max(max(seen) - min(seen) for seen in lengths.values())
-    return Finding(name, "exact", (Loss("length", 0, apart),), len(lengths) * len(DEGREES) * len(WORDS), about)
-
-
-def _lengths() -> Finding:
-    about = "bytes, not ε: degrees 0, 1, 20 and 39 of 39, near and far noise, every question and round"
-    return audit_lengths("campaign uploads", chain.ROUNDS, about)
+    return findings.Finding(
+        name, "exact", (findings.Loss("length", 0, apart),), len(lengths) * len(DEGREES) * len(WORDS), about
+    )
 
 
 AUDITS = (
-    Audit("campaign rows", "exact", _rows),
-    Audit("campaign triangles, round 1", "exact", _triangles),
-    Audit("campaign uploads", "exact", _lengths),
+    findings.exact(
+        "campaign rows",
+        audit_campaigns,
+        [
+            *(Stage(row, order) for row in (ONE_PRIVATE, ONE_VISIBLE) for order in permutations(ROWS)),
+            Stage((PRIVATE, FRIEND_VISIBLE), (LOW, MIDDLE)),
+            Stage(ONE_PRIVATE, (LOW, HIGH, LOW, HIGH)),
+        ],
+        "three campaigns in all six orders; a row of two classes; asked again under new names; a ledger on disk",
+    ),
+    findings.exact(
+        "campaign triangles, round 1",
+        audit_campaigns,
+        [Stage(ONE_OF_TWO, order) for order in permutations(TRIANGLES)],
+        "the first round of triangles and two campaigns of positions, in all six orders; a ledger on disk",
+    ),
+    findings.exact(
+        "campaign uploads",
+        audit_lengths,
+        chain.ROUNDS,
+        "bytes, not ε: degrees 0, 1, 20 and 39 of 39, near and far noise, every question and round",
+    ),
 )
 MUTANTS = (
-    *exact_mutants(
+    *findings.exact_mutants(
         audit_campaigns,
         [
             (
@@ -301,8 +292,8 @@ MUTANTS = (
             ),
         ],
     ),
-    *exact_mutants(
-        partial(audit_lengths, sent=byte_for_each_friend),
+    *findings.exact_mutants(
+        partial(audit_lengths, sent=lambda upload, degree: upload + bytes(degree)),
         [("campaign uploads, a byte for each friend", "The upload grows by a byte for each friend.", ["position"])],
     ),
 )

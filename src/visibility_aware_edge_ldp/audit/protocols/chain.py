@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
-from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
+from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
@@ -55,9 +55,7 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 - a new folder inside, for its owner al
 CAPS = dict.fromkeys(NON_PUBLIC, 100)
 TWICE = ", twice"
 ROUNDS = {"position": 1, "position, twice": 2, "degrees": 1, "triangles": 2, "hubs": 1}
-STATISTICS = {"triangles": "triangles", "hubs": "triangles"} | dict.fromkeys(
-    ("position", "position, twice", "degrees"), "edges"
-)
+OF_TRIANGLES = ("triangles", "hubs")
 Question = tuple[str, str]
 """What a campaign asks, and its epsilon per PRIVATE edge."""
 Reader = Callable[[Page, Task], Page]
@@ -96,9 +94,8 @@ def _measured_coin(threshold: int, bit: bool, said: tuple[tuple[int, bool], ...]
     many = chained(threshold, np.full(count, bit), levels_of(dict(said), count), lambda size: next(grid, bytes(size)))
 
     def says(number: int) -> bool:
-        return bool(
-            chained(threshold, np.array([bit]), levels, randomness.words_then(randomness.words_of(number, 128)))[0]
-        )
+        words = randomness.words_then(randomness.words_of(number, 128))
+        return bool(chained(threshold, np.array([bit]), levels, words)[0])
 
     first, last = says(0), says(randomness.NUMBERS - 1)
     changes = np.count_nonzero(np.diff(np.append(many, last)))
@@ -106,14 +103,10 @@ def _measured_coin(threshold: int, bit: bool, said: tuple[tuple[int, bool], ...]
         raise ProtocolViolation("A chained answer changes more than once with its word; its coin cannot be walked.")
     if first == last:
         return NO_MATTER
-    low, high = 0, randomness.NUMBERS - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if says(middle) == first else (low, middle)
+    high = randomness.last_where(lambda number: says(number) == first, 0, randomness.NUMBERS - 1) + 1
     tie = high // randomness.WORDS
-    return randomness.Outcome((tie - 1).to_bytes(8), b"", high, 128), randomness.Outcome(
-        (tie + 1).to_bytes(8), b"", randomness.NUMBERS - high, 128
-    )
+    sides = (tie - 1, high), (tie + 1, randomness.NUMBERS - high)
+    return tuple(randomness.Outcome(word.to_bytes(8), b"", numbers, 128) for word, numbers in sides)
 
 
 @cache
@@ -145,7 +138,7 @@ class Stage:
         return answer_coin(threshold, bit, self.memory(threshold, said))
 
 
-def conversation(stage: Stage, bit: bool) -> small_worlds.Spoken:
+def conversation(stage: Stage, bit: bool) -> findings.Spoken:
     """The law of all answers together."""
 
     def play(coins: randomness.ScriptedCoins) -> bytes:
@@ -157,7 +150,7 @@ def conversation(stage: Stage, bit: bool) -> small_worlds.Spoken:
             heard.append(said[threshold])
         return bytes(heard)
 
-    return small_worlds.Spoken(randomness.walk(play))
+    return findings.Spoken(randomness.walk(play))
 
 
 def audit_chain(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
@@ -166,7 +159,7 @@ def audit_chain(name: str, stages: Iterable[Stage], about: str) -> findings.Find
         findings.Loss(
             "PRIVATE",
             float(max(stage.order)),
-            small_worlds.gap_between(*(conversation(stage, bit) for bit in (False, True))).epsilon,
+            findings.gap_between(*(conversation(stage, bit) for bit in (False, True))).epsilon,
         )
         for stage in stages
     ]
@@ -176,15 +169,14 @@ def audit_chain(name: str, stages: Iterable[Stage], about: str) -> findings.Find
 ORDERS = tuple(permutations(EPSILONS))
 
 
-def _every_order() -> findings.Finding:
-    stages = [Stage(order) for order in ORDERS] + [Stage((*order, order[0])) for order in ORDERS]
-    about = "ε = 2, 1 and 1/2 in all six orders, and the first of them asked again; every coin walked"
-    return audit_chain("chained answers", stages, about)
-
-
-AUDITS = (findings.Audit("chained answers", "exact", _every_order),)
-
-
+AUDITS = (
+    findings.exact(
+        "chained answers",
+        audit_chain,
+        [Stage(order) for order in ORDERS] + [Stage((*order, order[0])) for order in ORDERS],
+        "ε = 2, 1 and 1/2 in all six orders, and the first of them asked again; every coin walked",
+    ),
+)
 MUTANTS = findings.exact_mutants(
     audit_chain,
     [
@@ -220,7 +212,11 @@ def contexts(
     """The first participant's context in campaigns that follow each other in one epoch, under names of their own."""
     documents, found = drafted(names, policy, edges, EPOCH), []
     for number, (question, epsilon) in enumerate(asked):
-        own, wanted, title = question.removesuffix(TWICE), [STATISTICS[question]], f"Campaign {number}"
+        own, wanted, title = (
+            question.removesuffix(TWICE),
+            ["triangles" if question in OF_TRIANGLES else "edges"],
+            f"Campaign {number}",
+        )
         due = tuple(Round(CLOSES + later, 1) for later in range(ROUNDS[question]))
         split = (Fraction(1, 2),) * 2 if question.endswith(TWICE) else ()
         charter = charter_of(documents, issuer, own, epsilon, wanted, due, title, EPOCH, split=split)

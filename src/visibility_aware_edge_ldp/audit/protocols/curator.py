@@ -190,12 +190,12 @@ def _loss(
 ) -> findings.Loss:
     claim, delta = float(price.epsilon), float(price.delta)
     if noise is None:
-        return findings.loss_of(kind, claim, _constant_loss(one, other))
+        return findings.Loss(str(kind), claim, _constant_loss(one, other))
     if isinstance(noise, SmoothPower):
-        return findings.loss_of(kind, claim, findings.largest(noise_laws.power_losses(noise, one, other)))
+        return findings.Loss(str(kind), claim, findings.largest(noise_laws.power_losses(noise, one, other)))
     here, there = (replace(law := _walked(noise, each.bound), start=law.start + each.number) for each in (one, other))
     found = small_worlds.least_epsilon(here, there, delta, 4 * claim)
-    return findings.loss_of(kind, claim, found, (delta, small_worlds.spent_delta(here, there, claim)))
+    return findings.Loss(str(kind), claim, found, delta, small_worlds.spent_delta(here, there, claim))
 
 
 def _constant_loss(one: noise_laws.Noised, other: noise_laws.Noised) -> float:

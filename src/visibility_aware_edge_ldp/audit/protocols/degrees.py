@@ -8,7 +8,7 @@ Also the degrees as later rounds use them: what the clients add noise to in one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -18,13 +18,12 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings, noise_laws, small_worlds
-from visibility_aware_edge_ldp.audit.engine.small_worlds import friends
 from visibility_aware_edge_ldp.client.degrees import DegreeClient, class_counts, randomize
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneListEntry
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import (
     DegreeReport,
     DegreeSurvey,
@@ -39,7 +38,6 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 Client = Callable[[FriendLists, PublicView, Purse], DegreeClient]
 Noises = Callable[[DegreeSurvey, small_worlds.Friends], list[DiscreteLaplace]]
-Speak = Callable[["Stage", int, small_worlds.Friends], randomness.Law]
 
 
 def survey_noises(survey: DegreeSurvey, friends: small_worlds.Friends) -> list[DiscreteLaplace]:
@@ -48,15 +46,13 @@ def survey_noises(survey: DegreeSurvey, friends: small_worlds.Friends) -> list[D
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(small_worlds.ListStage):
     """A pattern of classes on n users, how far the noise of a survey of it is walked, and who does not take part.
 
     ``client``, ``question`` and ``noises`` are the code that answers, the survey, and what noise it draws for a list:
     the real ones, or a broken twin's.
     """
 
-    pattern: small_worlds.Pattern
-    n: int
     epsilon: str
     window: int
     guard: small_worlds.Guard = ("2", "1")
@@ -74,24 +70,9 @@ class Stage:
     def survey(self) -> DegreeSurvey:
         return self.question(degree_survey(self.view, self.epsilon))
 
-    @property
-    def claims(self) -> dict[Visibility, float]:
-        """What was asked for of an edge of each class."""
-        return {kind: float(self.asked(kind)) for kind in NON_PUBLIC}
-
-    def asked(self, kind: Visibility) -> Fraction:
+    def agreed(self, kind: Visibility) -> Fraction:
         """The survey's epsilon, as often as the policy allows this class to lose it."""
         return Fraction(self.epsilon) * self.view.policy.multipliers.of(kind)
-
-    def billed(self, loss: findings.Loss) -> findings.Loss:
-        """A loss beside the bill too, which must not be above what was asked for."""
-        kind = Visibility[loss.kind]
-        return findings.as_asked(loss, self.asked(kind), Bill(self.survey.releases)[kind].epsilon)
-
-    @property
-    def setting(self) -> Stage:
-        """All but where in the pattern which class stands."""
-        return replace(self, pattern=tuple(sorted({*self.pattern})))
 
     @property
     def closed(self) -> bool:
@@ -99,42 +80,19 @@ class Stage:
         return all(randomness.tail_is_geometric(noise, self.window) for noise in self.noises(self.survey, ()))
 
 
-def holders(stage: Stage, user: int, friends: small_worlds.Friends) -> DegreeClient:
-    """A client with one list, and a purse that has room for all that is asked of it."""
-    held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
-    return stage.client(held, stage.view, Purse(dict.fromkeys(NON_PUBLIC, 20 * stage.survey.epsilon)))
-
-
 def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> randomness.Law:
     """The law of the bytes that one user sends."""
-    present = np.array([user not in stage.absent])
-    coins_due = [[randomness.noise_coin(noise, stage.window)] for noise in stage.noises(stage.survey, friends)]
+    present, survey = np.array([user not in stage.absent]), stage.survey
+    held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
+    coins_due = [[randomness.noise_coin(noise, stage.window)] for noise in stage.noises(survey, friends)]
 
     def play(coins: randomness.ScriptedCoins) -> bytes:
         coins.offer(coins_due)
-        return encode(decode(encode(holders(stage, user, friends).answer(stage.survey, 1, coins, present))))
+        # A purse that has room for all that is asked of it.
+        client = stage.client(held, stage.view, Purse(dict.fromkeys(NON_PUBLIC, 20 * survey.epsilon)))
+        return encode(decode(encode(client.answer(survey, 1, coins, present))))
 
     return randomness.walk(play)
-
-
-def gaps_of(stage: Stage, speak: Speak = report_law) -> small_worlds.Gaps:
-    """The largest loss of each class over all neighbouring worlds of a stage."""
-    return small_worlds.largest_gaps_by_list(stage.pattern, stage.n, partial(speak, stage))
-
-
-def audit_degrees(name: str, stages: Iterable[Stage], about: str, speak: Speak = report_law) -> findings.Finding:
-    """All stages together; the same for the real client and for twins."""
-    return findings.exact_finding_over(
-        name,
-        (
-            (
-                map(stage.billed, small_worlds.losses_of(gaps_of(stage, speak), stage.claims, stage.closed)),
-                small_worlds.neighbour_count(stage.pattern),
-            )
-            for stage in stages
-        ),
-        about,
-    )
 
 
 def _stages() -> Iterator[Stage]:
@@ -151,7 +109,7 @@ def _stages() -> Iterator[Stage]:
 AUDITS = (
     findings.exact(
         "user degrees",
-        lambda name, about: audit_degrees(name, _stages(), about, small_worlds.by_row(report_law)),
+        lambda name, about: small_worlds.audit_lists(name, _stages(), about, small_worlds.by_row(report_law)),
         "all graphs and patterns of 3 users, 4 up to names, some absent; noise in a window, tails by proof",
     ),
 )
@@ -211,7 +169,7 @@ BothAtFullPrice = findings.replaced(
     randomize=lambda client, survey, *given: DegreeClient.randomize(client, findings.recast(FullPrice, survey), *given),
 )
 MUTANTS = findings.exact_mutants(
-    audit_degrees,
+    partial(small_worlds.audit_lists, speak=report_law),
     [
         (
             "user degrees, both ends at full ε",
@@ -258,7 +216,7 @@ def sent_degrees(
     client: type[DegreeClient] = DegreeClient,
 ) -> noise_laws.Ints:
     """(classes, users): the reports through the wire format."""
-    lists = [friends(world, view.n, user) for user in range(view.n)]
+    lists = [small_worlds.friends(world, view.n, user) for user in range(view.n)]
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in lists])])
     held = FriendLists(0, offsets, np.array(sum(lists, ()), np.int32))
     purse = Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, Ints
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneListEntry
+from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys import histogram as surveys
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -27,15 +27,11 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 Client = Callable[[FriendLists, PublicView, Purse], HistogramClient]
 Question = Callable[[surveys.HistogramSurvey], surveys.HistogramSurvey]
 
-Speak = Callable[["Stage", int, small_worlds.Friends], Law]
-
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(small_worlds.ListStage):
     """A pattern of classes on n users, the bins of their degrees, and the client that answers."""
 
-    pattern: small_worlds.Pattern
-    n: int
     epsilon: str = "1"
     bins: tuple[int, ...] | None = None
     absent: frozenset[int] = frozenset()
@@ -51,19 +47,9 @@ class Stage:
     def survey(self) -> surveys.HistogramSurvey:
         return self.question(surveys.histogram_survey(self.view, self.epsilon, self.bins))
 
-    @property
-    def claims(self) -> dict[Visibility, float]:
-        """What was asked for of an edge of any class: it stands in two lists."""
-        return dict.fromkeys(NON_PUBLIC, float(2 * Fraction(self.epsilon)))
-
-    def billed(self, loss: findings.Loss) -> findings.Loss:
-        """An edge's loss beside the bill too, which must not be above what was asked for."""
-        return findings.as_asked(loss, 2 * Fraction(self.epsilon), Bill(self.survey.releases)[loss.kind].epsilon)
-
-    @property
-    def setting(self) -> Stage:
-        """All but where in the pattern which class stands."""
-        return replace(self, pattern=tuple(sorted({*self.pattern})))
+    def agreed(self, kind: Visibility) -> Fraction:
+        """An edge of any class stands in two lists."""
+        return 2 * Fraction(self.epsilon)
 
 
 def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> Law:
@@ -80,17 +66,12 @@ def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> Law:
     return walk(play)
 
 
-def gaps_of(stage: Stage, speak: Speak = report_law) -> small_worlds.Gaps:
-    """The largest loss of an edge of each class over all neighbouring worlds of a stage."""
-    return small_worlds.largest_gaps_by_list(stage.pattern, stage.n, partial(speak, stage))
-
-
 def degree_loss(stage: Stage) -> float:
     """The largest loss of one user's report between any two lists of it."""
     lists = [(user, friends) for user in range(stage.n) for friends in lists_of(stage.n, user)]
-    spoken = {(user, friends): small_worlds.Spoken(report_law(stage, user, friends)) for user, friends in lists}
+    spoken = {(user, friends): findings.Spoken(report_law(stage, user, friends)) for user, friends in lists}
     pairs = ((one, other) for one, other in product(lists, repeat=2) if one[0] == other[0])
-    return max(small_worlds.gap_between(spoken[one], spoken[other]).epsilon for one, other in pairs)
+    return max(findings.gap_between(spoken[one], spoken[other]).epsilon for one, other in pairs)
 
 
 def lists_of(n: int, user: int) -> list[small_worlds.Friends]:
@@ -101,18 +82,7 @@ def lists_of(n: int, user: int) -> list[small_worlds.Friends]:
 
 def audit_edges(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
     """What an edge loses, in all stages together."""
-    speak = small_worlds.by_row(report_law)
-    return findings.exact_finding_over(
-        name,
-        (
-            (
-                map(stage.billed, small_worlds.losses_of(gaps_of(stage, speak), stage.claims, False)),
-                small_worlds.neighbour_count(stage.pattern),
-            )
-            for stage in stages
-        ),
-        about,
-    )
+    return small_worlds.audit_lists(name, stages, about, small_worlds.by_row(report_law))
 
 
 def audit_degrees(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:

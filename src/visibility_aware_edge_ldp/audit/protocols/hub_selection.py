@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, as_asked, exact_finding, loss_of
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, as_asked, exact_finding
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Pair, another_noise
 from visibility_aware_edge_ldp.audit.engine.small_worlds import World, neighbours, positions, view_of, worlds
 from visibility_aware_edge_ldp.audit.protocols.degrees import (
@@ -152,7 +152,7 @@ def losses_of(choice: Choice) -> Iterator[Loss]:
             kind = after.kinds[place]
             if kind is not Visibility.PUBLIC:
                 found = _both_steps(chances[one], chances[other], after.told(one, other))
-                yield as_asked(loss_of(kind, float(asked[kind]), found), asked[kind], after.billed[kind])
+                yield as_asked(Loss(str(kind), float(asked[kind]), found), asked[kind], after.billed[kind])
 
 
 def _both_steps(chance: float, chance_too: float, answers: Pair) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,18 +20,10 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, two_hop
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.hubs import (
-    PLAIN,
-    SHARED,
-    HubReport,
-    HubSurvey,
-    decode_hub,
-    encode_hub,
-    hub_survey,
-)
+from visibility_aware_edge_ldp.public.surveys import hubs as surveys
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, HubReport, HubSurvey
 from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -56,7 +48,7 @@ def listened(survey: HubSurvey) -> ListenedSurvey:
     """A survey whose noises are listened to."""
     return replace(
         findings.recast(ListenedSurvey, survey),
-        ears={name: noise_laws.Overheard.of(each) for name, each in survey.noises.items()},
+        ears={name: noise_laws.Overheard(each.epsilon, each.share) for name, each in survey.noises.items()},
     )
 
 
@@ -89,7 +81,7 @@ class Setting:
         return PublicView(range(self.n), policy, np.array(sorted(self.edges), np.int32))
 
     def survey(self, epsilon: Number, kind: str) -> ListenedSurvey:
-        return listened(hub_survey(self.view, epsilon, kind, hub_plan(self.view, self.hubs, 3)))
+        return listened(surveys.hub_survey(self.view, epsilon, kind, hub_plan(self.view, self.hubs, 3)))
 
     @property
     def hidden(self) -> list[Position]:
@@ -98,8 +90,7 @@ class Setting:
 
     def worlds(self) -> list[World]:
         """Every graph of those who hide something."""
-        graphs = product((0, 1), repeat=len(self.hidden))
-        return [frozenset(p for p, bit in zip(self.hidden, bits, strict=True) if bit) for bits in graphs]
+        return [frozenset(compress(self.hidden, bits)) for bits in product((0, 1), repeat=len(self.hidden))]
 
     def whole(self, world: World) -> Edges:
         """All edges of a world, the public ones among them."""
@@ -125,7 +116,7 @@ def sent_report(
     """A hub's report, made of what it sees, through the wire format: its numbers, and its count of loose edges."""
     seen = two_hop(view.n, edges, survey.plan.hubs[place])
     purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()})
-    report: HubReport = decode_hub(encode_hub(client(seen, view, purse).answer(survey, 1, coins)))
+    report: HubReport = surveys.decode_hub(surveys.encode_hub(client(seen, view, purse).answer(survey, 1, coins)))
     return np.array([*report.values, report.loose])
 
 
@@ -137,7 +128,10 @@ def real_hub(
     for ear in survey.ears.values():
         ear.bounds.clear()
     still = send(enumerate_randomness.no_noise)
-    bounds = [_asked_for(survey.ears[number]) for number in survey.numbers]
+    if any(len(ear.bounds) > 1 for ear in survey.ears.values()):
+        raise noise_laws.another_noise()
+    # The one scale that each noise was asked for; 0 where it was not asked.
+    bounds = [next(iter(survey.ears[number].bounds), 0) for number in survey.numbers]
     laws = [survey.noises[number].law(bound) for number, bound in zip(survey.numbers, bounds, strict=True) if bound]
     loose = [] if survey.loose_noise is None else [survey.loose_noise.law]
     moved = noise_laws.moves(send, still, [noise_laws.beside(law) for law in (*laws, *loose)])
@@ -145,13 +139,6 @@ def real_hub(
         noise_laws.Noised(int(n), b if yes else 0) for n, b, yes in zip(still[:-1], bounds, moved[:-1], strict=True)
     )
     return Said(tuple(numbers), int(still[-1]), bool(moved[-1]))
-
-
-def _asked_for(ear: noise_laws.Overheard) -> Bound:
-    """The one scale that a noise was asked for; 0 where it was not asked."""
-    if len(ear.bounds) > 1:
-        raise noise_laws.another_noise()
-    return ear.bounds[0] if ear.bounds else 0
 
 
 def check_hubs(survey: ListenedSurvey, said: Iterable[list[Said]]) -> None:
@@ -196,11 +183,6 @@ def losses_of(setting: Setting, survey: HubSurvey, said: dict[World, list[Said]]
             yield setting.kind(position), loss_between(survey, said[world], said[world | {position}])
 
 
-def largest_loss(setting: Setting, survey: ListenedSurvey, client: type[HubClient] = HubClient) -> float:
-    """Over all classes: they are all promised the same."""
-    return max(loss for _, loss in losses_of(setting, survey, all_said(setting, survey, client)))
-
-
 def audit_hubs(name: str, cases: list[Case], kind: str, client: type[HubClient] = HubClient) -> findings.Finding:
     """The largest losses over several settings, each at its epsilon."""
     losses: list[findings.Loss] = []
@@ -210,10 +192,8 @@ def audit_hubs(name: str, cases: list[Case], kind: str, client: type[HubClient] 
         survey = setting.survey(epsilon, kind)
         heard.append((setting, survey, all_said(setting, survey, client)))
         for each, found in losses_of(*heard[-1]):
-            asked = setting.asked(epsilon)
-            losses.append(
-                findings.as_asked(findings.loss_of(each, float(asked), found), asked, survey.price(each).epsilon)
-            )
+            loss, asked = findings.Loss(str(each), 0.0, found), setting.asked(epsilon)
+            losses.append(findings.as_asked(loss, asked, survey.price(each).epsilon))
     about = f"every private graph around public hubs in {len(cases)} settings of up to 8 users"
     finding = findings.exact_finding(name, losses, len(losses), about)
     for _, survey, said in heard if finding.holds else ():
@@ -270,8 +250,6 @@ WithoutFloors = _asked_by(Floorless)
 """Adds noise at its own largest number of triangles, without smoothing."""
 WithoutWeights = _asked_by(Weightless)
 """Spends all of epsilon although other hubs share its positions."""
-SureOfNothing = findings.altered(HubClient, "randomize", _sure_of_nothing)
-SureOfLooseEdges = findings.altered(HubClient, "randomize", _sure_of_loose_edges)
 
 
 # ── what is run ──
@@ -287,20 +265,16 @@ SETTINGS = {
 }
 # A large epsilon makes floors small enough for scales to move.
 CASES: list[Case] = [*((at, 4) for at in SETTINGS), ("one hub of four", 1)]
-SHARED_NAME, PLAIN_NAME = "neighbourhood (b), shared", "neighbourhood (b), plain"
-_NAMES = {SHARED: SHARED_NAME, PLAIN: PLAIN_NAME}
+_NAMES = {SHARED: "neighbourhood (b), shared", PLAIN: "neighbourhood (b), plain"}
+ALONE: Case = "one hub of four", 4
 AUDITS = tuple(findings.exact(name, audit_hubs, CASES, kind) for kind, name in _NAMES.items())
 # What is wrong, in which client, and for each way to share positions the case in which it must be caught.
 _MUTANTS: tuple[tuple[str, type[HubClient], dict[str, Case]], ...] = (
-    (
-        "public hubs answer exactly (document 004)",
-        ExactHub,
-        {SHARED: ("one hub of four", 4), PLAIN: ("one hub of four", 4)},
-    ),
+    ("public hubs answer exactly (document 004)", ExactHub, {SHARED: ALONE, PLAIN: ALONE}),
     (
         "a hub with nothing to count answers without noise",
-        SureOfNothing,
-        {SHARED: ("one hub of four", 4), PLAIN: ("two hubs apart", 4)},
+        findings.altered(HubClient, "randomize", _sure_of_nothing),
+        {SHARED: ALONE, PLAIN: ("two hubs apart", 4)},
     ),
     (
         "noise at the hub's own sensitivity, without smoothing",
@@ -312,7 +286,11 @@ _MUTANTS: tuple[tuple[str, type[HubClient], dict[str, Case]], ...] = (
         WithoutWeights,
         {SHARED: ("two hubs sharing two", 4)},
     ),
-    ("loose edges are told without noise", SureOfLooseEdges, {PLAIN: ("two hubs apart", 4)}),
+    (
+        "loose edges are told without noise",
+        findings.altered(HubClient, "randomize", _sure_of_loose_edges),
+        {PLAIN: ("two hubs apart", 4)},
+    ),
 )
 MUTANTS = tuple(
     findings.exact(name, audit_hubs, [cases[kind]], kind, client, broken=broken)

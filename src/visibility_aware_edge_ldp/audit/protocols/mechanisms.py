@@ -10,22 +10,17 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise, product
+from operator import attrgetter
 
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
-from visibility_aware_edge_ldp.audit.engine.findings import (
-    Finding,
-    Loss,
-    exact,
-    exact_finding,
-    largest,
-    recast,
-    replaced,
-)
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, gap_between, spent_delta, walked
+from visibility_aware_edge_ldp.audit.engine import findings
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact_finding, largest
+from visibility_aware_edge_ldp.audit.engine.small_worlds import spent_delta, walked
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -33,8 +28,7 @@ from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, Smoo
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC
 
 EPSILONS = tuple(map(Fraction, ("1", "1/10", "1/2", "2", "4", "8")))
-Student = SmoothStudentT | SmoothCauchy
-Pure = Student | SmoothPower
+Pure = SmoothStudentT | SmoothCauchy | SmoothPower
 
 
 def _classes(epsilon: Fraction) -> Iterator[tuple[str, Fraction]]:
@@ -89,11 +83,6 @@ def shift_loss(edges: list[int], most: int) -> float:
     return largest(float(np.abs(logarithms[shift:] - logarithms[:-shift]).max()) for shift in range(1, most + 1))
 
 
-def one_by_one(mechanism: DiscreteLaplace) -> randomness.Sampler:
-    """The sampler of single draws."""
-    return mechanism.sample
-
-
 def all_at_once(mechanism: DiscreteLaplace) -> randomness.Sampler:
     """The sampler of many draws at once, given one number."""
     sensitivities = np.array([mechanism.sensitivity], dtype=np.int64)
@@ -103,29 +92,25 @@ def all_at_once(mechanism: DiscreteLaplace) -> randomness.Sampler:
 # ── Hadamard response ──
 
 
-def audit_hadamard(name: str, randomize: Callable[[HadamardResponse, int, Coins], int], about: str) -> Finding:
+def audit_hadamard(name: str, randomize: Callable[..., Integers], about: str) -> Finding:
     """Every column and every sign, for any two bins."""
     losses, cases = [], 0
     for epsilon, size in product((Fraction(1), Fraction(1, 10), Fraction(3)), (2, 3, 4, 7, 20)):
         mechanism = HadamardResponse(epsilon, size)
-        spoken = [Spoken(_answers(mechanism, partial(randomize, mechanism, place))) for place in range(size)]
-        gaps = [gap_between(one, other) for one, other in product(spoken, repeat=2)]
+        answers = (partial(randomize, mechanism, np.array([place])) for place in range(size))
+        spoken = [findings.Spoken(_answers(mechanism, each)) for each in answers]
+        gaps = [findings.gap_between(one, other) for one, other in product(spoken, repeat=2)]
         losses.append(Loss("PRIVATE", float(epsilon), largest(gap.epsilon for gap in gaps)))
         cases += len(gaps)
     return exact_finding(name, losses, cases, about)
 
 
-def _answers(mechanism: HadamardResponse, randomize: Callable[[Coins], int]) -> randomness.Law:
+def _answers(mechanism: HadamardResponse, randomize: Callable[[Coins], Integers]) -> randomness.Law:
     def play(coins: randomness.ScriptedCoins) -> bytes:
         coins.offer([[randomness.column_coin(mechanism.columns)], [randomness.flip_coin(mechanism.sign)]])
-        return randomize(coins).to_bytes(4)
+        return int(randomize(coins)[0]).to_bytes(4)
 
     return randomness.walk(play)
-
-
-def hadamard_answer(mechanism: HadamardResponse, place: int, coins: Coins) -> int:
-    """The answer of the real mechanism."""
-    return int(mechanism.randomize(np.array([place]), coins)[0])
 
 
 @dataclass(frozen=True)
@@ -176,12 +161,9 @@ def _masses(noise: SmoothNoise, bound: Decimal, centre: int, reach: int) -> list
 
 
 def tail_power(noise: SmoothNoise) -> float:
-    """The power by which the chance of more than x falls with x."""
-    return float(noise.alpha) if isinstance(noise, SmoothPower) else degrees_of(noise)
-
-
-def degrees_of(noise: SmoothNoise) -> int:
-    """The degrees of freedom of Student-t noise, of which Cauchy noise is the first."""
+    """The power by which the chance of more than x falls with x: of Student-t noise its degrees, of Cauchy noise 1."""
+    if isinstance(noise, SmoothPower):
+        return float(noise.alpha)
     return noise.degrees if isinstance(noise, SmoothStudentT) else 1
 
 
@@ -190,48 +172,47 @@ def last_turn(pair: WorstPair) -> int:
     narrow, wide = (float(pair.noise.scale(bound)) for bound in pair.bounds)
     if isinstance(pair.noise, SmoothPower):
         return math.ceil(max(narrow, wide + pair.shift))
-    shrink, shift, degrees = (narrow / wide) ** 2, pair.shift / narrow, degrees_of(pair.noise)
+    shrink, shift, degrees = (narrow / wide) ** 2, pair.shift / narrow, tail_power(pair.noise)
     middle = degrees * (1 - shrink) + shrink * shift**2
     root = middle + math.sqrt(middle**2 + 4 * degrees * (shrink * shift) ** 2)
     return math.ceil(narrow * root / (2 * shrink * shift))
 
 
-def audit_pure_noise(name: str, noises: Iterable[Pure], about: str) -> Finding:
-    """Noises with a pure promise."""
-    losses, cases = [], 0
+def _audit_noise(
+    name: str, noises: Iterable[SmoothNoise], about: str, found: Callable[[WorstPair, Fraction], tuple[float, float]]
+) -> Finding:
+    """What is found of every pair of worlds, an ε and a δ, beside what the noise costs there."""
+    losses = []
     for noise in noises:
         for pair in _pairs(noise):
-            loss, _ = noise.price(pair.weight)
-            losses.append(Loss(_kind(pair.weight), float(loss), pure_loss(pair)))
-            cases += 1
-    return exact_finding(name, losses, cases, about)
+            claimed, delta = noise.price(pair.weight)
+            epsilon, spent = found(pair, claimed)
+            kind = NON_PUBLIC[::-1][pair.weight - 1]
+            losses.append(Loss(str(kind), float(claimed), epsilon, float(delta), spent))
+    return exact_finding(name, losses, len(losses), about)
+
+
+def audit_pure_noise(name: str, noises: Iterable[Pure], about: str) -> Finding:
+    """Noises with a pure promise."""
+    return _audit_noise(name, noises, about, lambda pair, _: (pure_loss(pair), 0.0))
 
 
 def audit_smooth_laplace(name: str, noises: Iterable[SmoothLaplace], about: str) -> Finding:
     """Noise with a delta: what is missing at the claimed ε, with all that lies beyond the window.  [AUDIT.8]"""
-    losses, cases = [], 0
-    for noise in noises:
-        for pair in _pairs(noise):
-            loss, delta = noise.price(pair.weight)
-            half = int(30 * noise.scale(pair.bounds[1]))
-            narrow, wide = (
-                walked(centre, noise.law(bound), half)
-                for bound, centre in zip(pair.bounds, (0, pair.shift), strict=True)
-            )
-            found = spent_delta(narrow, wide, float(loss)) if pair.as_drawn else 1.0
-            losses.append(Loss(_kind(pair.weight), float(loss), float(loss), float(delta), found))
-            cases += 1
-    return exact_finding(name, losses, cases, about)
+
+    def found(pair: WorstPair, claimed: Fraction) -> tuple[float, float]:
+        half = int(30 * pair.noise.scale(pair.bounds[1]))
+        laws = zip((0, pair.shift), map(pair.noise.law, pair.bounds), strict=True)
+        narrow, wide = (walked(centre, law, half) for centre, law in laws)
+        return float(claimed), spent_delta(narrow, wide, float(claimed)) if pair.as_drawn else 1.0
+
+    return _audit_noise(name, noises, about, found)
 
 
 def _pairs(noise: SmoothNoise) -> Iterator[WorstPair]:
     """For each class: no dilation, half of it, all of it; for a small bound and a larger one."""
     for weight, bound, part in product((1, 2), (1, 16), map(Decimal, ("0", "0.5", "1"))):
         yield WorstPair(noise, weight, bound, part)
-
-
-def _kind(weight: int) -> str:
-    return str(NON_PUBLIC[::-1][weight - 1])
 
 
 STUDENTS = (SmoothStudentT(Fraction(1)), SmoothStudentT(Fraction(1, 2), 3, Fraction(2, 3)))
@@ -254,7 +235,7 @@ _REAL: tuple[tuple[str, Callable[..., Finding], object, str], ...] = (
     (
         "discrete Laplace",
         audit_discrete_laplace,
-        one_by_one,
+        attrgetter("sample"),
         "the words of every integer in a window, and the tails by proof; eight pairs of ε and Δ",
     ),
     (
@@ -266,7 +247,7 @@ _REAL: tuple[tuple[str, Callable[..., Finding], object, str], ...] = (
     (
         "Hadamard response",
         audit_hadamard,
-        hadamard_answer,
+        HadamardResponse.randomize,
         "every column and every sign; 2 to 20 bins, any two of them, three epsilons",
     ),
     ("Student-t noise", audit_pure_noise, STUDENTS, _WALKED),
@@ -274,17 +255,21 @@ _REAL: tuple[tuple[str, Callable[..., Finding], object, str], ...] = (
     ("power noise", audit_pure_noise, POWERS, _WALKED),
     ("smooth Laplace noise", audit_smooth_laplace, LAPLACES, _SUMMED),
 )
-AUDITS = tuple(exact(name, run, real, about) for name, run, real, about in _REAL)
+AUDITS = tuple(findings.exact(name, run, real, about) for name, run, real, about in _REAL)
 
-LowThreshold = replaced(
+LowThreshold = findings.replaced(
     RandomizedResponse, threshold=property(lambda response: RandomizedResponse(response.epsilon).threshold * 98 // 100)
 )
-TieKept = replaced(
+TieKept = findings.replaced(
     RandomizedResponse,
     flips=lambda response, count, coins: np.frombuffer(coins(count), np.uint8) < response.threshold >> 56,
 )
-TooNarrow = replaced(SmoothPower, shift=property(lambda noise: recast(SmoothPower, noise).shift / Decimal("0.8")))
-UnsmoothLaplace = replaced(SmoothLaplace, beta=property(lambda noise: 5 * recast(SmoothLaplace, noise).beta))
+TooNarrow = findings.replaced(
+    SmoothPower, shift=property(lambda noise: findings.recast(SmoothPower, noise).shift / Decimal("0.8"))
+)
+UnsmoothLaplace = findings.replaced(
+    SmoothLaplace, beta=property(lambda noise: 5 * findings.recast(SmoothLaplace, noise).beta)
+)
 # The name, how it is audited, what is audited, and what is wrong with it.
 _MUTANTS: tuple[tuple[str, Callable[..., Finding], object, str], ...] = (
     (
@@ -312,4 +297,4 @@ _MUTANTS: tuple[tuple[str, Callable[..., Finding], object, str], ...] = (
         "The bound moves five times as much between neighbours as the noise was made for.",
     ),
 )
-MUTANTS = tuple(exact(name, run, broken, about, broken=about) for name, run, broken, about in _MUTANTS)
+MUTANTS = tuple(findings.exact(name, run, broken, about, broken=about) for name, run, broken, about in _MUTANTS)

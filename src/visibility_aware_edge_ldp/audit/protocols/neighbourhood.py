@@ -23,14 +23,9 @@ from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import Edges, TwoHop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    NeighbourhoodReport,
-    NeighbourhoodSurvey,
-    decode_owned,
-    encode_owned,
-    neighbourhood_survey,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
 from visibility_aware_edge_ldp.public.triangle_assignment import CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -59,7 +54,7 @@ def sent_counts(
     plan = survey.plan
     purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()}, plan.delta)
     users = client(TwoHop(0, edges, view.n), view, purse, _reported(plan))
-    return decode_owned(encode_owned(users.answer(survey, 1, coins))).values
+    return surveys.decode_owned(surveys.encode_owned(users.answer(survey, 1, coins))).values
 
 
 def real_users(
@@ -114,7 +109,7 @@ class OwnedStage:
 
     @cached_property
     def survey(self) -> NeighbourhoodSurvey:
-        return neighbourhood_survey(self.view, self.second, self.plan)
+        return surveys.neighbourhood_survey(self.view, self.second, self.plan)
 
     @cached_property
     def degree_survey(self) -> DegreeSurvey | None:
@@ -153,18 +148,14 @@ class OwnedStage:
         before = self.degree_survey.price(kind).epsilon if self.degree_survey else Fraction(0)
         return before + self.survey.price(kind).epsilon
 
-    def pairs(self, place: int) -> tuple[Ints, Ints]:
-        """The numbers of the worlds without an edge at a place, and of the same worlds with it."""
-        return pairs_of(self.pattern, place)
-
     def first_losses(self, place: int) -> Floats:
         """For every pair of worlds that differ in this place, what the reported degrees tell at most."""
-        one, other = self.pairs(place)
+        one, other = pairs_of(self.pattern, place)
         return np.asarray(np.abs(self.degrees[one] - self.degrees[other]).sum(axis=(1, 2)), np.float64)
 
     def second_losses(self, place: int) -> Floats:
         """For every pair of worlds that differ in this place, what the counts tell at most, given the plan."""
-        one, other = self.pairs(place)
+        one, other = pairs_of(self.pattern, place)
         return losses_between(self.survey, *(Spoken(*(part[at] for part in self.spoken)) for at in (one, other)))
 
 
@@ -182,13 +173,15 @@ def stage_losses(stage: OwnedStage) -> Iterator[findings.Loss]:
         if kind is not PUBLIC:
             found = float((stage.first_losses(place) + stage.second_losses(place)).max())
             asked = stage.asked(kind)
-            yield findings.as_asked(findings.loss_of(kind, float(asked), found), asked, stage.billed(kind))
+            yield findings.as_asked(findings.Loss(str(kind), float(asked), found), asked, stage.billed(kind))
 
 
 def audit_owned(name: str, stages: list[OwnedStage]) -> findings.Finding:
     """Guards that need no delta."""
     losses = [loss for stage in stages for loss in stage_losses(stage)]
-    cases = sum(len(stage.pairs(place)[0]) for stage in stages for place, k in enumerate(stage.pattern) if k)
+    cases = sum(
+        len(pairs_of(stage.pattern, place)[0]) for stage in stages for place, k in enumerate(stage.pattern) if k
+    )
     about = f"{len(stages)} plans and policies, all graphs of up to {max(stage.n for stage in stages)} users"
     finding = findings.exact_finding(name, losses, cases, f"{about}; degrees and counts together")
     for stage in stages if finding.holds else ():

@@ -100,7 +100,7 @@ class BelievedStage:
         for bounds, stage in self.stages.items():
             table = np.zeros((len(stage.worlds), len(self.pattern)))
             for place in range(len(self.pattern)):
-                table[stage.pairs(place)[0], place] = stage.second_losses(place)
+                table[neighbourhood.pairs_of(self.pattern, place)[0], place] = stage.second_losses(place)
             found[bounds] = table
         return found
 
@@ -184,7 +184,7 @@ def stage_losses(stage: BelievedStage) -> Iterator[findings.Loss]:
     claim, promised = float(min(asked, billed)), float(min(Fraction(stage.delta), delta))
     for place in range(len(stage.pattern)):
         found, failed = stage.losses(place, claim)
-        yield findings.as_asked(findings.loss_of(kind, claim, found, (promised, failed)), asked, billed)
+        yield findings.as_asked(findings.Loss(str(kind), claim, found, promised, failed), asked, billed)
 
 
 def audit_believed(name: str, stages: list[BelievedStage]) -> findings.Finding:

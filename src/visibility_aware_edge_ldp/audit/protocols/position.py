@@ -156,14 +156,14 @@ def _holders(stage: Stage, world: small_worlds.World) -> Iterator[_Holder]:
         start += size
 
 
-def gaps_of(stage: Stage) -> small_worlds.Gaps:
+def gaps_of(stage: Stage) -> findings.Gaps:
     """The largest loss of each class over all neighbouring worlds of a stage."""
     return small_worlds.largest_gaps(stage.pattern, stage.pairs, partial(conversation, stage))
 
 
 def audit_position(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
     """All stages together; the same for the real client and for twins."""
-    found = ((small_worlds.losses_of(gaps_of(stage), stage.claims, closed=False), len(stage.pairs)) for stage in stages)
+    found = ((findings.losses_of(gaps_of(stage), stage.claims, closed=False), len(stage.pairs)) for stage in stages)
     return findings.exact_finding_over(name, found, about)
 
 

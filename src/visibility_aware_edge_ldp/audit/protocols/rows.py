@@ -12,7 +12,14 @@ from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, exac
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, patterns, positions
 from visibility_aware_edge_ldp.audit.protocols import rows_walk
-from visibility_aware_edge_ldp.audit.protocols.rows_stage import Answers, Draw, ListenedSurvey, Split, Stage
+from visibility_aware_edge_ldp.audit.protocols.rows_stage import (
+    Answers,
+    Draw,
+    ListenedSurvey,
+    Split,
+    Stage,
+    no_noise_at_all,
+)
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
@@ -54,7 +61,7 @@ def long_rows(split: Split) -> list[LongRow]:
     return [LongRow(private, yes), LongRow(private, most), LongRow(Stage(mixed, N, split), yes)]
 
 
-def losses_of_row(row: LongRow, second: rows_walk.Second = rows_walk.real_client) -> Iterator[rows_walk.KindLoss]:
+def losses_of_row(row: LongRow, second: rows_walk.Second = rows_walk.second_report) -> Iterator[rows_walk.KindLoss]:
     """The loss of the second round for every list of user 0 and every neighbour of it."""
     stage, first = row.stage, row.stage.first_round(row.answers)
     told = rows_walk.second_losses(stage.survey.total_noise, stage.survey.reach_noise)
@@ -64,12 +71,12 @@ def losses_of_row(row: LongRow, second: rows_walk.Second = rows_walk.real_client
         yield kind, max(told(numbers[joined], numbers[without]))
 
 
-def walked_rows(rows: list[LongRow], second: rows_walk.Second = rows_walk.real_client) -> rows_walk.Walk:
+def walked_rows(rows: list[LongRow], second: rows_walk.Second = rows_walk.second_report) -> rows_walk.Walk:
     """The largest losses of the second round beside its price, and how many were compared."""
     return rows_walk.gathered((row.stage, SECOND, losses_of_row(row, second)) for row in rows)
 
 
-def audit_long_rows(name: str, rows: list[LongRow], second: rows_walk.Second = rows_walk.real_client) -> Finding:
+def audit_long_rows(name: str, rows: list[LongRow], second: rows_walk.Second = rows_walk.second_report) -> Finding:
     """The largest losses over several transcripts."""
     losses, cases = walked_rows(rows, second)
     return exact_finding(
@@ -134,11 +141,9 @@ def rescaled(bounds_of: Callable[[TwoRoundClient, Floats, RowSurvey, FirstRound]
 
 def noiseless_if(condition: Callable[[TwoRoundClient], bool]) -> rows_walk.Second:
     """Second reports of clients of which some add no noise to their sums."""
-    return summing_by(lambda client, survey, first: (redrawn(survey, _zeros) if condition(client) else survey, first))
-
-
-def _zeros(bounds: Floats, coins: Coins) -> Integers:
-    return np.zeros(bounds.size, np.int64)
+    return summing_by(
+        lambda client, survey, first: (redrawn(survey, no_noise_at_all) if condition(client) else survey, first)
+    )
 
 
 class HalfTheLargest(FirstRound):

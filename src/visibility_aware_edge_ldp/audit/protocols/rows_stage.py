@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from visibility_aware_edge_ldp.audit.engine import enumerate_randomness, noise_laws
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Guard, Pattern, places_of, positions, view_of
+from visibility_aware_edge_ldp.audit.engine import noise_laws
+from visibility_aware_edge_ldp.audit.engine.small_worlds import Guard, ListStage, places_of, positions, view_of
 from visibility_aware_edge_ldp.client.rows import FirstRound
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -20,24 +20,23 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Friends = tuple[int, ...]
-Answers = tuple[int | None, ...]
 Numbers = TypeVar("Numbers")
-FirstRoundBroadcast = tuple[int, ...]
+Answers = tuple[int | None, ...]
 """The first answer of each position; none where nobody answered."""
+FirstRoundBroadcast = tuple[int, ...]
+"""For each position what everybody knows of it: nothing, a public edge, or the answer and the class that gave it."""
 Row = list[tuple[int, int, Visibility]]
 """The places, friends and classes of a user's row."""
 Rounds = tuple[int, ...]
 BOTH: Rounds = (1, 2)
 Draw = Callable[[noise_laws.Floats, Coins], Integers]
 """From bounds and coins to noises."""
-_MANY = 1000
 
 
-def _nothing(bounds: noise_laws.Floats, coins: Coins) -> Integers:
-    """No noise at all."""
+def no_noise_at_all(bounds: noise_laws.Floats, coins: Coins) -> Integers:
     return np.zeros(bounds.size, np.int64)
 
 
@@ -56,7 +55,7 @@ class Split(NamedTuple):
 class Redrawn(noise_laws.Overheard):
     """The noise of a broken client, which draws in another way."""
 
-    draw: Draw = field(default=_nothing, compare=False)
+    draw: Draw = field(default=no_noise_at_all, compare=False)
 
     def sample_each(self, bounds: noise_laws.Floats, coins: Coins) -> Integers:
         return self.draw(bounds, coins)
@@ -70,7 +69,7 @@ class ListenedSurvey(RowSurvey):
 
     @cached_property
     def reach_noise(self) -> DiscreteLaplace:
-        return _reach_noise(self.multipliers.private * self.reach)
+        return noise_laws.quick(DiscreteLaplace(self.multipliers.private * self.reach))
 
     @cached_property
     def total_noise(self) -> noise_laws.Overheard:
@@ -78,20 +77,10 @@ class ListenedSurvey(RowSurvey):
         return Redrawn(epsilon, self.share, draw=self.draw) if self.draw else noise_laws.Overheard(epsilon, self.share)
 
 
-@cache
-def _reach_noise(epsilon: Fraction) -> DiscreteLaplace:
-    """One noise for all stages; so many draws make it keep its thresholds, and each later one is looked up."""
-    noise = DiscreteLaplace(epsilon)
-    noise.sample_many(_MANY, enumerate_randomness.no_noise)
-    return noise
-
-
 @dataclass(frozen=True, eq=False)
-class Stage:
+class Stage(ListStage):
     """A pattern of classes on n users, whether public positions hold an edge, and a survey of it."""
 
-    pattern: Pattern
-    n: int
     split: Split
     public_bit: int = 1
     guard: Guard = ("2", "1")
@@ -99,7 +88,6 @@ class Stage:
 
     @property
     def setting(self) -> Hashable:
-        """All of the stage but where in the pattern which class stands."""
         return self.n, self.split, self.public_bit, self.guard
 
     @cached_property
@@ -145,9 +133,14 @@ class Stage:
                 )
             )
 
+    @lru_cache(maxsize=4096)  # noqa: B019 — one for all users of a stage: it reads the transcript once
     def first_round(self, answers: Answers) -> FirstRound:
         """What everybody hears."""
-        return _first_round(self, answers)
+        answered, ones = (
+            np.packbits([test(said) for said in answers], bitorder="little")
+            for test in (lambda said: said is not None, lambda said: said == 1)
+        )
+        return FirstRound(self.survey, self.view, Transcript(self.survey.first.identity, answered, ones))
 
     def agreed(self, kind: Visibility, rounds: Rounds = BOTH) -> Fraction:
         """What was asked for: what an edge of this class may lose, from the split and the guard alone."""
@@ -155,32 +148,12 @@ class Stage:
         multipliers = dict(zip((Visibility.FRIEND_VISIBLE, Visibility.PRIVATE), self.guard, strict=True))
         return Fraction(multipliers[kind]) * sum(prices[each] for each in rounds)
 
-    @cached_property
-    def purse(self) -> dict[Visibility, Fraction]:
-        """What a user may spend: what was asked for, and no more."""
-        return {kind: self.agreed(kind) for kind in NON_PUBLIC}
-
     def billed(self, kind: Visibility, rounds: Rounds = BOTH) -> Fraction:
         """What the software says that it loses."""
         bills = {release.round: dict(release.prices)[kind] for release in self.survey.releases}
         return sum((bills[each].epsilon for each in rounds), Fraction(0))
 
-    def claim(self, kind: Visibility) -> float:
-        """What an edge of this class may lose by both rounds."""
-        return float(self.agreed(kind))
 
-
-@lru_cache(maxsize=4096)
-def _first_round(stage: Stage, answers: Answers) -> FirstRound:
-    """One for all users of a stage: it reads the transcript once."""
-    answered, ones = (
-        np.packbits([test(said) for said in answers], bitorder="little")
-        for test in (lambda said: said is not None, lambda said: said == 1)
-    )
-    return FirstRound(stage.survey, stage.view, Transcript(stage.survey.first.identity, answered, ones))
-
-
-"""For each position what everybody knows of it: nothing, a public edge, or the answer and the class that gave it."""
 Labels = tuple[tuple[int, ...], ...]
 """For each position what a user's numbers may depend on."""
 NOTHING, EDGE = 0, 1
@@ -241,26 +214,20 @@ class Recall(Generic[Numbers]):
         sight = self._by_case[case, friends]
         if sight not in self._by_sight:
             self._by_sight[sight] = self._second(stage, user, friends, first)
-        elif self._is_to_be_checked(sight, known):
-            self._check(self._by_sight[sight], self._anew(stage, user, friends, first))
+            return self._by_sight[sight]
+        # The first recall of each kind, and some of the others; ``known`` says that not even names differ.
+        self.recalls += 1
+        if (sight, known) not in self._checked or self.recalls % self._every == 0:
+            self.checks += 1
+            if not self._same(self._by_sight[sight], self._anew(stage, user, friends, first)):
+                raise ProtocolViolation("A client makes other numbers of what the audit believes to be the same to it.")
+        self._checked.add((sight, known))
         return self._by_sight[sight]
 
     @property
     def worked_out(self) -> int:
         """How many cases differ by more than names."""
         return len(self._by_sight)
-
-    def _is_to_be_checked(self, sight: Case, known: bool) -> bool:
-        """The first recall of each kind, and some of the others; ``known`` says that not even names differ."""
-        self.recalls += 1
-        first = (sight, known) not in self._checked
-        self._checked.add((sight, known))
-        return first or self.recalls % self._every == 0
-
-    def _check(self, recalled: Numbers, anew: Numbers) -> None:
-        self.checks += 1
-        if not self._same(recalled, anew):
-            raise ProtocolViolation("A client makes other numbers of what the audit believes to be the same to it.")
 
     def _case_of(self, stage: Stage, user: int, first: FirstRound) -> Case:
         heard, users = _heard(stage, first)

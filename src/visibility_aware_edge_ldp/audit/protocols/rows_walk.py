@@ -15,7 +15,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import noise_laws
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, no_noise, walk
-from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, as_asked, exact_finding, largest, loss_of
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, as_asked, exact_finding, largest
 from visibility_aware_edge_ldp.audit.engine.small_worlds import by_row
 from visibility_aware_edge_ldp.audit.protocols.rows_stage import BOTH, Answers, Friends, Recall, Rounds, Row, Stage
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -24,7 +24,6 @@ from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.surveys.position import decode, encode
 from visibility_aware_edge_ldp.public.surveys.rows import decode_rows, encode_rows
@@ -47,9 +46,8 @@ _ROUNDING = 1e-12
 
 def client(stage: Stage, user: int, friends: Friends, kind: type[TwoRoundClient] = TwoRoundClient) -> TwoRoundClient:
     """The real client of one user, whose purse holds exactly what was asked for."""
-    purse = Purse(stage.purse)
     held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
-    return kind(held, stage.view, purse)
+    return kind(held, stage.view, Purse({each: stage.agreed(each) for each in NON_PUBLIC}))
 
 
 def second_report(
@@ -61,7 +59,8 @@ def second_report(
     """
     said = report_heard(stage, user, friends, first, kind)
     still, bound = np.array([said.reach, said.total.number]), said.total.bound
-    words = _words(stage.survey.total_noise, stage.survey.reach_noise, bound)
+    law = noise_laws.law_of(stage.survey.total_noise, bound) if bound else None
+    words = noise_laws.beside(stage.survey.reach_noise.law), noise_laws.step_words(law)
     # Who asks for no noise must not add any.
     if not np.array_equal(
         noise_laws.moves(partial(_sent, stage, user, friends, first, kind), still, words), [1, bound > 0]
@@ -91,17 +90,6 @@ def _sent(
     return np.array([report.reaches[0], report.totals[0]])
 
 
-@cache
-def _words(noise: SmoothPower, reach_noise: DiscreteLaplace, bound: Bound) -> tuple[tuple[int, int], ...]:
-    """The words at which the two numbers must move by 1."""
-    return noise_laws.beside(reach_noise.law), noise_laws.step_words(noise.law(bound) if bound else None)
-
-
-def real_client(stage: Stage, user: int, friends: Friends, first: FirstRound) -> Numbers:
-    """What the real client's second report is made of."""
-    return second_report(stage, user, friends, first)
-
-
 def first_law(stage: Stage, user: int, friends: Friends) -> Law:
     """The exact law of a real client's first answers: every pattern of flips, through the wire format."""
     row = stage.row(user)
@@ -122,7 +110,7 @@ def as_bytes(answers: Answers) -> bytes:
     return bytes(255 if said is None else said for said in answers)
 
 
-def losses_of(stage: Stage, second: Second = real_client, law: FirstLaw = first_law) -> Iterator[KindLoss]:
+def losses_of(stage: Stage, second: Second = second_report, law: FirstLaw = first_law) -> Iterator[KindLoss]:
     """The loss of both rounds for every transcript, every list and every neighbour of it."""
     sums_and_reaches = second_losses(stage.survey.total_noise, stage.survey.reach_noise)
     for user in stage.asked:
@@ -158,15 +146,7 @@ def second_losses(noise: SmoothPower, reach_noise: DiscreteLaplace) -> Callable[
     return cache(losses)
 
 
-def largest_losses(stage: Stage, second: Second = real_client) -> dict[Visibility, float]:
-    """The largest loss for each class of what differs."""
-    largest: dict[Visibility, float] = {}
-    for kind, loss in losses_of(stage, second):
-        largest[kind] = max(largest.get(kind, 0.0), loss)
-    return largest
-
-
-def walked_stages(stages: Iterable[Stage], second: Second = real_client, law: FirstLaw = first_law) -> Walk:
+def walked_stages(stages: Iterable[Stage], second: Second = second_report, law: FirstLaw = first_law) -> Walk:
     """The largest losses of each stage beside its claims, and how many were compared."""
     return gathered((stage, BOTH, losses_of(stage, second, law)) for stage in stages)
 
@@ -182,11 +162,11 @@ def gathered(walks: Iterable[tuple[Stage, Rounds, Iterator[KindLoss]]]) -> Walk:
             by_kind[kind] = largest([loss, by_kind.get(kind, 0.0)])
         for kind, loss in by_kind.items():
             agreed = stage.agreed(kind, rounds)
-            losses.append(as_asked(loss_of(kind, float(agreed), loss), agreed, stage.billed(kind, rounds)))
+            losses.append(as_asked(Loss(str(kind), float(agreed), loss), agreed, stage.billed(kind, rounds)))
     return losses, cases
 
 
-def audit_rows(name: str, stages: list[Stage], second: Second = real_client) -> Finding:
+def audit_rows(name: str, stages: list[Stage], second: Second = second_report) -> Finding:
     """The largest losses over several stages, beside their claims."""
     losses, cases = walked_stages(stages, second)
     about = f"every first transcript with every list of up to {max(s.n for s in stages)} users, {len(stages)} policies"
@@ -195,7 +175,7 @@ def audit_rows(name: str, stages: list[Stage], second: Second = real_client) -> 
 
 def recalled_stages(stages: Iterable[Stage]) -> Walk:
     """The same, where what is the same to a user is worked out once.  [WALK.8]"""
-    return walked_stages(stages, Recall(real_client, same_numbers, report_heard), by_row(first_law))
+    return walked_stages(stages, Recall(second_report, same_numbers, report_heard), by_row(first_law))
 
 
 def same_numbers(one: Numbers, other: Numbers) -> bool:

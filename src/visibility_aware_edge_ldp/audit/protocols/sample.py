@@ -9,7 +9,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import small_worlds
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
-from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, altered, exact, exact_finding
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, altered, exact, exact_finding, losses_of
 from visibility_aware_edge_ldp.audit.protocols import position
 from visibility_aware_edge_ldp.audit.protocols.position import PRIVATE, PUBLIC, Stage
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -65,7 +65,7 @@ def audit_sample(name: str, stages: Iterable[Stage], about: str, client: Client 
         drawn, speak = stage.drawn, cache(partial(conversation, stage, client=client))
         for asked, claims in ((True, stage.claims), (False, _NOTHING)):
             pairs = [pair for pair in stage.pairs if (pair[2] in drawn) == asked]
-            found = small_worlds.losses_of(small_worlds.largest_gaps(stage.pattern, pairs, speak), claims, closed=False)
+            found = losses_of(small_worlds.largest_gaps(stage.pattern, pairs, speak), claims, closed=False)
             # Where nothing is claimed and nothing lost, there is nothing to show.
             losses += [loss for loss in found if asked or loss.found or loss.found_delta]
             cases += len(pairs)

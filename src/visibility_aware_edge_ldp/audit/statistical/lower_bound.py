@@ -5,19 +5,20 @@ much more likely what was sent is with the edge than without, as far as one half
 event is a high (or a low) score, and the other half chooses how high: where its own bound would be largest, so that
 chance finds among few runs do not win. Scores are tried on grids of several widths, and as sums over the columns. A
 bad choice costs strength and nothing else.  [SHOWN.2]
+
+What counts of an event show are exact limits on its probability (Clopper and Pearson 1934).  [SHOWN.1]
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import NormalDist
 
 import numpy as np
 
-from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, lower_limit, upper_limit
-from visibility_aware_edge_ldp.audit.statistical.shipped_lists import Bits, Columns, Floats, Ints, Shipment
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
+from visibility_aware_edge_ldp.audit.statistical.shipped_lists import Columns, Floats, Ints, Shipment
 from visibility_aware_edge_ldp.errors import BadInput
 
 ALPHA = 0.001
@@ -26,6 +27,11 @@ ALPHA = 0.001
 MOST_TO_CHOOSE = 200_000
 # Fewer runs than these show nothing.
 FEWEST = 400
+# Logarithms of factorials err by a few parts in 10^16 of their size, 2·10^9 at this many trials.
+MOST_TRIALS = 10**8
+# More than all rounding can move a tail: the limits are those of an alpha that is smaller by this.
+_SAFER = 1 - 1e-5
+_CLOSE, _SMALLEST = 1e-13, 1e-300
 # The most parts that a column is cut into, coarse to fine: where it stands in a grid, and where it stands alone.
 _WIDTHS = (2, 4, 8, 16, 64)
 _WIDTHS_ALONE = (2, 8, 128)
@@ -181,7 +187,8 @@ def audit(
     ``why`` says why there are fewer runs than were asked for.
     """
     bounds = [(each, _ship(each, runs, seed, alpha / len(shipments))) for each in shipments]
-    losses = tuple(_worst([pair for pair in bounds if str(pair[0].kind) == kind]) for kind in _kinds(shipments))
+    kinds = dict.fromkeys(each.kind for each in shipments)
+    losses = tuple(_worst([pair for pair in bounds if pair[0].kind is kind]) for kind in kinds)
     _, told = max(bounds, key=lambda pair: pair[1].epsilon)
     there, gone = ("without", "with") if told.reverse else ("with", "without")
     about = (
@@ -196,81 +203,11 @@ def _ship(shipment: Shipment, runs: int, seed: str, alpha: float) -> Bound:
     return lower_bound(without, with_edge, float(shipment.claimed.delta), alpha)
 
 
-def _kinds(shipments: Sequence[Shipment]) -> list[str]:
-    return list(dict.fromkeys(str(each.kind) for each in shipments))
-
-
 def _worst(bounds: Sequence[tuple[Shipment, Bound]]) -> Loss:
     """The loss of one class: the pair of worlds that comes closest to its claim, or goes farthest beyond it."""
     shipment, bound = max(bounds, key=lambda pair: pair[1].epsilon / float(pair[0].claimed.epsilon))
     delta = float(shipment.claimed.delta)
     return Loss(str(shipment.kind), float(shipment.claimed.epsilon), bound.epsilon, delta, delta)
-
-
-@dataclass(frozen=True)
-class Guesses:
-    """How many canaries were guessed, how many of them rightly, and the loss that this shows."""
-
-    made: int
-    right: int
-    epsilon: float
-
-
-def guess(secrets: Bits, sent: Columns, alpha: float = ALPHA) -> Guesses:
-    """Guess each bit from what was sent about it, or abstain; the first ones only teach how.  [SHOWN.3]"""
-    taught = min(secrets.size // 4, MOST_TO_CHOOSE)
-    grids, least = _learn(secrets[:taught], sent[:taught], alpha)
-    scores, truth = total_score(grids, sent[taught:]), secrets[taught:]
-    sure = np.abs(scores) >= least
-    made, right = int(sure.sum()), int(((scores > 0) == truth)[sure].sum())
-    return Guesses(made, right, _shown(right, made, alpha))
-
-
-def audit_one_run(
-    name: str, shipments: list[Shipment], canaries: int, seed: str = "one run", alpha: float = ALPHA
-) -> Finding:
-    """One collection for each class, in which every world's bit is a canary, set by a coin."""
-    losses, told = [], []
-    for shipment in shipments:
-        if shipment.claimed.delta:
-            raise BadInput("Canaries are counted for pure promises only; this one has a delta. Use two worlds.")
-        drawn = np.frombuffer(fresh_coins(seed, "canaries", str(shipment.kind))((canaries + 7) // 8), np.uint8)
-        secrets = np.unpackbits(drawn, count=canaries).view(np.bool_)
-        found = guess(secrets, shipment.send(secrets, seed), alpha / len(shipments))
-        losses.append(Loss(str(shipment.kind), float(shipment.claimed.epsilon), found.epsilon))
-        told.append(f"{found.right:,} of {found.made:,} guesses were right ({shipment.kind})")
-    return Finding(name, "one run", tuple(losses), canaries, f"{canaries:,} canaries in one run; {', '.join(told)}")
-
-
-def _learn(secrets: Bits, sent: Columns, alpha: float) -> tuple[tuple[Grid, ...], float]:
-    """How to score, from one half of these canaries, and when to be sure, from the other."""
-    half = secrets.size // 2
-    there = secrets[:half]
-    ways = [
-        (_promised_rate(grids, secrets[half:], sent[half:], alpha), grids)
-        for grids in candidates(sent[:half][~there], sent[:half][there])
-    ]
-    (_, least), grids = max(ways, key=lambda way: way[0][0])
-    return grids, least
-
-
-def _promised_rate(grids: tuple[Grid, ...], secrets: Bits, sent: Columns, alpha: float) -> tuple[float, float]:
-    """The largest bound that these canaries give, and from which score on one has to be sure for it."""
-    scores = total_score(grids, sent)
-    order = np.argsort(-np.abs(scores), kind="stable")
-    sizes, right = np.abs(scores)[order], np.cumsum(((scores > 0) == secrets)[order])
-    ends = np.flatnonzero(np.append(sizes[1:] != sizes[:-1], True))
-    made = ends + 1
-    # Hoeffding's bound is simple, and only the choice rests on it.
-    rate = right[ends] / made - np.sqrt(-math.log(alpha) / (2 * made))
-    best = int(np.argmax(rate))
-    return float(rate[best]), float(sizes[ends[best]])
-
-
-def _shown(right: int, made: int, alpha: float) -> float:
-    """The loss of a channel that lets so many guesses be right."""
-    rate = lower_limit(right, made, alpha) if made else 0.0
-    return max(0.0, math.log(rate / (1 - rate))) if rate > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -295,3 +232,68 @@ SMOOTH = Pace(500, "the centre draws one number at a time")
 def paced(name: str, shipments: Sequence[Shipment], runs: int, pace: Pace, broken: str = "", of: str = "") -> Audit:
     """An audit of as many runs as its pace allows; of a mutant, what is broken and of which audited name."""
     return Audit(name, "statistical", partial(audit, name, shipments, pace.of(runs), why=pace.why), broken, of)
+
+
+# ── limits on a probability ──
+
+
+def lower_limit(successes: int, trials: int, alpha: float) -> float:
+    """The probability is at least this, but for a chance of at most ``alpha``.  [SHOWN.1]"""
+    if not 0 <= successes <= trials or not 1 <= trials <= MOST_TRIALS:
+        raise BadInput(f"Limits need 1 to {MOST_TRIALS:,} trials and successes among them; got {successes}, {trials}.")
+    if not 0 < alpha < 1:
+        raise BadInput(f"A chance of error is above 0 and below 1; got {alpha}.")
+    if successes == 0:
+        return 0.0
+    # The largest p at which so many successes or more are still that unlikely.
+    return _last(lambda p: tail(successes, trials, p) <= alpha * _SAFER)
+
+
+def upper_limit(successes: int, trials: int, alpha: float) -> float:
+    """The probability is at most this, but for a chance of at most ``alpha``.  [SHOWN.1]"""
+    return 1 - lower_limit(trials - successes, trials, alpha)
+
+
+def tail(successes: int, trials: int, chance: float) -> float:
+    """The probability of at least so many successes in independent trials of this chance."""
+    if successes <= 0:
+        return 1.0
+    if successes > trials or chance <= 0:
+        return 0.0
+    if chance >= 1:
+        return 1.0
+    a, b = float(successes), float(trials - successes + 1)
+    # The fraction converges fast on the side of the mean where the tail is small.
+    if chance < (a + 1) / (a + b + 2):
+        return _front(a, b, chance) * _fraction(a, b, chance) / a
+    return 1 - _front(b, a, 1 - chance) * _fraction(b, a, 1 - chance) / b
+
+
+def _front(a: float, b: float, x: float) -> float:
+    """x^a (1 − x)^b / B(a, b)."""
+    return math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front."""
+    value, c, d, m = 1.0, 1.0, 0.0, 0
+    while True:
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) if m else 0.0
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd) if m else (odd,):
+            d = 1 / ((1 + term * d) or _SMALLEST)
+            c = (1 + term / c) or _SMALLEST
+            value *= c * d
+        if abs(c * d - 1) < _CLOSE:
+            return 1 / value
+        m += 1
+
+
+def _last(holds: Callable[[float], bool]) -> float:
+    """A number of [0, 1] at which a condition holds, and which is all but the last: it holds from 0 on."""
+    low, high = 0.0, 1.0
+    while high - low > _CLOSE * high and high > _SMALLEST:
+        # Geometric steps while the ends are far apart, so that tiny probabilities have all their digits.
+        middle = math.sqrt(low * high) if low > 0 and high > 4 * low else (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.audit.protocols import chain, hubs, mechanisms, n
 from visibility_aware_edge_ldp.audit.statistical import shipped_lists
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALL, BITS, HUBS, Pace, paced
 from visibility_aware_edge_ldp.audit.statistical.shipped_counts import Hubs, Owned
+from visibility_aware_edge_ldp.audit.statistical.shipped_lists import PRIVATE, Positions
 from visibility_aware_edge_ldp.campaign.participant.accounts import Request
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
@@ -74,18 +75,13 @@ def _asked_per_triangle(client: PositionClient, survey: PositionSurvey, number: 
 
 def _new_noise(client: DegreeClient, survey: DegreeSurvey, number: int, coins: Coins) -> DegreeReport:
     """Draws new noise whenever it is asked, and pays once."""
-    again = (survey.identity, number) in client._answers
-    return (
-        client.randomize(survey, number, coins, None) if again else DegreeClient.answer(client, survey, number, coins)
-    )
+    if (survey.identity, number) in client._answers:
+        return client.randomize(survey, number, coins, None)
+    return DegreeClient.answer(client, survey, number, coins)
 
 
 OneBare = findings.altered(PositionClient, "randomize", _one_bare)
-
-
 AskedPerTriangle = findings.replaced(PositionClient, answer=_asked_per_triangle)
-
-
 Forgetful = findings.replaced(DegreeClient, answer=_new_noise)
 
 
@@ -132,16 +128,9 @@ def low_bits(values: shipped_lists.Floats) -> shipped_lists.Columns:
 
 @dataclass(frozen=True)
 class Campaigns:
-    """Rows of people who hold nothing but edges, or none, and answer some campaigns one after the other.
+    """Rows of people who hold nothing but edges, or none, and answer what some campaigns ask, one after the other.
 
-    Parameters
-    ----------
-    kind
-        The class of all positions.
-    asked
-        What the campaigns ask.
-    reader, coins, context
-        The code under audit.
+    All positions have one class; ``reader``, ``coins`` and ``context`` are the code under audit.
     """
 
     kind: Visibility
@@ -166,33 +155,22 @@ class Campaigns:
 
     def _person(self, edges: shipped_lists.Bits, seed: str) -> shipped_lists.Columns:
         """One person's row; the last person of all has as long a row as the others, and some of it is not used."""
-        width = _width(edges.size)
+        # Few rosters serve all.
+        width = next((width for width in (100, 2000) if edges.size <= width), ROW)
         friends, columns = np.zeros(width + 1, np.bool_), []
         friends[1 : edges.size + 1] = edges
         with chain.new_ledger() as ledger:
             for number, each in enumerate(_contexts(self.kind, self.asked, width)):
-                context = _as(self.context, each)
+                context = self.context(each.charter, each.documents, each.number)
                 coins = self.coins(seed, "person", f"campaign {number}")
-                columns.append(
-                    chain.read(
-                        context, chain.answered(ledger, Task(context, 1), Friends(friends, ()), coins, self.reader)
-                    )
-                )
+                upload = chain.answered(ledger, Task(context, 1), Friends(friends, ()), coins, self.reader)
+                columns.append(chain.read(context, upload))
         return np.stack(columns, axis=1)[: edges.size].view(np.int8)
-
-
-def _width(worlds: int) -> int:
-    """How long a row is made for so many worlds: few rosters serve all."""
-    return next((width for width in (100, 2000) if worlds <= width), ROW)
 
 
 @lru_cache(maxsize=8)
 def _contexts(kind: Visibility, asked: tuple[chain.Question, ...], width: int) -> tuple[ParticipantContext, ...]:
     return chain.contexts(range(width + 1), VisibilityPolicy.of(SameClass(kind)), asked)
-
-
-def _as(kind: type[ParticipantContext], context: ParticipantContext) -> ParticipantContext:
-    return context if kind is ParticipantContext else kind(context.charter, context.documents, context.number)
 
 
 class LouderSeat(ParticipantContext):
@@ -207,71 +185,58 @@ class LouderSeat(ParticipantContext):
 
 def campaign_audits(runs: int) -> tuple[findings.Audit, ...]:
     """The audits of campaigns with so many answers a side."""
-    return (
-        paced(
-            "campaign rows",
-            [Campaigns(shipped_lists.PRIVATE, (LOW, HIGH)), Campaigns(Visibility.FRIEND_VISIBLE, (HIGH,))],
-            runs,
-            ALL,
-        ),
-    )
+    asked = [Campaigns(PRIVATE, (LOW, HIGH)), Campaigns(Visibility.FRIEND_VISIBLE, (HIGH,))]
+    return (paced("campaign rows", asked, runs, ALL),)
 
 
-_AGAIN = shipped_lists.Positions(
-    shipped_lists.PRIVATE, shipped_lists.two_rounds, times=TRIANGLES_AT_AN_EDGE, client=AskedPerTriangle
-)
-_OWN_SCALE = Owned(shipped_lists.PRIVATE, epsilon=Fraction(1), drawn=STAR, client=neighbourhood.OwnScale)
-_TWICE = shipped_lists.Pairs(
-    shipped_lists.PRIVATE, shipped_lists.one_degree, partial(shipped_lists.degrees, client=Forgetful), times=2
-)
 _ROWS: list[tuple[str, str, str, list[shipped_lists.Shipment], Pace]] = [
     (
         "epsilon × 1.1",
         "position, one round",
         "Randomized response is made for 1.1 times the loss that is billed.",
-        [shipped_lists.Positions(shipped_lists.PRIVATE, partial(_asked_by, position.Louder))],
+        [Positions(PRIVATE, partial(_asked_by, position.Louder))],
         ALL,
     ),
     (
         "threshold 2 % off",
         "position, one round",
         "Bits are flipped against a threshold that is 2 % too low.",
-        [shipped_lists.Positions(shipped_lists.PRIVATE, partial(_asked_by, SlightlyOff))],
+        [Positions(PRIVATE, partial(_asked_by, SlightlyOff))],
         ALL,
     ),
     (
         "one bit not randomized",
         "position, each of eight bits",
         "One of the eight bits of a client is sent as it is.",
-        shipped_lists.eight_bits(partial(shipped_lists.Positions, client=OneBare)),
+        shipped_lists.eight_bits(partial(Positions, client=OneBare)),
         BITS,
     ),
     (
         "same coins for two users",
         "position, two users together",
         "Two users draw the same coins, so the known bit of one undoes the noise of the other.",
-        [shipped_lists.Positions(shipped_lists.PRIVATE, shipped_lists.one_round, users=2, coins=same_for_all_users)],
+        [Positions(PRIVATE, shipped_lists.one_round, users=2, coins=same_for_all_users)],
         ALL,
     ),
     (
         "edge re-asked per triangle",
         "position, two rounds",
         "The second answer is drawn anew for every candidate triangle (document 003).",
-        [_AGAIN],
+        [Positions(PRIVATE, shipped_lists.two_rounds, times=TRIANGLES_AT_AN_EDGE, client=AskedPerTriangle)],
         ALL,
     ),
     (
         "asked twice, new noise",
         "user degrees, asked twice",
         "The same survey asked again is answered with new noise, and paid once.",
-        [_TWICE],
+        [shipped_lists.Pairs(PRIVATE, shipped_lists.one_degree, partial(shipped_lists.degrees, client=Forgetful), 2)],
         ALL,
     ),
     (
         "noise scaled by own degree",
         "neighbourhood (a), clipped",
         "A user's noise is as wide as its own degree, which an edge changes (document 004).",
-        [_OWN_SCALE],
+        [Owned(PRIVATE, epsilon=Fraction(1), drawn=STAR, client=neighbourhood.OwnScale)],
         ALL,
     ),
     (
@@ -286,8 +251,8 @@ _ROWS: list[tuple[str, str, str, list[shipped_lists.Shipment], Pace]] = [
         "position, two surveys",
         "One uniform number answers two surveys; where the answers differ, the second is the bit.",
         [
-            shipped_lists.Positions(
-                shipped_lists.PRIVATE,
+            Positions(
+                PRIVATE,
                 shipped_lists.two_surveys,
                 coins=same_for_all_surveys,
                 epsilon=shipped_lists.TWO,
@@ -299,28 +264,28 @@ _ROWS: list[tuple[str, str, str, list[shipped_lists.Shipment], Pace]] = [
         "float Laplace",
         "user degrees",
         "Laplace noise in double precision: low bits that one count can have and the other cannot.",
-        [shipped_lists.Pairs(shipped_lists.PRIVATE, shipped_lists.one_degree, float_degrees)],
+        [shipped_lists.Pairs(PRIVATE, shipped_lists.one_degree, float_degrees)],
         ALL,
     ),
     (
         "campaign rows, ε × 1.1",
         "campaign rows",
         "Rows are answered at 1.1 times the loss that the charter states.",
-        [Campaigns(shipped_lists.PRIVATE, (HIGH,), context=LouderSeat)],
+        [Campaigns(PRIVATE, (HIGH,), context=LouderSeat)],
         FEWER,
     ),
     (
         "campaign rows, re-asked edges",
         "campaign rows",
         "A second campaign about the same edges is answered with new coins, as if it were the first.",
-        [Campaigns(shipped_lists.PRIVATE, (LOW, HIGH), chain.forgets_all)],
+        [Campaigns(PRIVATE, (LOW, HIGH), chain.forgets_all)],
         FEWER,
     ),
     (
         "campaign rows, one uniform reused",
         "campaign rows",
         "Two campaigns at different ε are answered with the same uniform numbers.",
-        [Campaigns(shipped_lists.PRIVATE, (LOW, HIGH), chain.forgets_all, same_for_all_surveys)],
+        [Campaigns(PRIVATE, (LOW, HIGH), chain.forgets_all, same_for_all_surveys)],
         FEWER,
     ),
 ]

@@ -1,6 +1,6 @@
 """Runs of the real clients that see more than their own list, and of the trusted centre, as bytes.
 
-Shipments as in ``shipped_bytes``. Users who count the triangles they own answer for many small worlds in one call;
+Shipments as in ``shipped_lists``. Users who count the triangles they own answer for many small worlds in one call;
 a hub answers for one world at a time, a new hub for each run, and the centre answers one question after another.
 
 Mechanisms by themselves are drawn many times too: one number, which an edge moves as far as its promise allows. They
@@ -33,12 +33,7 @@ from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, HubSurvey, decode_hub, encode_hub, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    NeighbourhoodSurvey,
-    decode_owned,
-    encode_owned,
-    neighbourhood_survey,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import decode_owned, encode_owned, neighbourhood_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -47,26 +42,17 @@ TRIANGLE: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (1, 2))
 STAR: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (0, 3))
 Draw = Callable[[shipped_lists.Bits, Coins], Ints]
 WEIGHTS = {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: 2}
+"""By how many units of the bound an edge of each class moves a number."""
+SENSITIVITY, BINS, BOUND = 3, 4, 2
 
 
 @dataclass(frozen=True)
 class Owned:
-    """NEIGHBOURHOOD (a): in each world a few users with the same edges, the first of which may be missing.
+    """NEIGHBOURHOOD (a): in each world a few users with the same edges, the first of which may not be there.
 
-    Parameters
-    ----------
-    kind
-        The class of all positions.
-    guard
-        Of the plan. All but "clipped" buy their bounds by noisy degrees, which are sent too: both rounds together.
-    epsilon
-        The loss per PRIVATE edge by the counts, and again by the degrees where they are bought.
-    delta
-        Of believed bounds.
-    drawn
-        The edges of a world; users are numbered from 0.
-    client
-        The code under audit.
+    All guards but "clipped" buy their bounds by noisy degrees, which are sent too: both rounds together, each for
+    ``epsilon`` per PRIVATE edge. ``drawn`` are the edges of a world, whose users are numbered from 0; ``delta`` is that
+    of believed bounds, ``client`` the code under audit.
     """
 
     kind: Visibility
@@ -81,14 +67,14 @@ class Owned:
         public = shipped_lists.same_class(self.kind, 8)
         first = self._first(public)
         plan = self._plan(public, first, np.full(8, 2))
-        surveys: list[shipped_lists.Priced] = [*([first] if first else []), self._survey(public, plan)]
+        surveys: list[shipped_lists.Priced] = [
+            *([first] if first else []),
+            neighbourhood_survey(public, self.epsilon, plan),
+        ]
         return shipped_lists.billed(surveys, self.kind, self.epsilon * len(surveys), public)
 
     def _first(self, public: PublicView) -> DegreeSurvey | None:
         return None if self.guard == triangle_assignment.CLIPPED else degree_survey(public, self.epsilon)
-
-    def _survey(self, public: PublicView, plan: triangle_assignment.OwnerPlan) -> NeighbourhoodSurvey:
-        return neighbourhood_survey(public, self.epsilon, plan)
 
     def _plan(self, public: PublicView, first: DegreeSurvey | None, noisy: Ints) -> triangle_assignment.OwnerPlan:
         """One that makes a user's bound from that user's report alone, so that worlds stay apart."""
@@ -114,7 +100,7 @@ class Owned:
         public, graph = shipped_lists.same_class(self.kind, self.size * edges.size), self._graph(edges)
         first = self._first(public)
         noisy = _noisy_degrees(first, graph, public, seed) if first else np.empty(0, np.int64)
-        survey = self._survey(public, self._plan(public, first, noisy))
+        survey = neighbourhood_survey(public, self.epsilon, self._plan(public, first, noisy))
         known = (first, noisy) if first else None
         users = self.client(TwoHop(0, graph, public.n), public, shipped_lists.purse_for([survey]), known)
         counts = decode_owned(encode_owned(users.answer(survey, 1, fresh_coins(seed, "counts")))).values
@@ -177,7 +163,7 @@ class Hubs:
 
 @dataclass(frozen=True)
 class Centres:
-    """CURATOR: four users, whose first edge may be missing."""
+    """CURATOR: four users, whose first edge may not be there."""
 
     statistic: str
     kind: Visibility = Visibility.PRIVATE
@@ -212,10 +198,6 @@ class Centres:
         return [decode_answer(answer).value for answer in sent]
 
 
-"""By how many units of the bound an edge of each class moves a number."""
-SENSITIVITY, BINS, BOUND = 3, 4, 2
-
-
 @dataclass(frozen=True)
 class Drawn:
     """One number a world, by a mechanism that is told whether the edge is there."""
@@ -236,29 +218,21 @@ def randomized_response(kind: Visibility, mechanism: type[RandomizedResponse] = 
     return Drawn(kind, Guarantee(OneEdge, loss), lambda edges, coins: answer(edges, coins).astype(np.int64))
 
 
-def discrete_laplace(kind: Visibility) -> Drawn:
+def _laplace(kind: Visibility, noise: Callable[[int, Coins], Ints]) -> Drawn:
     """A count that a PRIVATE edge moves by the sensitivity."""
-    law = DiscreteLaplace(Fraction(1), SENSITIVITY)
-    return Drawn(
-        kind, _laplace_price(kind), lambda edges, coins: _moved(edges, kind) + law.sample_many(len(edges), coins)
-    )
+    moved = SENSITIVITY * WEIGHTS[kind]
+    price = Guarantee[OneEdge](OneEdge, Fraction(WEIGHTS[kind]))
+    return Drawn(kind, price, lambda edges, coins: edges.astype(np.int64) * moved + noise(len(edges), coins))
+
+
+def discrete_laplace(kind: Visibility) -> Drawn:
+    """By the sampler of one law."""
+    return _laplace(kind, DiscreteLaplace(Fraction(1), SENSITIVITY).sample_many)
 
 
 def many_laplaces(kind: Visibility) -> Drawn:
-    """The same by the sampler that takes a sensitivity for each number."""
-
-    def draw(edges: shipped_lists.Bits, coins: Coins) -> Ints:
-        return _moved(edges, kind) + sample_each(Fraction(1), np.full(len(edges), SENSITIVITY), coins)
-
-    return Drawn(kind, _laplace_price(kind), draw)
-
-
-def _laplace_price(kind: Visibility) -> Guarantee[OneEdge]:
-    return Guarantee(OneEdge, Fraction(WEIGHTS[kind]))
-
-
-def _moved(edges: shipped_lists.Bits, kind: Visibility) -> Ints:
-    return edges.astype(np.int64) * SENSITIVITY * WEIGHTS[kind]
+    """By the sampler that takes a sensitivity for each number."""
+    return _laplace(kind, lambda count, coins: sample_each(Fraction(1), np.full(count, SENSITIVITY), coins))
 
 
 def hadamard_response(kind: Visibility) -> Drawn:

@@ -6,11 +6,12 @@ that answers for many positions or users gives many independent transcripts. Wha
 stored answers) is used as it would be in the field, and its purse holds the claim and nothing more.  [SHOWN.5]
 """
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,13 +27,14 @@ from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import Coins
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.policy.rules import SameClass
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_wire
 from visibility_aware_edge_ldp.public.surveys import position as position_wire
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey, histogram_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows, triangle_survey
@@ -58,7 +60,7 @@ ROW_WORLDS_AT_ONCE = 168
 
 
 class Priced(Protocol):
-    """A survey: what it costs."""
+    """A survey, and what it costs."""
 
     @property
     def releases(self) -> tuple[Release, ...]: ...
@@ -118,22 +120,10 @@ def in_batches(send: Callable[[Bits, str], Columns], edges: Bits, most: int, see
 
 @dataclass(frozen=True)
 class Positions:
-    """POSITION: in each world some users hold some positions each; one bit of the last user's may be set.
+    """POSITION: in each world some users hold ``width`` positions each; one bit of the last user's may be set.
 
-    Parameters
-    ----------
-    kind
-        The class of all positions.
-    surveys
-        What is asked, one after the other, from the public view.
-    users, width, changed
-        How many users; how many positions each holds; which of the last user's bits changes.
-    times
-        How often every round is asked: all answers count as sent.
-    client, coins
-        The code under audit.
-    epsilon
-        What all surveys together are asked for, per PRIVATE edge.
+    ``surveys`` are asked one after the other, for ``epsilon`` per PRIVATE edge together, and every round so many
+    ``times``: all answers count as sent. ``client`` and ``coins`` are the code under audit.
     """
 
     kind: Visibility
@@ -154,7 +144,8 @@ class Positions:
     def send(self, edges: Bits, seed: str) -> Columns:
         """One column for each answer of each position of the users."""
         each = edges.size * self.width
-        public = same_class(self.kind, _nodes_with(each * self.users))
+        # The fewest nodes that have so many positions.
+        public = same_class(self.kind, (3 + math.isqrt(8 * each * self.users - 7)) // 2)
         surveys, columns = self.surveys(public), []
         for user in range(self.users):
             bits = np.zeros((edges.size, self.width), np.bool_)
@@ -167,25 +158,13 @@ class Positions:
     def _answers(
         self, client: PositionClient, user: int, surveys: Sequence[PositionSurvey], shape: tuple[int, int], seed: str
     ) -> list[Columns]:
-        asked = [(s, r, t) for s in range(len(surveys)) for r in range(1, surveys[s].rounds + 1) for t in self._times]
         sent = []
-        for s, r, t in asked:
+        rounds = ((s, r) for s, survey in enumerate(surveys) for r in range(1, survey.rounds + 1))
+        for (s, r), t in product(rounds, range(self.times)):
             coins = self.coins(seed, f"user {user}", f"survey {s}", f"round {r}", f"time {t}")
             report = position_wire.decode(position_wire.encode(client.answer(surveys[s], r, coins)))
             sent.append(unpack(report.ones, report.count).view(np.int8).reshape(shape))
         return sent
-
-    @property
-    def _times(self) -> range:
-        return range(self.times)
-
-
-def _nodes_with(positions: int) -> int:
-    """The fewest nodes that have so many positions."""
-    nodes = int((2 * positions) ** 0.5)
-    while nodes * (nodes - 1) // 2 < positions:
-        nodes += 1
-    return nodes
 
 
 Answer = Callable[[Any, Coins], Columns]
@@ -295,28 +274,21 @@ def _lists(edges: Bits) -> FriendLists:
 # ── what is asked ──
 
 
-def one_round(public: PublicView) -> Sequence[PositionSurvey]:
-    return [position_survey(public, 1)]
+def asked(make: Callable[..., Any], *epsilons: Number, **options: Any) -> Callable[[PublicView], list[Any]]:
+    """Surveys of one kind, one at each of these epsilons, from the public view."""
+    return lambda public: [make(public, epsilon, **options) for epsilon in epsilons]
 
 
-def two_rounds(public: PublicView) -> Sequence[PositionSurvey]:
-    return [position_survey(public, 1, rounds=2)]
+HALF, MORE = Fraction(1, 2), Fraction(3, 4)
+one_round = asked(position_survey, 1)
+two_rounds = asked(position_survey, 1, rounds=2)
+two_surveys = asked(position_survey, HALF, MORE)
+one_degree = asked(degree_survey, 1)
+two_degrees = asked(degree_survey, HALF, MORE)
 
 
-def two_surveys(public: PublicView) -> Sequence[PositionSurvey]:
-    return [position_survey(public, Fraction(1, 2)), position_survey(public, Fraction(3, 4))]
-
-
-def one_degree(public: PublicView) -> Sequence[DegreeSurvey]:
-    return [degree_survey(public, 1)]
-
-
-def two_degrees(public: PublicView) -> Sequence[DegreeSurvey]:
-    return [degree_survey(public, Fraction(1, 2)), degree_survey(public, Fraction(3, 4))]
-
-
-def one_bin(public: PublicView) -> Sequence[HistogramSurvey]:
-    return [histogram_survey(public, Fraction(1, 2), (0, 1, 2, public.n))]
+def one_bin(public: PublicView) -> list[HistogramSurvey]:
+    return [histogram_survey(public, HALF, (0, 1, 2, public.n))]
 
 
 def eight_bits(make: Callable[..., Positions] = Positions) -> list[Shipment]:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import beginning
+from visibility_aware_edge_ldp.audit.engine.findings import replaced
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
@@ -25,7 +27,7 @@ from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import encode_hub, hub_survey
-from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, encode_rows, triangle_survey
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.triangle_assignment import clipped_plan
@@ -169,3 +171,29 @@ def position_with_tie(side: int, coins: Coins) -> Act:
     client = PositionClient(PositionBits(0, np.zeros(1, np.bool_)), view, _purse())
     first = bytes([(255, head)[side]])
     return lambda: position.encode(client.answer(survey, 1, lambda count: (first + coins(count))[:count]))
+
+
+# ── mutants ──
+
+
+def _branchy(client: PositionClient, survey: PositionSurvey, number: int, coins: Coins, *given: Any) -> PositionReport:
+    """Draws one more coin for each bit that is one."""
+    for _ in np.flatnonzero(client._view.bits):
+        coins(1)
+    return PositionClient.randomize(client, survey, number, coins, *given)
+
+
+Branchy = replaced(PositionClient, randomize=_branchy)
+
+
+def with_a_byte_for_each_friend(side: int, coins: Coins) -> Act:
+    """Beside the row's sums one byte leaves for each friend."""
+    act, friends = row_sums(side, coins), friend_list(side).neighbours.size
+    return lambda: act() + bytes(friends)
+
+
+def now_and_then_again(side: int, coins: Coins) -> Act:
+    """One in ten answers with ones is made twenty times, which is a twentieth of all answers."""
+    times = 20 if side and coins(1)[0] < 26 else 1
+    acts = [positions()(side, coins) for _ in range(times)]
+    return lambda: [act() for act in acts][-1]

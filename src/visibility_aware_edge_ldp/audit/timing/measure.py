@@ -12,18 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, replaced
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
 from visibility_aware_edge_ldp.audit.timing import clients
 from visibility_aware_edge_ldp.audit.timing.clients import Act, Prepare
 from visibility_aware_edge_ldp.client.pace import Paced, paced
-from visibility_aware_edge_ldp.client.position import PositionClient
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.bool_]
@@ -155,16 +152,12 @@ def measure(prepare: Prepare, runs: int, wrap: Wrap | None = None, seed: int | s
         # Both are made before either is timed: making a long list leaves other caches than making a short one.
         acts = [prepare(side, coins) for side in (0, 1)]
         for side in sides:
-            taken, sent = _clocked((wrap or _at_once)(acts[side]))
-            yield taken, len(sent.answer), sent.overran
+            act = (wrap or _at_once)(acts[side])
+            start = time.perf_counter_ns()
+            sent = act()
+            yield time.perf_counter_ns() - start, len(sent.answer), sent.overran
 
     return in_random_order(runs, seed, pair)
-
-
-def _clocked(act: Callable[[], Paced[bytes]]) -> tuple[int, Paced[bytes]]:
-    start = time.perf_counter_ns()
-    sent = act()
-    return time.perf_counter_ns() - start, sent
 
 
 def _at_once(act: Act) -> Callable[[], Paced[bytes]]:
@@ -214,26 +207,6 @@ def _about(timings: Timings, pace: float | None) -> str:
     return said + f", pace {pace * 1e3:,.1f} ms, overruns " + " and ".join(str(side.sum()) for side in timings.overran)
 
 
-def _branchy(client: PositionClient, survey: PositionSurvey, number: int, coins: Coins, *given: Any) -> PositionReport:
-    """A mutant: draws one more coin for each bit that is one."""
-    for _ in np.flatnonzero(client._view.bits):
-        coins(1)
-    return PositionClient.randomize(client, survey, number, coins, *given)
-
-
-def with_a_byte_for_each_friend(side: int, coins: Coins) -> Act:
-    """A twin: beside the row's sums one byte leaves for each friend."""
-    act, friends = clients.row_sums(side, coins), clients.friend_list(side).neighbours.size
-    return lambda: act() + bytes(friends)
-
-
-def now_and_then_again(side: int, coins: Coins) -> Act:
-    """A twin: one in ten answers with ones is made twenty times, which is a twentieth of all answers."""
-    times = 20 if side and coins(1)[0] < 26 else 1
-    acts = [clients.positions()(side, coins) for _ in range(times)]
-    return lambda: [act() for act in acts][-1]
-
-
 def _at_a_short_pace(seconds: float) -> Wrap:
     """A twin of a pace: long enough for short lists alone, however long it should have been."""
     return at_a_pace(min(seconds, 0.003))
@@ -274,13 +247,13 @@ AUDITS: tuple[Audit, ...] = (
 MUTANTS: tuple[Audit, ...] = (
     _audit(
         "position, branchy",
-        clients.positions(replaced(PositionClient, randomize=_branchy)),
+        clients.positions(clients.Branchy),
         1000,
         broken="Coins are drawn for the ones alone, so an answer takes longer the more edges there are.",
     ),
     _audit(
         "position, now and then again",
-        now_and_then_again,
+        clients.now_and_then_again,
         1000,
         broken="One in ten answers that hold ones is made twenty times: few enough to be left out with the slowest.",
     ),
@@ -312,7 +285,7 @@ MUTANTS: tuple[Audit, ...] = (
     ),
     _audit(
         "user triangles, a byte for each friend",
-        with_a_byte_for_each_friend,
+        clients.with_a_byte_for_each_friend,
         30,
         at_a_pace,
         broken="The report grows by a byte for each friend.",

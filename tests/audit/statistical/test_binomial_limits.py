@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
-from visibility_aware_edge_ldp.audit.engine.findings import MOST_TRIALS, lower_limit, tail, upper_limit
+from visibility_aware_edge_ldp.audit.statistical.lower_bound import MOST_TRIALS, lower_limit, tail, upper_limit
 from visibility_aware_edge_ldp.errors import BadInput
 
 ALPHAS = (1e-9, 0.0005, 0.05, 0.4)
