@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.audit.leakage import (
 )
 from visibility_aware_edge_ldp.audit.policy_features import policy_features
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
@@ -185,7 +185,7 @@ def test_users_of_like_openness_are_of_one_kind() -> None:
 
 
 def test_shuffles_stay_within_groups_and_reach_everybody() -> None:
-    groups, coins = np.array([0, 1, 0, 2, 1, 0]), keyed_coins(seeded_key(4))
+    groups, coins = np.array([0, 1, 0, 2, 1, 0]), keyed_random_bytes(seeded_key(4))
     dealt = np.array([dealt_anew(groups, coins) for _ in range(200)])
     assert (groups[dealt] == groups).all()
     assert all(np.unique(dealt[:, i]).tolist() == np.flatnonzero(groups == groups[i]).tolist() for i in range(6))
@@ -217,7 +217,7 @@ def test_features_are_those_of_the_definition() -> None:
 
 def test_samples_of_a_large_graph_are_edges_and_non_edges() -> None:
     large = homophilous(200, seed=2)
-    sample = sample_positions(large, 500, keyed_coins(seeded_key(5)))
+    sample = sample_positions(large, 500, keyed_random_bytes(seeded_key(5)))
     edges = {tuple(edge) for edge in large.edges.tolist()}
     drawn = list(zip(sample.u.tolist(), sample.v.tolist(), strict=True))
     assert sample.joined.sum() == (~sample.joined).sum() == 500

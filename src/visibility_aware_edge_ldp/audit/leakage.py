@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.policy_features import CELLS, PolicyFeatures, policy_features
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.attribute_rules import Attributes
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.policy.rules import Names
@@ -109,7 +109,7 @@ def leak(
     """
     if shuffles < 1 / FALSE_ALARM - 1:
         raise BadInput(f"{shuffles} shuffles can flag nothing; use at least {1 / FALSE_ALARM - 1:.0f}.")
-    coins = keyed_coins(seeded_key(seed, "leak"))
+    coins = keyed_random_bytes(seeded_key(seed, "leak"))
     users = np.sort(_shuffled(graph.n, coins)[:MOST_USERS])
     resolved, part = policy.resolved(graph.names, graph.degrees), graph.induced(users)
     features, chosen = policy_features(resolved, graph.names, users), sample_positions(part, sample, coins)
@@ -152,7 +152,7 @@ def standard_error(value: float, edges: int, others: int) -> float:
     return float(np.sqrt(value * (1 - value) / max(1, min(edges, others))))
 
 
-def sample_positions(graph: Graph, most: int, coins: Coins) -> Sample:
+def sample_positions(graph: Graph, most: int, coins: RandomBytes) -> Sample:
     """All positions of a small graph; else up to ``most`` edges and as many non-edges, uniformly."""
     if graph.n * (graph.n - 1) // 2 <= 2 * most:
         u, v = np.triu_indices(graph.n, 1)
@@ -182,7 +182,7 @@ def stated_attributes(policy: VisibilityPolicy) -> PublicAttributes | None:
     return {name: {column: row.get(column) for column in columns} for name, row in policy.rule.table.items()}
 
 
-def dealt_anew(groups: Ints, coins: Coins) -> Ints:
+def dealt_anew(groups: Ints, coins: RandomBytes) -> Ints:
     """A uniform permutation of the users within each group."""
     home, away = np.argsort(groups, kind="stable"), np.lexsort((_words(coins, groups.size), groups))
     holder = np.empty(groups.size, np.int64)
@@ -260,11 +260,11 @@ def _has_edge(graph: Graph, u: Ints, v: Ints) -> Bits:
     return np.asarray(keys[place] == wanted) if keys.size else np.zeros(wanted.size, np.bool_)
 
 
-def _shuffled(count: int, coins: Coins) -> Ints:
+def _shuffled(count: int, coins: RandomBytes) -> Ints:
     return np.argsort(_words(coins, count)).astype(np.int64)
 
 
-def _words(coins: Coins, count: int) -> npt.NDArray[np.uint64]:
+def _words(coins: RandomBytes, count: int) -> npt.NDArray[np.uint64]:
     return np.frombuffer(coins(8 * count), dtype="<u8").astype(np.uint64)
 
 

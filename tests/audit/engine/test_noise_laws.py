@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.audit.engine.noise_laws import (
 from visibility_aware_edge_ldp.audit.engine.small_worlds import least_epsilon, spent_delta, walked
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothLaplace
@@ -123,13 +123,13 @@ def test_the_least_epsilon_of_a_shift_is_its_rate() -> None:
     assert least_epsilon(*pair, 0.0, 4.0) == math.inf, "what was not walked is never free"
 
 
-def add(coins: Coins, factor: int = 1) -> list[int]:
+def add(coins: RandomBytes, factor: int = 1) -> list[int]:
     noise = DiscreteLaplace(Fraction(1), 3)
     return [5 + factor * noise.sample(coins), 6 + POWER.sample(4, coins)]
 
 
-def check_noise(numbers: Callable[[Coins], list[int]], laws: list[IntegerLaw]) -> None:
-    def send(coins: Coins) -> npt.NDArray[np.int64]:
+def check_noise(numbers: Callable[[RandomBytes], list[int]], laws: list[IntegerLaw]) -> None:
+    def send(coins: RandomBytes) -> npt.NDArray[np.int64]:
         return np.array(numbers(coins))
 
     if not moves(send, send(no_noise), [beside(law) for law in laws]).all():
@@ -181,7 +181,7 @@ NUMBERS, SCALES = np.array([0, 5, -3, 7]), np.array([1, 0, 3, 500])
 @pytest.mark.parametrize("supposed", [SCALES, SCALES + 1, np.array([0, 2, 3, 500]), np.array([1, 0, 3, 501])])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1), Fraction(5)])
 def test_scales_are_found_whatever_is_supposed(supposed: np.ndarray, epsilon: Fraction) -> None:
-    def send(coins: Coins) -> np.ndarray:
+    def send(coins: RandomBytes) -> np.ndarray:
         return NUMBERS + sample_each(epsilon, SCALES, coins)
 
     counts, scales = counts_and_scales(send, epsilon, supposed)
@@ -192,7 +192,7 @@ def test_scales_are_found_whatever_is_supposed(supposed: np.ndarray, epsilon: Fr
 
 
 def test_a_noise_of_no_whole_scale_stops_the_audit() -> None:
-    def send(coins: Coins) -> np.ndarray:
+    def send(coins: RandomBytes) -> np.ndarray:
         return NUMBERS + sample_each(Fraction(101, 100), SCALES, coins)
 
     with pytest.raises(ProtocolViolation, match="another noise"):

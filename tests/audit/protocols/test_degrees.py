@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.audit.protocols.degrees import AUDITS, MUTANTS, S
 from visibility_aware_edge_ldp.client import degrees as user_degrees
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
@@ -55,10 +55,10 @@ def test_the_law_of_a_report_leaves_out_what_was_not_walked() -> None:
 class CutNoise(DiscreteLaplace):
     """A broken twin: right in any window up to 20; rarer noises are cut off, and so tell what they are added to."""
 
-    def sample(self, coins: Coins) -> int:
+    def sample(self, coins: RandomBytes) -> int:
         return max(-20, min(super().sample(coins), 20))
 
-    def sample_many(self, count: int, coins: Coins) -> Integers:
+    def sample_many(self, count: int, coins: RandomBytes) -> Integers:
         return super().sample_many(count, coins).clip(-20, 20)
 
 

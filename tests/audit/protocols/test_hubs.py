@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.audit.protocols.hubs import (
 )
 from visibility_aware_edge_ldp.client.hubs import HubClient, Territory
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import hubs as surveys
 from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, HubSurvey, hub_survey
 
@@ -64,7 +64,7 @@ def test_a_hub_that_halves_its_noise_stops_the_audit(monkeypatch: pytest.MonkeyP
 def test_a_hub_that_adds_two_noises_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Overheard.sample
 
-    def twice(self: Overheard, bound: int, coins: Coins) -> int:
+    def twice(self: Overheard, bound: int, coins: RandomBytes) -> int:
         return honest(self, bound, coins) + honest(self, bound, coins)
 
     monkeypatch.setattr(Overheard, "sample", twice)
@@ -79,7 +79,7 @@ def test_the_hub_broken_where_it_has_nothing_to_count_is_caught(
 ) -> None:
     """Whether it draws the noise that it does not add, or never asks for it."""
 
-    def broken(self: HubClient, survey: HubSurvey, round_number: int, coins: Coins, present: None) -> HubReport:
+    def broken(self: HubClient, survey: HubSurvey, round_number: int, coins: RandomBytes, present: None) -> HubReport:
         place = survey.plan.hubs.index(self._view.start)
         counts = [Territory.of(self._view.edges, self._public, survey.plan, place).count(n) for n in survey.numbers]
         if not draws and not any(counts):

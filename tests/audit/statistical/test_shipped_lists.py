@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.audit.statistical.shipped_lists import (
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys import hubs as hub_surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
@@ -111,7 +111,7 @@ def test_asked_again_means_the_same_bytes() -> None:
 
 def test_the_purse_holds_the_claim_and_nothing_more() -> None:
     class Greedy(PositionClient):
-        def answer(self, survey: PositionSurvey, round_number: int, coins: Coins, present=None):  # type: ignore[no-untyped-def]
+        def answer(self, survey: PositionSurvey, round_number: int, coins: RandomBytes, present=None):  # type: ignore[no-untyped-def]
             super().answer(position_survey(self._public, Fraction(1, 1000)), 1, coins)
             return super().answer(survey, round_number, coins, present)
 

@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.audit.timing.measure import (
     welch,
 )
 from visibility_aware_edge_ldp.client.pace import Paced
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, secure_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, secure_random_bytes
 
 NONE = frozenset({1})
 ALL_CLIENTS = {
@@ -55,14 +55,14 @@ def test_length_does_not_depend_on_the_secret(name: str, monkeypatch: pytest.Mon
     lengths = set()
     for friends in (0, 1, 7, 100, clients.USERS - 1):
         monkeypatch.setattr(clients, "FRIENDS", (friends, friends))
-        lengths |= {len(ALL_CLIENTS[name](side, secure_coins())()) for side in (0, 1)}
+        lengths |= {len(ALL_CLIENTS[name](side, secure_random_bytes())()) for side in (0, 1)}
     assert len(lengths) == 1
 
 
 def test_sides_are_what_they_say() -> None:
     assert [clients.friend_list(side).neighbours.size for side in (0, 1)] == list(clients.FRIENDS)
     assert clients.friend_list(1).neighbours.max() == clients.USERS - 1
-    noises = [np.frombuffer(clients.degree_with_noise(side, secure_coins())()[-8:], ">i8")[0] for side in (0, 1)]
+    noises = [np.frombuffer(clients.degree_with_noise(side, secure_random_bytes())()[-8:], ">i8")[0] for side in (0, 1)]
     assert abs(noises[0] - clients.FRIENDS[0]) <= 1
     assert noises[1] - clients.FRIENDS[0] > 20
 
@@ -164,7 +164,7 @@ def test_overruns_of_one_side_fail_a_paced_finding() -> None:
     """18 of 100 long answers take one beat more; no other time and no length differs."""
     made = iter(range(10**6))
 
-    def prepare(side: int, coins: Coins) -> Act:
+    def prepare(side: int, coins: RandomBytes) -> Act:
         # The warm-up makes eight of each side before the pace is known.
         late = side == 1 and (next(made) - 8) % 50 < 9
         return lambda: b"late" if late else b"soon"
@@ -192,7 +192,7 @@ def test_the_real_pace_tells_of_its_overruns() -> None:
 
 
 def test_a_difference_of_a_few_microseconds_is_found() -> None:
-    def prepare(side: int, coins: Coins) -> Act:
+    def prepare(side: int, coins: RandomBytes) -> Act:
         def act() -> bytes:
             end = time.perf_counter_ns() + 100_000 + 20_000 * side
             while time.perf_counter_ns() < end:

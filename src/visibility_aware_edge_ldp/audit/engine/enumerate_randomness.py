@@ -22,7 +22,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
 # A measured edge is right to one number: with so many, an outcome's chance is right to twenty digits.
@@ -36,24 +36,24 @@ WORDS = 1 << 64
 # Numbers of two words: edges of integer noises are measured among them.
 NUMBERS = 1 << 128
 TAILS = 1 << 56
-Sampler = Callable[[Coins], int]
+Sampler = Callable[[RandomBytes], int]
 # Beyond the words: a noise of this many bits' rarity is tried too.
 _FAR_BITS = 192
 _DIGITS, _CLOSE = 120, Decimal("1e-40")
 
 
-def fresh_coins(seed: str, *labels: int | str) -> Coins:
-    """Coins of their own for every answer."""
-    return keyed_coins(seeded_key(seed, *labels))
+def fresh_coins(seed: str, *labels: int | str) -> RandomBytes:
+    """Random bytes of their own for every answer."""
+    return keyed_random_bytes(seeded_key(seed, *labels))
 
 
 def no_noise(count: int) -> bytes:
-    """Coins whose 64-bit words are all one half: every symmetric noise is 0 there.  [WALK.1]"""
+    """Random bytes whose 64-bit words are all one half: every symmetric noise is 0 there.  [WALK.1]"""
     return (b"\x80" + bytes(7)) * (count // 8) + b"\x80" * (count % 8)
 
 
-def words_then(words: Iterable[int], rest: Coins = lambda count: b"\x5a" * count) -> Coins:
-    """Coins that give these 64-bit words and then the rest, by default one byte for ever."""
+def words_then(words: Iterable[int], rest: RandomBytes = lambda count: b"\x5a" * count) -> RandomBytes:
+    """Random bytes that give these 64-bit words and then the rest, by default one byte for ever."""
     left = b"".join(word.to_bytes(8) for word in words)
 
     def draw(count: int) -> bytes:
@@ -69,12 +69,12 @@ def words_of(number: int, bits: int) -> list[int]:
     return [number >> shift & ((1 << 64) - 1) for shift in range(bits - 64, -1, -64)]
 
 
-def beginning(word: int, coins: Coins) -> Coins:
-    """Coins whose every draw begins with this 64-bit word: it decides a noise, 2^63 one near 0."""
+def beginning(word: int, coins: RandomBytes) -> RandomBytes:
+    """Random bytes whose every draw begins with this 64-bit word: it decides a noise, 2^63 one near 0."""
     return lambda count: (word.to_bytes(8, "big") + coins(count))[:count]
 
 
-def with_words_again(coins: Coins) -> Coins:
+def with_words_again(coins: RandomBytes) -> RandomBytes:
     """A mutant's: whatever was drawn first is handed out again, draw after draw."""
     drawn: list[bytes] = []
 
@@ -196,7 +196,7 @@ class ScriptTooShort(Exception):  # noqa: N818 — a question, not an error
 
 
 class ScriptedCoins:
-    """Coins that follow a script. Before each call of a client they are told which coins it may draw."""
+    """Random bytes that follow a script. Before each call of a client they are told which coins it may draw."""
 
     def __init__(self, script: Script) -> None:
         self._script, self._used = script, 0

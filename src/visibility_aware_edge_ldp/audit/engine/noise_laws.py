@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import last_whe
 from visibility_aware_edge_ldp.audit.engine.findings import largest
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound, SmoothNoise
@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Pair = tuple[float, float]
 """The largest logarithm of one law's probability over the other's, and of the other's over the one's."""
-Send = Callable[[Coins], Ints]
+Send = Callable[[RandomBytes], Ints]
 """From coins to the numbers that a client sends."""
 # Masses are differences of distribution functions; with so many digits they keep 15 far into the tails.
 _DIGITS, _WORDS = 45, 1 << 64
@@ -63,11 +63,11 @@ class Overheard(SmoothPower):
 
     bounds: list[Bound] = field(default_factory=list, compare=False, repr=False)
 
-    def sample(self, bound: Bound, coins: Coins) -> int:
+    def sample(self, bound: Bound, coins: RandomBytes) -> int:
         self.bounds.append(bound)
         return super().sample(bound, coins)
 
-    def sample_each(self, bounds: Floats, coins: Coins) -> Integers:
+    def sample_each(self, bounds: Floats, coins: RandomBytes) -> Integers:
         self.bounds.extend(Decimal(float(bound)) for bound in bounds)
         return super().sample_each(bounds, coins)
 

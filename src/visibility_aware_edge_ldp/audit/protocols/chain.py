@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger,
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
@@ -155,14 +155,8 @@ def conversation(stage: Stage, bit: bool) -> findings.Spoken:
 
 def audit_chain(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
     """The loss of each order beside what its best answer may lose; the same for the real chain and for twins."""
-    losses = [
-        findings.Loss(
-            "PRIVATE",
-            float(max(stage.order)),
-            findings.gap_between(*(conversation(stage, bit) for bit in (False, True))).epsilon,
-        )
-        for stage in stages
-    ]
+    gaps = ((stage, findings.gap_between(*(conversation(stage, bit) for bit in (False, True)))) for stage in stages)
+    losses = [findings.Loss("PRIVATE", float(max(stage.order)), gap.epsilon) for stage, gap in gaps]
     return findings.exact_finding(name, losses, len(losses), about)
 
 
@@ -266,7 +260,9 @@ def as_it_is(page: Page, task: Task) -> Page:
     return page
 
 
-def answered(ledger: Ledger, task: Task, given: Friends | SeenEdges, coins: Coins, reader: Reader = as_it_is) -> bytes:
+def answered(
+    ledger: Ledger, task: Task, given: Friends | SeenEdges, coins: RandomBytes, reader: Reader = as_it_is
+) -> bytes:
     """The upload, as the participant's program makes it and writes it down before it leaves.  [LEDGER.1]"""
     with ledger.writing() as found:
         page = reader(found, task)

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.client.curator import Curator
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, WholeGraph
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound, SmoothNoise
@@ -116,7 +116,7 @@ class Question:
         """
         keep, indices = self.centre(world, kind), count()
 
-        def send(coins: Coins) -> noise_laws.Ints:
+        def send(coins: RandomBytes) -> noise_laws.Ints:
             index = next(indices)
             centre = self.centre(world, kind) if self.n <= _FEW or self.query.has_constant_sensitivity else keep
             # The second question first: who treats the first one otherwise is found out.

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient, class_counts,
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import (
     DegreeReport,
@@ -121,7 +121,7 @@ AUDITS = (
 class ScaledByOwnDegree(DegreeClient):
     """A broken twin: whoever has more friends adds more noise, and so tells how many it has."""
 
-    def randomize(self, survey: DegreeSurvey, round_number: int, coins: Coins, present: Bits | None) -> DegreeReport:
+    def randomize(self, survey: DegreeSurvey, number: int, coins: RandomBytes, present: Bits | None) -> DegreeReport:
         values = class_counts(self._view, self._public, survey.classes)
         lengths = np.diff(self._view.offsets)
         for row, noise in zip(values, survey_noises(survey, ()), strict=True):
@@ -212,7 +212,7 @@ def sent_degrees(
     survey: DegreeSurvey,
     view: PublicView,
     world: small_worlds.World,
-    coins: Coins,
+    coins: RandomBytes,
     client: type[DegreeClient] = DegreeClient,
 ) -> noise_laws.Ints:
     """(classes, users): the reports through the wire format."""

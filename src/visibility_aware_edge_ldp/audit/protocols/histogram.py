@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, Scr
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, Ints
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
@@ -128,7 +128,7 @@ AUDITS = (
 
 
 def _sign_kept(
-    client: HistogramClient, survey: surveys.HistogramSurvey, number: int, coins: Coins, *given: Any
+    client: HistogramClient, survey: surveys.HistogramSurvey, number: int, coins: RandomBytes, *given: Any
 ) -> surveys.HistogramReport:
     """The column is drawn, but its sign is never turned over."""
 
@@ -144,7 +144,7 @@ def _silent_alone(client: HistogramClient, report: surveys.HistogramReport, *_: 
     return surveys.histogram_report(report.survey, report.start, answered, report.values)
 
 
-def _half_of_the_columns(response: HadamardResponse, bins: Ints, coins: Coins) -> Ints:
+def _half_of_the_columns(response: HadamardResponse, bins: Ints, coins: RandomBytes) -> Ints:
     """Only half of the columns are drawn, so that the other half tells the row that led there."""
 
     def without_the_last_bit(count: int) -> bytes:

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.audit.engine import enumerate_randomness, finding
 from visibility_aware_edge_ldp.client.hubs import HubClient, Territory
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, two_hop
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
@@ -110,7 +110,7 @@ def sent_report(
     view: PublicView,
     edges: Edges,
     place: int,
-    coins: Coins,
+    coins: RandomBytes,
     client: type[HubClient] = HubClient,
 ) -> noise_laws.Ints:
     """A hub's report, made of what it sees, through the wire format: its numbers, and its count of loose edges."""

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact_finding, largest
 from visibility_aware_edge_ldp.audit.engine.small_worlds import spent_delta, walked
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
@@ -105,7 +105,7 @@ def audit_hadamard(name: str, randomize: Callable[..., Integers], about: str) ->
     return exact_finding(name, losses, cases, about)
 
 
-def _answers(mechanism: HadamardResponse, randomize: Callable[[Coins], Integers]) -> randomness.Law:
+def _answers(mechanism: HadamardResponse, randomize: Callable[[RandomBytes], Integers]) -> randomness.Law:
     def play(coins: randomness.ScriptedCoins) -> bytes:
         coins.offer([[randomness.column_coin(mechanism.columns)], [randomness.flip_coin(mechanism.sign)]])
         return int(randomize(coins)[0]).to_bytes(4)

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient, 
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import Edges, TwoHop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
@@ -48,7 +48,11 @@ def _reported(plan: OwnerPlan) -> tuple[DegreeSurvey, Ints] | None:
 
 
 def sent_counts(
-    survey: NeighbourhoodSurvey, view: PublicView, edges: Edges, coins: Coins, client: Client = NeighbourhoodClient
+    survey: NeighbourhoodSurvey,
+    view: PublicView,
+    edges: Edges,
+    coins: RandomBytes,
+    client: Client = NeighbourhoodClient,
 ) -> Ints:
     """The clients' reports through the wire format."""
     plan = survey.plan
@@ -233,7 +237,7 @@ def own_friends(client: NeighbourhoodClient) -> Ints:
 
 
 def _own_scale(
-    client: NeighbourhoodClient, survey: NeighbourhoodSurvey, round_number: int, coins: Coins, present: Bits | None
+    client: NeighbourhoodClient, survey: NeighbourhoodSurvey, number: int, coins: RandomBytes, present: Bits | None
 ) -> NeighbourhoodReport:
     """Scales its noise by its own degree."""
     answered = np.ones(client._view.count, np.bool_) if present is None else present

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, encode, position_survey
@@ -224,7 +224,7 @@ class Forgetful(PositionClient):
     """Asked again, it throws its coins again."""
 
     def answer(
-        self, survey: PositionSurvey, round_number: int, coins: Coins, present: Bits | None = None
+        self, survey: PositionSurvey, round_number: int, coins: RandomBytes, present: Bits | None = None
     ) -> PositionReport:
         self._answers.pop((survey.identity, round_number), None)
         return super().answer(survey, round_number, coins, present)
@@ -236,7 +236,7 @@ class OneUniform(PositionClient):
     _drawn = b""
 
     def answer(
-        self, survey: PositionSurvey, round_number: int, coins: Coins, present: Bits | None = None
+        self, survey: PositionSurvey, round_number: int, coins: RandomBytes, present: Bits | None = None
     ) -> PositionReport:
         def same(count: int) -> bytes:
             self._drawn = self._drawn or coins(count)

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.audit.protocols.rows_stage import (
     no_noise_at_all,
 )
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -131,7 +131,7 @@ def rescaled(bounds_of: Callable[[TwoRoundClient, Floats, RowSurvey, FirstRound]
     """Second reports of a client that asks its noise for other bounds."""
 
     def change(client: TwoRoundClient, survey: RowSurvey, first: FirstRound) -> tuple[RowSurvey, FirstRound]:
-        def draw(bounds: Floats, coins: Coins) -> Integers:
+        def draw(bounds: Floats, coins: RandomBytes) -> Integers:
             return survey.total_noise.sample_each(bounds_of(client, bounds, survey, first), coins)
 
         return redrawn(survey, draw), first

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.audit.engine.small_worlds import Guard, ListStage
 from visibility_aware_edge_ldp.client.rows import FirstRound
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
@@ -32,11 +32,11 @@ Row = list[tuple[int, int, Visibility]]
 """The places, friends and classes of a user's row."""
 Rounds = tuple[int, ...]
 BOTH: Rounds = (1, 2)
-Draw = Callable[[noise_laws.Floats, Coins], Integers]
+Draw = Callable[[noise_laws.Floats, RandomBytes], Integers]
 """From bounds and coins to noises."""
 
 
-def no_noise_at_all(bounds: noise_laws.Floats, coins: Coins) -> Integers:
+def no_noise_at_all(bounds: noise_laws.Floats, coins: RandomBytes) -> Integers:
     return np.zeros(bounds.size, np.int64)
 
 
@@ -57,7 +57,7 @@ class Redrawn(noise_laws.Overheard):
 
     draw: Draw = field(default=no_noise_at_all, compare=False)
 
-    def sample_each(self, bounds: noise_laws.Floats, coins: Coins) -> Integers:
+    def sample_each(self, bounds: noise_laws.Floats, coins: RandomBytes) -> Integers:
         return self.draw(bounds, coins)
 
 

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.surveys.position import decode, encode
@@ -81,7 +81,7 @@ def report_heard(
 
 
 def _sent(
-    stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[TwoRoundClient], coins: Coins
+    stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[TwoRoundClient], coins: RandomBytes
 ) -> noise_laws.Ints:
     """Both rounds of a client, through the wire format."""
     users = client(stage, user, friends, kind)

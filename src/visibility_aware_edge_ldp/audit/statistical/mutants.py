@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.layout import pack, unpack
@@ -73,7 +73,7 @@ def _asked_per_triangle(client: PositionClient, survey: PositionSurvey, number: 
     return PositionClient.answer(client, survey, number, *given)
 
 
-def _new_noise(client: DegreeClient, survey: DegreeSurvey, number: int, coins: Coins) -> DegreeReport:
+def _new_noise(client: DegreeClient, survey: DegreeSurvey, number: int, coins: RandomBytes) -> DegreeReport:
     """Draws new noise whenever it is asked, and pays once."""
     if (survey.identity, number) in client._answers:
         return client.randomize(survey, number, coins, None)
@@ -85,20 +85,20 @@ AskedPerTriangle = findings.replaced(PositionClient, answer=_asked_per_triangle)
 Forgetful = findings.replaced(DegreeClient, answer=_new_noise)
 
 
-def same_for_all_users(seed: str, *labels: int | str) -> Coins:
-    """Coins that do not depend on who draws them."""
+def same_for_all_users(seed: str, *labels: int | str) -> RandomBytes:
+    """Random bytes that do not depend on who draws them."""
     return enumerate_randomness.fresh_coins(seed, *labels[1:])
 
 
-def same_for_all_surveys(seed: str, *labels: int | str) -> Coins:
-    """Coins that do not depend on what was asked: one uniform number answers at several epsilons."""
+def same_for_all_surveys(seed: str, *labels: int | str) -> RandomBytes:
+    """Random bytes that do not depend on what was asked: one uniform number answers at several epsilons."""
     return enumerate_randomness.fresh_coins(seed, labels[0], *labels[2:])
 
 
 def float_degrees(lists: FriendLists, public: PublicView, purse: Purse) -> shipped_lists.Answer:
     """Degrees with Laplace noise in double precision, sent as doubles."""
 
-    def answer(survey: Any, coins: Coins) -> shipped_lists.Columns:
+    def answer(survey: Any, coins: RandomBytes) -> shipped_lists.Columns:
         kind = survey.classes[0]
         counts = class_counts(lists, public, survey.classes)[0]
         noise = float_laplace(float(1 / survey.list_price(kind).epsilon), counts.size, coins)
@@ -107,7 +107,7 @@ def float_degrees(lists: FriendLists, public: PublicView, purse: Purse) -> shipp
     return answer
 
 
-def float_laplace(scale: float, count: int, coins: Coins) -> shipped_lists.Floats:
+def float_laplace(scale: float, count: int, coins: RandomBytes) -> shipped_lists.Floats:
     """The inverse of the distribution function at uniform doubles of 53 bits, as libraries commonly do it."""
     uniform = (np.frombuffer(coins(8 * count), "<u8") >> np.uint64(11)).astype(np.float64) / 2.0**53
     uniform = np.maximum(uniform, 2.0**-53)
@@ -136,7 +136,7 @@ class Campaigns:
     kind: Visibility
     asked: tuple[chain.Question, ...]
     reader: chain.Reader = chain.as_it_is
-    coins: shipped_lists.CoinsOf = enumerate_randomness.fresh_coins
+    coins: shipped_lists.RandomBytesOf = enumerate_randomness.fresh_coins
     context: type[ParticipantContext] = ParticipantContext
 
     @property

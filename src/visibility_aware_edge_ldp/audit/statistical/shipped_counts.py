@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.audit.statistical.shipped_lists import Columns, I
 from visibility_aware_edge_ldp.client import curator, degrees, hubs, neighbourhood
 from visibility_aware_edge_ldp.client.views import Edges, FriendLists, TwoHop, WholeGraph, two_hop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -40,7 +40,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 WORLDS_AT_ONCE = 1 << 16
 TRIANGLE: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (1, 2))
 STAR: tuple[tuple[int, int], ...] = ((0, 1), (0, 2), (0, 3))
-Draw = Callable[[shipped_lists.Bits, Coins], Ints]
+Draw = Callable[[shipped_lists.Bits, RandomBytes], Ints]
 WEIGHTS = {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: 2}
 """By how many units of the bound an edge of each class moves a number."""
 SENSITIVITY, BINS, BOUND = 3, 4, 2
@@ -218,7 +218,7 @@ def randomized_response(kind: Visibility, mechanism: type[RandomizedResponse] = 
     return Drawn(kind, Guarantee(OneEdge, loss), lambda edges, coins: answer(edges, coins).astype(np.int64))
 
 
-def _laplace(kind: Visibility, noise: Callable[[int, Coins], Ints]) -> Drawn:
+def _laplace(kind: Visibility, noise: Callable[[int, RandomBytes], Ints]) -> Drawn:
     """A count that a PRIVATE edge moves by the sensitivity."""
     moved = SENSITIVITY * WEIGHTS[kind]
     price = Guarantee[OneEdge](OneEdge, Fraction(WEIGHTS[kind]))
@@ -246,7 +246,7 @@ def smooth(noise: SmoothNoise, kind: Visibility) -> Drawn:
     pair = WorstPair(noise, WEIGHTS[kind], BOUND, Decimal(1))
     laws = [noise.law(bound) for bound in pair.bounds]
 
-    def draw(edges: shipped_lists.Bits, coins: Coins) -> Ints:
+    def draw(edges: shipped_lists.Bits, coins: RandomBytes) -> Ints:
         drawn = np.empty(len(edges), np.int64)
         for edge, law in enumerate(laws):
             chosen = np.flatnonzero(edges == bool(edge))
@@ -263,7 +263,7 @@ def many_powers(kind: Visibility, narrower: float = 1.0) -> Drawn:
     # Clients round their bounds up; here the wider one is rounded down, so that no more is moved than is paid for.
     bounds = np.nextafter(np.array([float(bound) for bound in pair.bounds]) / narrower, [np.inf, 0.0])
 
-    def draw(edges: shipped_lists.Bits, coins: Coins) -> Ints:
+    def draw(edges: shipped_lists.Bits, coins: RandomBytes) -> Ints:
         return noise.sample_each(bounds[edges.astype(np.int64)], coins) + edges * pair.shift
 
     return Drawn(kind, Guarantee(OneEdge, *noise.price(pair.weight)), draw)

@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.layout import unpack
@@ -47,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Columns = npt.NDArray[np.signedinteger[Any]]
 """(runs, columns): what was sent in each run, as integers."""
-CoinsOf = Callable[..., Coins]
+RandomBytesOf = Callable[..., RandomBytes]
 """From a seed and labels (who is asked, what, when) to the coins of that answer."""
 PRIVATE = Visibility.PRIVATE
 KINDS = NON_PUBLIC[::-1]
@@ -133,7 +133,7 @@ class Positions:
     changed: int = 0
     times: int = 1
     client: type[PositionClient] = PositionClient
-    coins: CoinsOf = fresh_coins
+    coins: RandomBytesOf = fresh_coins
     epsilon: Fraction = Fraction(1)
 
     @property
@@ -167,7 +167,7 @@ class Positions:
         return sent
 
 
-Answer = Callable[[Any, Coins], Columns]
+Answer = Callable[[Any, RandomBytes], Columns]
 """From a survey and coins to (users, columns) that were read from the bytes of a report."""
 Holders = Callable[[FriendLists, PublicView, Purse], Answer]
 
@@ -182,7 +182,7 @@ def bins(lists: FriendLists, public: PublicView, purse: Purse) -> Answer:
     """Holders of friend lists who tell the bin of their degree."""
     holders = HistogramClient(lists, public, purse)
 
-    def answer(survey: Any, coins: Coins) -> Columns:
+    def answer(survey: Any, coins: RandomBytes) -> Columns:
         report = histogram_wire.decode(histogram_wire.encode(holders.answer(survey, 1, coins)))
         return report.values[:, None]
 

@@ -36,7 +36,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, new_token
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 
 PEOPLE = 400
@@ -88,7 +88,7 @@ class Watching(Transport):
 
 @cache
 def _key() -> bytes:
-    return keyed_coins(seeded_key("issuer"))(32)
+    return keyed_random_bytes(seeded_key("issuer"))(32)
 
 
 @cache

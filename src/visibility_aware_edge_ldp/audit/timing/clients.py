@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_report
@@ -38,7 +38,7 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 _positions, _degrees, _histogram = cache(position_survey), cache(degree_survey), cache(histogram_survey)
 _triangles, _hub = cache(triangle_survey), cache(hub_survey)
 Act = Callable[[], bytes]
-Prepare = Callable[[int, Coins], Act]
+Prepare = Callable[[int, RandomBytes], Act]
 """A side, 0 or 1, and coins: a client whose secret is that side's, ready to answer; what it sends are bytes."""
 
 USERS = 400
@@ -75,7 +75,7 @@ def friend_list(side: int) -> FriendLists:
 def positions(client: type[PositionClient] = PositionClient) -> Prepare:
     """POSITION: 400 reporters with zeros, or with ones."""
 
-    def prepare(side: int, coins: Coins) -> Act:
+    def prepare(side: int, coins: RandomBytes) -> Act:
         view = public_view("mixed")
         survey, reporters = _positions(view, 1), client(PositionBits(0, np.full(USERS, bool(side))), view, _purse())
         return lambda: position.encode(reporters.answer(survey, 1, coins))
@@ -86,33 +86,33 @@ def positions(client: type[PositionClient] = PositionClient) -> Prepare:
 def degrees(policy: str) -> Prepare:
     """USER degrees: a short list, or a long one; the noise is held still, so that only the list can show."""
 
-    def prepare(side: int, coins: Coins) -> Act:
+    def prepare(side: int, coins: RandomBytes) -> Act:
         return _degree(policy, side, beginning(1 << 63, coins))
 
     return prepare
 
 
-def _degree(policy: str, side: int, coins: Coins, epsilon: Fraction = Fraction(1)) -> Act:
+def _degree(policy: str, side: int, coins: RandomBytes, epsilon: Fraction = Fraction(1)) -> Act:
     view = public_view(policy)
     survey, client = _degrees(view, epsilon), DegreeClient(friend_list(side), view, _purse())
     return lambda: degree_report.encode(client.answer(survey, 1, coins))
 
 
-def bins(side: int, coins: Coins) -> Act:
+def bins(side: int, coins: RandomBytes) -> Act:
     """USER histogram: a short list, or a long one."""
     view = public_view("mixed")
     survey, client = _histogram(view, 1), HistogramClient(friend_list(side), view, _purse())
     return lambda: histogram_report.encode(client.answer(survey, 1, coins))
 
 
-def row_answers(side: int, coins: Coins) -> Act:
+def row_answers(side: int, coins: RandomBytes) -> Act:
     """USER triangles, round 1: a short row, or a long one."""
     view = public_view("mixed")
     survey, client = _triangles(view, 1), TwoRoundClient(friend_list(side), view, _purse())
     return lambda: position.encode(client.answer(survey, 1, coins))
 
 
-def row_sums(side: int, coins: Coins) -> Act:
+def row_sums(side: int, coins: RandomBytes) -> Act:
     """USER triangles, round 2, with the transcript read already and the noise held still."""
     survey, first = _first_round()
     client = TwoRoundClient(friend_list(side), first.public, _purse())
@@ -126,7 +126,7 @@ def _first_round() -> tuple[RowSurvey, FirstRound]:
     view = public_view("mixed")
     survey, answered = _triangles(view, 1), ~view.class_bits[min(view.present)]
     answered[-1] &= 0xFF >> (-view.positions % 8)
-    drawn = np.frombuffer(keyed_coins(seeded_key("transcript"))(answered.size), np.uint8)
+    drawn = np.frombuffer(keyed_random_bytes(seeded_key("transcript"))(answered.size), np.uint8)
     first = FirstRound(survey, view, Transcript(survey.first.identity, answered, answered & drawn))
     _ = first.heard, first.scores, first.largest, first.transcript.digest
     return survey, first
@@ -138,7 +138,7 @@ def _sight(side: int) -> npt.NDArray[np.int32]:
     return np.stack([u, v], axis=1)[:: (200, 2)[side]].astype(np.int32)
 
 
-def owned(side: int, coins: Coins) -> Act:
+def owned(side: int, coins: RandomBytes) -> Act:
     """NEIGHBOURHOOD: few edges within two steps, or many."""
     view = public_view("mixed")
     survey = _capped(view)
@@ -146,7 +146,7 @@ def owned(side: int, coins: Coins) -> Act:
     return lambda: surveys.encode_owned(client.answer(survey, 1, coins))
 
 
-def hub(side: int, coins: Coins) -> Act:
+def hub(side: int, coins: RandomBytes) -> Act:
     """NEIGHBOURHOOD, a public hub: everybody is its friend, and few or many of them know each other."""
     view = public_view("hub")
     star = np.array([(0, v) for v in range(1, USERS)], dtype=np.int32)
@@ -155,7 +155,7 @@ def hub(side: int, coins: Coins) -> Act:
     return lambda: encode_hub(client.answer(survey, 1, coins))
 
 
-def degree_with_noise(side: int, coins: Coins) -> Act:
+def degree_with_noise(side: int, coins: RandomBytes) -> Act:
     """USER degrees of one list, with noise near 0 or far out: time that tells the noise tells the degree.
 
     The epsilon is nobody else's: a process that has drawn much noise of one law keeps a table of it, which is as fast
@@ -164,7 +164,7 @@ def degree_with_noise(side: int, coins: Coins) -> Act:
     return _degree("nothing", 0, beginning((1 << 63, (1 << 64) - (1 << 44))[side], coins), Fraction(917, 1000))
 
 
-def position_with_tie(side: int, coins: Coins) -> Act:
+def position_with_tie(side: int, coins: RandomBytes) -> Act:
     """POSITION, one reporter: its first byte decides, or seven more are drawn."""
     view = public_view("nothing")
     survey, head = _positions(view, 1), 68  # the leading byte of the threshold at ε = 1
@@ -176,7 +176,9 @@ def position_with_tie(side: int, coins: Coins) -> Act:
 # ── mutants ──
 
 
-def _branchy(client: PositionClient, survey: PositionSurvey, number: int, coins: Coins, *given: Any) -> PositionReport:
+def _branchy(
+    client: PositionClient, survey: PositionSurvey, number: int, coins: RandomBytes, *given: Any
+) -> PositionReport:
     """Draws one more coin for each bit that is one."""
     for _ in np.flatnonzero(client._view.bits):
         coins(1)
@@ -186,13 +188,13 @@ def _branchy(client: PositionClient, survey: PositionSurvey, number: int, coins:
 Branchy = replaced(PositionClient, randomize=_branchy)
 
 
-def with_a_byte_for_each_friend(side: int, coins: Coins) -> Act:
+def with_a_byte_for_each_friend(side: int, coins: RandomBytes) -> Act:
     """Beside the row's sums one byte leaves for each friend."""
     act, friends = row_sums(side, coins), friend_list(side).neighbours.size
     return lambda: act() + bytes(friends)
 
 
-def now_and_then_again(side: int, coins: Coins) -> Act:
+def now_and_then_again(side: int, coins: RandomBytes) -> Act:
     """One in ten answers with ones is made twenty times, which is a twentieth of all answers."""
     times = 20 if side and coins(1)[0] < 26 else 1
     acts = [positions()(side, coins) for _ in range(times)]

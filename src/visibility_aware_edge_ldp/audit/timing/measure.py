@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
 from visibility_aware_edge_ldp.audit.timing import clients
 from visibility_aware_edge_ldp.audit.timing.clients import Act, Prepare
 from visibility_aware_edge_ldp.client.pace import Paced, paced
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.bool_]
@@ -127,7 +127,7 @@ Seen = tuple[float, int, bool]
 
 def in_random_order(runs: int, seed: int | str, pair: Callable[[tuple[int, int]], Iterator[Seen]]) -> Timings:
     """Time ``runs`` pairs: ``pair`` measures one answer of each side, in an order that coins decide."""
-    order = np.frombuffer(keyed_coins(seeded_key(seed, "order"))(runs), np.uint8) & 1
+    order = np.frombuffer(keyed_random_bytes(seeded_key(seed, "order"))(runs), np.uint8) & 1
     times, lengths, overran = np.empty((2, runs)), set[int](), np.zeros((2, runs), np.bool_)
     collecting = gc.isenabled()
     gc.disable()
@@ -146,7 +146,7 @@ def in_random_order(runs: int, seed: int | str, pair: Callable[[tuple[int, int]]
 
 def measure(prepare: Prepare, runs: int, wrap: Wrap | None = None, seed: int | str = 0) -> Timings:
     """Time ``runs`` pairs of fresh clients, one of each side."""
-    coins = secure_coins()
+    coins = secure_random_bytes()
 
     def pair(sides: tuple[int, int]) -> Iterator[Seen]:
         # Both are made before either is timed: making a long list leaves other caches than making a short one.
