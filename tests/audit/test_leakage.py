@@ -23,11 +23,9 @@ from visibility_aware_edge_ldp.audit.leakage import (
     standing_out,
     stated_attributes,
 )
-from visibility_aware_edge_ldp.audit.policy_features import policy_features
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityPolicy
-from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
@@ -175,15 +173,6 @@ def test_auc_is_the_share_of_pairs_in_order() -> None:
     assert auc(scores, np.ones(60, np.bool_)) == 0.5
 
 
-def test_users_of_like_openness_are_of_one_kind() -> None:
-    features = policy_features(FROM_EDGES["true degree called an attribute"], GRAPH.names)
-    sizes = features.sizes[Visibility.PUBLIC]
-    for size in np.unique(sizes):
-        assert np.unique(features.kinds[sizes == size]).size == 1
-    assert np.unique(features.kinds).size >= 3
-    assert features.kinds.max() < 16
-
-
 def test_shuffles_stay_within_groups_and_reach_everybody() -> None:
     groups, coins = np.array([0, 1, 0, 2, 1, 0]), keyed_random_bytes(seeded_key(4))
     dealt = np.array([dealt_anew(groups, coins) for _ in range(200)])
@@ -198,21 +187,6 @@ def test_what_never_moves_stands_out_nowhere() -> None:
     table = np.array([[0.7, 0.9], [0.7, 0.5], [0.7, 0.5], [0.7, 0.5]])
     assert standing_out(table)[:, 0].max() == 0
     assert standing_out(table)[0, 1] > 1.5
-
-
-def test_features_are_those_of_the_definition() -> None:
-    policy = FROM_PUBLIC_THINGS["hash"]
-    features, n = policy_features(policy, GRAPH.names), GRAPH.n
-    kinds = np.array([[policy.bind(GRAPH.names).of(u, v)[0] if u != v else 2 for v in range(n)] for u in range(20)])
-    u, v = np.array([3, 11]), np.array([17, 5])
-    scores = dict(zip(features.names, features.scores(u, v, features.classes(u, v)), strict=True))
-    for kind in (Visibility.PUBLIC, Visibility.FRIEND_VISIBLE):
-        own = kinds[u, v] == kind
-        ends = (kinds[u] == kind).sum(axis=1) + (kinds[v] == kind).sum(axis=1) - 2 * own
-        company = ((kinds[u] == kind) & (kinds[v] == kind)).sum(axis=1)
-        assert scores[f"{kind} positions of the two ends"].tolist() == ends.tolist()
-        assert scores[f"{kind} company in common"].tolist() == company.tolist()
-    assert scores["the position's class"].tolist() == (-kinds[u, v].astype(int)).tolist()
 
 
 def test_samples_of_a_large_graph_are_edges_and_non_edges() -> None:

@@ -1,6 +1,6 @@
 """The audit of degrees holds for the real client and for no twin; truncation is accounted for.  [AUDIT.4-6]
 
-All of it, pattern by pattern, is in ``tests/client/test_user_degrees_exact.py``.
+All of it, pattern by pattern, is in ``tests/client/test_degrees_exact.py``.
 """
 
 from __future__ import annotations

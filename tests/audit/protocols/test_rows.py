@@ -1,11 +1,10 @@
 """The audit of USER triangles and 4-cycles: what it finds, and the twins that it must catch.
 
-``tests/client/test_user_triangles_exact.py`` runs the same machinery on more surveys and policies.
+``tests/client/test_rows_exact.py`` runs the same machinery on more surveys and policies.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -19,7 +18,6 @@ from visibility_aware_edge_ldp.audit.engine.findings import Finding, exact_findi
 from visibility_aware_edge_ldp.audit.protocols.rows import (
     AUDITS,
     CYCLES,
-    FOUR,
     LONG,
     LONG_CYCLES,
     LONG_TRIANGLES,
@@ -34,7 +32,7 @@ from visibility_aware_edge_ldp.audit.protocols.rows import (
     mutant_stages,
 )
 from visibility_aware_edge_ldp.audit.protocols.rows_stage import ListenedSurvey, Split, Stage
-from visibility_aware_edge_ldp.audit.protocols.rows_walk import as_bytes, audit_rows, client, first_law, walked_stages
+from visibility_aware_edge_ldp.audit.protocols.rows_walk import audit_rows, walked_stages
 from visibility_aware_edge_ldp.client import rows as user_triangles
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
@@ -67,35 +65,6 @@ def test_every_policy_is_walked_with_what_is_the_same_recalled() -> None:
     assert finding.cases == cases
     apart = exact_finding("", losses, 0, "").losses
     assert [loss.found for loss in finding.losses] == pytest.approx([loss.found for loss in apart], rel=1e-9)
-
-
-def test_triangles_keep_their_claim_and_nearly_use_it_up() -> None:
-    finding = audit_rows(
-        TRIANGLES, [Stage((PRIVATE,) * 3, 3, USUAL, dropout=True), Stage(FOUR["two classes"], 4, USUAL)]
-    )
-    assert finding.holds
-    assert finding.way == "exact"
-    private, friend_visible = finding.losses
-    assert (private.kind, private.claimed, friend_visible.claimed) == ("PRIVATE", 1, 2)
-    assert private.found > 0.9
-    assert friend_visible.found > 1.4
-    assert finding.cases > 500
-
-
-def test_cycles_keep_their_claim() -> None:
-    finding = audit_rows("cycles", cycle_stages()[1:])
-    assert finding.holds
-    assert finding.losses[0].found > 0.6
-    assert CYCLES.statistic == "four_cycles"
-
-
-def test_the_law_of_first_answers_is_that_of_independent_flips() -> None:
-    stage = Stage((PRIVATE, FRIEND_VISIBLE, PRIVATE), 3, USUAL)
-    law = first_law(stage, 0, (1,))
-    assert sum(law.values()) == 1
-    keeps = [stage.survey.first.mechanism(kind, 1).keep for kind in (PRIVATE, FRIEND_VISIBLE)]
-    assert law[as_bytes((1, 0))] == math.prod(keeps)
-    assert law[as_bytes((0, 0))] == (1 - keeps[0]) * keeps[1]
 
 
 # ── the real client, broken ──
@@ -197,13 +166,6 @@ def test_the_software_splits_one_as_the_audit_does_and_bills_all_of_it(statistic
     assert split == tuple(map(Fraction, (stage.split.first, stage.split.reach, stage.split.total)))
     bill = Bill(survey.releases)
     assert {kind: bill[kind].epsilon for kind in (PRIVATE, FRIEND_VISIBLE)} == {PRIVATE: 1, FRIEND_VISIBLE: 2}
-
-
-def test_a_client_that_skips_round_1_is_not_walked() -> None:
-    stage = Stage((PRIVATE,) * 3, 3, USUAL)
-    first = stage.first_round(next(stage.transcripts(0)))
-    with pytest.raises(ProtocolViolation, match="before round 1"):
-        client(stage, 0, (1,)).total(stage.survey, first, no_noise)
 
 
 def test_twins_are_caught() -> None:
