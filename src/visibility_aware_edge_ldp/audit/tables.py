@@ -76,15 +76,7 @@ def twins_table(outcomes: Sequence[Outcome]) -> Table:
 def alarms_table(alarms: Sequence[FalseAlarms]) -> Table:
     """How often the auditor rang on correct mechanisms."""
     rows = (
-        (
-            each.mechanism,
-            f"{each.alpha:g}",
-            f"{each.repeats:,}",
-            f"{each.rang:,}",
-            f"{each.rate:.2%}",
-            _mark(each.holds),
-        )
-        for each in alarms
+        (a.mechanism, f"{a.alpha:g}", f"{a.repeats:,}", f"{a.rang:,}", f"{a.rate:.2%}", _mark(a.holds)) for a in alarms
     )
     return Table(
         "False alarms: how often the auditor rings on a correct mechanism",
@@ -192,19 +184,12 @@ def _found_beside(loss: Loss | None, claim: Loss) -> str:
 
 
 def _twin_row(outcome: Outcome) -> tuple[str, ...]:
-    seconds = f"{outcome.seconds:.1f}"
+    what, seconds = _statement(outcome.broken), f"{outcome.seconds:.1f}"
     if outcome.finding is None:
-        return (
-            f"{_statement(outcome.broken)}: {outcome.trouble}",
-            outcome.twin_of,
-            NONE,
-            "error",
-            f"not caught {NO}",
-            seconds,
-        )
+        return (f"{what}: {outcome.trouble}", outcome.twin_of, NONE, "error", f"not caught {NO}", seconds)
     loss = worst(outcome.finding.losses)
     caught = f"{outcome.way} {YES}" if outcome.passed else f"not caught {NO}"
-    return (_statement(outcome.broken), outcome.twin_of, *_claimed_and_found(loss), caught, seconds)
+    return (what, outcome.twin_of, *_claimed_and_found(loss), caught, seconds)
 
 
 def _claimed_and_found(loss: Loss) -> tuple[str, str]:

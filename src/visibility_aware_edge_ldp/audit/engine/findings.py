@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 
 # Sums of logarithms are rounded; a loss may exceed its claim by this part of it.
 ROUNDING = 1e-9

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import product
 
 import numpy as np
@@ -96,8 +96,7 @@ class FollowUp:
 
     def __init__(self, choice: Choice, policy: VisibilityPolicy) -> None:
         self._choice, self._policy = choice, policy
-        self._laws: dict[World, Law] = {}
-        self._told: dict[tuple[World, World], Pair] = {}
+        self.law, self.told = cache(self._law), cache(self._told)
         self.kinds = [Visibility(int(kind)) for kind in policy.bind(range(USERS)).range(0, len(PATTERN))]
 
     @cached_property
@@ -112,21 +111,14 @@ class FollowUp:
         view = PublicView(range(USERS), self._policy, np.array(known, np.int32).reshape(-1, 2))
         return view, position_survey(view, self._choice.follow_up)
 
-    def law(self, world: World) -> Law:
-        """The exact law of all answers, walked through the real respondents."""
-        if world not in self._laws:
-            self._laws[world] = self._walk(world)
-        return self._laws[world]
-
-    def told(self, one: World, other: World) -> Pair:
+    def _told(self, one: World, other: World) -> Pair:
         """The largest log-ratio of the answers in both directions."""
-        if (one, other) not in self._told:
-            law, law_too = self.law(one), self.law(other)
-            ratios = [math.log(chance / law_too[said]) for said, chance in law.items()]
-            self._told[one, other] = max(ratios), -min(ratios)
-        return self._told[one, other]
+        law, law_too = self.law(one), self.law(other)
+        ratios = [math.log(chance / law_too[said]) for said, chance in law.items()]
+        return max(ratios), -min(ratios)
 
-    def _walk(self, world: World) -> Law:
+    def _law(self, world: World) -> Law:
+        """The exact law of all answers, walked through the real respondents."""
         view, survey = self._survey(world)
         asked = [[kind for kind in self.kinds if kind is each] for each in NON_PUBLIC]
         batches = [[flip_coin(survey.mechanism(kind, 1)) for kind in kinds] for kinds in asked if kinds]

@@ -220,14 +220,13 @@ def _first_bit_bare(client: PositionClient, report: PositionReport, *_: object) 
     return replace(report, ones=pack(ones))
 
 
-class Forgetful(PositionClient):
+def _asked_anew(client: PositionClient, survey: PositionSurvey, number: int, *given: Any) -> PositionReport:
     """Asked again, it throws its coins again."""
+    client._answers.pop((survey.identity, number), None)
+    return PositionClient.answer(client, survey, number, *given)
 
-    def answer(
-        self, survey: PositionSurvey, round_number: int, coins: RandomBytes, present: Bits | None = None
-    ) -> PositionReport:
-        self._answers.pop((survey.identity, round_number), None)
-        return super().answer(survey, round_number, coins, present)
+
+Forgetful = findings.replaced(PositionClient, answer=_asked_anew)
 
 
 class OneUniform(PositionClient):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,11 +35,11 @@ from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.policy.rules import SameClass
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
+Client = TypeVar("Client", PositionClient, DegreeClient)
 # Candidate triangles at one position; document 003 had about 50 at n = 300 and ε = 1.
 TRIANGLES_AT_AN_EDGE = 5
 # Which of a client's bits is not randomized.
@@ -66,23 +66,21 @@ def _one_bare(client: PositionClient, report: PositionReport, *_: object) -> Pos
     return replace(report, ones=pack(ones))
 
 
-def _asked_per_triangle(client: PositionClient, survey: PositionSurvey, number: int, *given: Any) -> PositionReport:
-    """Draws its second answer anew for every triangle that it is asked for, and pays once."""
-    if (survey.identity, 2) in client._answers and number == 2:
-        return client.randomize(survey, 2, given[0], None)
-    return PositionClient.answer(client, survey, number, *given)
+def _anew(kind: type[Client], anew: int) -> type[Client]:
+    """A client that draws anew whenever it is asked for a round again, and pays once."""
 
+    def answer(client: Any, survey: Any, number: int, coins: RandomBytes) -> Any:
+        if number == anew and (survey.identity, number) in client._answers:
+            return client.randomize(survey, number, coins, None)
+        return kind.answer(client, survey, number, coins)
 
-def _new_noise(client: DegreeClient, survey: DegreeSurvey, number: int, coins: RandomBytes) -> DegreeReport:
-    """Draws new noise whenever it is asked, and pays once."""
-    if (survey.identity, number) in client._answers:
-        return client.randomize(survey, number, coins, None)
-    return DegreeClient.answer(client, survey, number, coins)
+    return findings.replaced(kind, answer=answer)
 
 
 OneBare = findings.altered(PositionClient, "randomize", _one_bare)
-AskedPerTriangle = findings.replaced(PositionClient, answer=_asked_per_triangle)
-Forgetful = findings.replaced(DegreeClient, answer=_new_noise)
+# Its second answer is drawn for every triangle that it is asked for.
+AskedPerTriangle = _anew(PositionClient, 2)
+Forgetful = _anew(DegreeClient, 1)
 
 
 def same_for_all_users(seed: str, *labels: int | str) -> RandomBytes:

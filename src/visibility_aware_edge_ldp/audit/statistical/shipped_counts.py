@@ -18,7 +18,10 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_co
 from visibility_aware_edge_ldp.audit.protocols.mechanisms import WorstPair
 from visibility_aware_edge_ldp.audit.statistical import shipped_lists
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import Columns, Ints
-from visibility_aware_edge_ldp.client import curator, degrees, hubs, neighbourhood
+from visibility_aware_edge_ldp.client.curator import Curator
+from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.hubs import HubClient
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.views import Edges, FriendLists, TwoHop, WholeGraph, two_hop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
@@ -27,13 +30,20 @@ from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.public import triangle_assignment
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, HubSurvey, decode_hub, encode_hub, hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import decode_owned, encode_owned, neighbourhood_survey
+from visibility_aware_edge_ldp.public.triangle_assignment import (
+    BELIEVED,
+    CLIPPED,
+    WEIGHTED,
+    OwnerPlan,
+    believed_plan,
+    clipped_plan,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -56,11 +66,11 @@ class Owned:
     """
 
     kind: Visibility
-    guard: str = triangle_assignment.CLIPPED
+    guard: str = CLIPPED
     epsilon: Fraction = Fraction(1, 2)
     delta: Fraction = Fraction(0)
     drawn: tuple[tuple[int, int], ...] = TRIANGLE
-    client: type[neighbourhood.NeighbourhoodClient] = neighbourhood.NeighbourhoodClient
+    client: type[NeighbourhoodClient] = NeighbourhoodClient
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
@@ -74,18 +84,16 @@ class Owned:
         return shipped_lists.billed(surveys, self.kind, self.epsilon * len(surveys), public)
 
     def _first(self, public: PublicView) -> DegreeSurvey | None:
-        return None if self.guard == triangle_assignment.CLIPPED else degree_survey(public, self.epsilon)
+        return None if self.guard == CLIPPED else degree_survey(public, self.epsilon)
 
-    def _plan(self, public: PublicView, first: DegreeSurvey | None, noisy: Ints) -> triangle_assignment.OwnerPlan:
+    def _plan(self, public: PublicView, first: DegreeSurvey | None, noisy: Ints) -> OwnerPlan:
         """One that makes a user's bound from that user's report alone, so that worlds stay apart."""
         everybody = np.ones(public.n, np.bool_)
         if first is None:
-            return triangle_assignment.clipped_plan(public.n, 2)
-        if self.guard == triangle_assignment.BELIEVED:
-            return triangle_assignment.believed_plan(first, noisy, everybody, self.delta)
-        return triangle_assignment.OwnerPlan(
-            triangle_assignment.WEIGHTED, np.clip(noisy, 2, public.n - 1), everybody, first
-        )
+            return clipped_plan(public.n, 2)
+        if self.guard == BELIEVED:
+            return believed_plan(first, noisy, everybody, self.delta)
+        return OwnerPlan(WEIGHTED, np.clip(noisy, 2, public.n - 1), everybody, first)
 
     @property
     def size(self) -> int:
@@ -119,7 +127,7 @@ def _noisy_degrees(survey: DegreeSurvey, graph: Edges, public: PublicView, seed:
     both = np.concatenate([graph, graph[:, ::-1]])
     owner, friend = both[np.lexsort((both[:, 1], both[:, 0]))].T
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=public.n))])
-    holders = degrees.DegreeClient(FriendLists(0, offsets, friend), public, shipped_lists.purse_for([survey], lists=2))
+    holders = DegreeClient(FriendLists(0, offsets, friend), public, shipped_lists.purse_for([survey], lists=2))
     report = degree_wire.decode(degree_wire.encode(holders.answer(survey, 1, fresh_coins(seed, "degrees"))))
     values: Ints = report.values[0]
     return values
@@ -135,7 +143,7 @@ class Hubs:
     kind: Visibility = Visibility.PRIVATE
     shares: str = SHARED
     epsilon: Fraction = Fraction(4)
-    client: type[hubs.HubClient] = hubs.HubClient
+    client: type[HubClient] = HubClient
 
     def _survey(self) -> tuple[PublicView, HubSurvey]:
         policy = VisibilityPolicy.from_types(
@@ -169,7 +177,7 @@ class Centres:
     kind: Visibility = Visibility.PRIVATE
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    client: type[curator.Curator] = curator.Curator
+    client: type[Curator] = Curator
     drawn: tuple[tuple[int, int], ...] = TRIANGLE
 
     def _survey(self, questions: int) -> tuple[PublicView, CuratorSurvey]:
