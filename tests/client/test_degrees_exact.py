@@ -153,5 +153,5 @@ def test_another_multiplier_is_another_claim_and_kept() -> None:
 
 def test_those_who_do_not_take_part_lose_nothing() -> None:
     stage = Stage((PRIVATE,) * 3, 3, "4", 2)
-    assert gaps_of(replace(stage, absent=frozenset({0, 1, 2})))[PRIVATE].epsilon == 0
-    assert gaps_of(replace(stage, absent=frozenset({0})))[PRIVATE].epsilon == pytest.approx(4)
+    assert gaps_of(replace(stage, nonresponse=frozenset({0, 1, 2})))[PRIVATE].epsilon == 0
+    assert gaps_of(replace(stage, nonresponse=frozenset({0})))[PRIVATE].epsilon == pytest.approx(4)

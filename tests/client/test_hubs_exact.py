@@ -12,14 +12,14 @@ import pytest
 from visibility_aware_edge_ldp.audit.protocols.hubs import (
     SETTINGS,
     ExactHub,
-    ListenedSurvey,
+    RecordingSurvey,
     Setting,
     WithoutFloors,
     WithoutWeights,
     all_said,
-    listened,
     losses_of,
     real_hub,
+    recording,
 )
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 EPSILON = 4
 
 
-def largest_loss(setting: Setting, survey: ListenedSurvey, client: type[HubClient] = HubClient) -> float:
+def largest_loss(setting: Setting, survey: RecordingSurvey, client: type[HubClient] = HubClient) -> float:
     """Over all classes: they are all promised the same."""
     return max(loss for _, loss in losses_of(setting, survey, all_said(setting, survey, client)))
 
@@ -63,7 +63,7 @@ def test_friend_visible_positions_lose_no_more_than_private_ones() -> None:
 def test_a_hub_that_answers_exactly_is_caught() -> None:
     """Document 004: public nodes do not add noise."""
     setting = SETTINGS["one hub of four"]
-    survey = listened(hub_survey(setting.view, EPSILON, "shared", hub_plan(setting.view, setting.hubs)))
+    survey = recording(hub_survey(setting.view, EPSILON, "shared", hub_plan(setting.view, setting.hubs)))
     assert largest_loss(setting, survey, ExactHub) == math.inf
 
 

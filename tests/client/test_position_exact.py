@@ -101,9 +101,9 @@ def test_a_client_that_forgets_its_answer_is_caught() -> None:
 
 
 def test_those_who_do_not_take_part_lose_nothing() -> None:
-    stage = Stage((PRIVATE,) * 3, 3, asked=(1, 2), absent=frozenset({0, 1, 2}))
+    stage = Stage((PRIVATE,) * 3, 3, asked=(1, 2), nonresponse=frozenset({0, 1, 2}))
     assert gaps_of(stage)[PRIVATE].epsilon == 0
-    assert gaps_of(replace(stage, absent=frozenset({0})))[PRIVATE].epsilon == pytest.approx(1)
+    assert gaps_of(replace(stage, nonresponse=frozenset({0})))[PRIVATE].epsilon == pytest.approx(1)
 
 
 def test_every_law_is_whole_and_rational() -> None:

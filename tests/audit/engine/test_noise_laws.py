@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
 from visibility_aware_edge_ldp.audit.engine.findings import Loss, as_asked, worst
 from visibility_aware_edge_ldp.audit.engine.noise_laws import (
     Noised,
-    Overheard,
+    RecordingPower,
     another_noise,
     beside,
     closely,
@@ -46,12 +46,12 @@ def test_the_middle_word_means_no_noise(bound: int | Fraction | Decimal) -> None
 
 
 def test_overheard_noise_is_the_same_noise() -> None:
-    heard = Overheard(POWER.epsilon, POWER.share)
+    heard = RecordingPower(POWER.epsilon, POWER.share)
     coins = bytes(range(200, 208))
     assert heard.sample(3, lambda count: coins[:count]) == POWER.sample(3, lambda count: coins[:count]) != 0
     heard.sample_each(np.array([1.5, 2.0]), no_noise)
     assert heard.bounds == [3, Decimal("1.5"), Decimal(2)]
-    assert heard == Overheard(POWER.epsilon, POWER.share)
+    assert heard == RecordingPower(POWER.epsilon, POWER.share)
 
 
 @pytest.mark.parametrize(("one", "other"), [(0, 0), (0, 3), (7, -2)])

@@ -49,7 +49,7 @@ def test_all_lists_are_there() -> None:
 
 
 def test_the_absent_say_the_same_in_all_worlds() -> None:
-    stage = Stage(SECRET, 3, absent=frozenset({1}))
+    stage = Stage(SECRET, 3, nonresponse=frozenset({1}))
     assert report_law(stage, 1, ()) == report_law(stage, 1, (0, 2))
     assert len(report_law(stage, 1, ())) == 1
     assert report_law(stage, 0, ()) != report_law(stage, 0, (1, 2))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from visibility_aware_edge_ldp.audit.engine.findings import Audit
-from visibility_aware_edge_ldp.audit.engine.noise_laws import Overheard
+from visibility_aware_edge_ldp.audit.engine.noise_laws import RecordingPower
 from visibility_aware_edge_ldp.audit.protocols.hubs import (
     AUDITS,
     MUTANTS,
@@ -55,19 +55,19 @@ def check(kind: str = "shared") -> None:
 
 def test_a_hub_that_halves_its_noise_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     check()
-    honest = Overheard.sample
-    monkeypatch.setattr(Overheard, "sample", lambda self, bound, coins: honest(self, bound, coins) // 2)
+    honest = RecordingPower.sample
+    monkeypatch.setattr(RecordingPower, "sample", lambda self, bound, coins: honest(self, bound, coins) // 2)
     with pytest.raises(ProtocolViolation, match="another noise"):
         check()
 
 
 def test_a_hub_that_adds_two_noises_stops_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Overheard.sample
+    honest = RecordingPower.sample
 
-    def twice(self: Overheard, bound: int, coins: RandomBytes) -> int:
+    def twice(self: RecordingPower, bound: int, coins: RandomBytes) -> int:
         return honest(self, bound, coins) + honest(self, bound, coins)
 
-    monkeypatch.setattr(Overheard, "sample", twice)
+    monkeypatch.setattr(RecordingPower, "sample", twice)
     with pytest.raises(ProtocolViolation, match="another noise"):
         check()
 

@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.audit.protocols.rows import (
     long_rows,
     mutant_stages,
 )
-from visibility_aware_edge_ldp.audit.protocols.rows_stage import ListenedSurvey, Split, Stage
+from visibility_aware_edge_ldp.audit.protocols.rows_stage import RecordingSurvey, Split, Stage
 from visibility_aware_edge_ldp.audit.protocols.rows_walk import audit_rows, walked_stages
 from visibility_aware_edge_ldp.client import rows as user_triangles
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
@@ -146,8 +146,8 @@ def test_both_classes_of_a_long_row_are_compared() -> None:
 def test_a_bill_above_what_was_asked_for_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """With noise that is in order, and with noise for the larger price."""
     assert three_users().holds
-    honest = ListenedSurvey.second_price
-    monkeypatch.setattr(ListenedSurvey, "second_price", lambda self, kind: honest(self, kind) * 11 / 10)
+    honest = RecordingSurvey.second_price
+    monkeypatch.setattr(RecordingSurvey, "second_price", lambda self, kind: honest(self, kind) * 11 / 10)
     assert fails(three_users)
 
 

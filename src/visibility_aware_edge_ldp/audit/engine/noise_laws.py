@@ -58,7 +58,7 @@ class Noised(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Overheard(SmoothPower):
+class RecordingPower(SmoothPower):
     """The same noise, drawn in the same way, that also notes the bounds which it was asked for."""
 
     bounds: list[Bound] = field(default_factory=list, compare=False, repr=False)
@@ -72,7 +72,7 @@ class Overheard(SmoothPower):
         return super().sample_each(bounds, coins)
 
 
-class Listening:
+class RecordingNoise:
     """A noise on smooth bounds that notes which ones it is asked for."""
 
     def __init__(self, noise: SmoothNoise) -> None:

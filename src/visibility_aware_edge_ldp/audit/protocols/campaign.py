@@ -45,7 +45,7 @@ SEEN: dict[chain.Reader, chain.Memory] = {
 
 @dataclass(frozen=True)
 class Stage:
-    """Campaigns to be walked: what they ask, one after the other, of one row; with a twin's reader and coins."""
+    """Campaigns to be walked: what they ask, one after the other, of one row; with a mutant's reader and coins."""
 
     row: Row
     asked: tuple[chain.Question, ...]
@@ -157,7 +157,7 @@ def gaps_of(stage: Stage) -> findings.Gaps:
 
 
 def audit_campaigns(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
-    """All stages together; the same for the real ledger and for twins."""
+    """All stages together; the same for the real ledger and for mutants."""
     found = (
         (findings.losses_of(gaps_of(stage), stage.claims, closed=False), small_worlds.neighbour_count(stage.row))
         for stage in stages
@@ -221,8 +221,8 @@ def _second(context: ParticipantContext, first: bytes) -> Task:
         return Task(context, 2)
     ones = np.zeros(-(-view.positions // 8), np.uint8)
     ones[: len(own.ones)] = np.frombuffer(own.ones, np.uint8)
-    heard = Transcript(survey.first.identity, view.class_bits[Visibility.PRIVATE], ones)
-    return Task(context, 2, heard.answered.tobytes() + heard.ones.tobytes(), heard.digest)
+    said = Transcript(survey.first.identity, view.class_bits[Visibility.PRIVATE], ones)
+    return Task(context, 2, said.answered.tobytes() + said.ones.tobytes(), said.digest)
 
 
 def audit_lengths(

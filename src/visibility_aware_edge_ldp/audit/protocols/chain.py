@@ -68,12 +68,12 @@ def everything(threshold: int, said: Said) -> Said:
 
 
 def nothing(threshold: int, said: Said) -> Said:
-    """A broken twin: every answer is the first."""
+    """A mutant: every answer is the first."""
     return {}
 
 
 def better_alone(threshold: int, said: Said) -> Said:
-    """A broken twin: blind for answers that are less accurate."""
+    """A mutant: blind for answers that are less accurate."""
     return {each: value for each, value in said.items() if each <= threshold}
 
 
@@ -120,7 +120,7 @@ def words_coin(*thresholds: int) -> randomness.Coin:
 class Stage:
     """Answers to be walked: at which epsilons, in their order, one of them perhaps again.
 
-    ``memory`` and ``one_word`` are the twins': what is looked at, and whether one word is drawn for all answers.
+    ``memory`` and ``one_word`` are the mutants': what is looked at, and whether one word is drawn for all answers.
     """
 
     order: tuple[Fraction, ...]
@@ -142,19 +142,19 @@ def conversation(stage: Stage, bit: bool) -> findings.Spoken:
     """The law of all answers together."""
 
     def play(coins: randomness.ScriptedCoins) -> bytes:
-        source, said, heard = randomness.with_words_again(coins) if stage.one_word else coins, Said(), []
+        source, said, answers = randomness.with_words_again(coins) if stage.one_word else coins, Said(), []
         for threshold in stage.thresholds:
             coins.offer([[stage.coin(threshold, bit, said)]])
             levels = levels_of(stage.memory(threshold, said))
             said[threshold] = bool(chained(threshold, np.array([bit]), levels, source)[0])
-            heard.append(said[threshold])
-        return bytes(heard)
+            answers.append(said[threshold])
+        return bytes(answers)
 
     return findings.Spoken(randomness.walk(play))
 
 
 def audit_chain(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
-    """The loss of each order beside what its best answer may lose; the same for the real chain and for twins."""
+    """The loss of each order beside what its best answer may lose; the same for the real chain and for mutants."""
     gaps = ((stage, findings.gap_between(*(conversation(stage, bit) for bit in (False, True)))) for stage in stages)
     losses = [findings.Loss("PRIVATE", float(max(stage.order)), gap.epsilon) for stage, gap in gaps]
     return findings.exact_finding(name, losses, len(losses), about)
@@ -270,7 +270,7 @@ def answered(
 
 
 class Forgetful(Page):
-    """A broken twin: a ledger of which some levels are not seen when the next answer is drawn."""
+    """A mutant: a ledger of which some levels are not seen when the next answer is drawn."""
 
     def __init__(self, page: Page, remembered: Callable[[int], bool]) -> None:
         super().__init__(page._connection)
@@ -282,12 +282,12 @@ class Forgetful(Page):
 
 
 def forgets_all(page: Page, task: Task) -> Page:
-    """A broken twin: every campaign is answered as if it were the first."""
+    """A mutant: every campaign is answered as if it were the first."""
     return Forgetful(page, lambda threshold: False)
 
 
 def forgets_worse(page: Page, task: Task) -> Page:
-    """A broken twin: what was answered less accurately is not looked at."""
+    """A mutant: what was answered less accurately is not looked at."""
     here = min(task.context.request(task.round).thresholds.values())
     return Forgetful(page, lambda threshold: threshold <= here)
 

@@ -58,16 +58,16 @@ def _half_the_noise(curator: Curator, query: surveys.CuratorQuery) -> IntegerLaw
     return smooth.law(curator.profile(query.statistic).smooth(smooth.beta) / 2)
 
 
-class ListenedQuery(surveys.CuratorQuery):
-    """The same question, whose noise on smooth bounds is listened to."""
+class RecordingQuery(surveys.CuratorQuery):
+    """The same question, whose noise on smooth bounds records its bounds."""
 
     @property
     def smooth_noise(self) -> SmoothNoise:
-        return self.listening  # type: ignore[return-value]
+        return self.recorder  # type: ignore[return-value]
 
     @cached_property
-    def listening(self) -> noise_laws.Listening:
-        return noise_laws.Listening(super().smooth_noise)
+    def recorder(self) -> noise_laws.RecordingNoise:
+        return noise_laws.RecordingNoise(super().smooth_noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +87,11 @@ class Question:
     @cached_property
     def survey(self) -> surveys.CuratorSurvey:
         (asked,) = surveys.curator_survey(self.view, self.epsilon, self.delta, [self.statistic]).queries
-        query = findings.recast(ListenedQuery, asked)
+        query = findings.recast(RecordingQuery, asked)
         return surveys.CuratorSurvey(self.view.roster_digest, self.view.policy.digest, (query,) * _ASKED)
 
     @property
-    def query(self) -> ListenedQuery:
+    def query(self) -> RecordingQuery:
         return self.survey.queries[0]  # type: ignore[return-value]
 
     @property
@@ -153,7 +153,7 @@ def centre_said(question: Question, world: small_worlds.World, kind: type[Curato
         supposed = question.query.constant_noise(question.view)
         numbers, rates = noise_laws.counts_and_rates(send, [supposed] if supposed is not None else [])
         return noise_laws.Noised(int(numbers[0]), 1 / Fraction(rates[0]) if math.isfinite(rates[0]) else 0)
-    noise = question.query.listening
+    noise = question.query.recorder
     noise.bounds.clear()
     still = send(enumerate_randomness.no_noise)
     # Who asks for no noise must not add any.
@@ -171,7 +171,7 @@ def centre_said(question: Question, world: small_worlds.World, kind: type[Curato
 def question_losses(question: Question, speak: Speak = centre_said) -> Iterator[findings.Loss]:
     """The loss of every pair of neighbouring graphs that the question compares."""
     speaks = cache(partial(speak, question))
-    noise = None if question.query.has_constant_sensitivity else question.query.listening.noise
+    noise = None if question.query.has_constant_sensitivity else question.query.recorder.noise
     for one, other, place in question.pairs:
         kind, here, there = question.pattern[place], speaks(one), speaks(other)
         # Where both numbers lie does not matter, only how far apart.

@@ -50,13 +50,13 @@ class Stage(small_worlds.ListStage):
     """A pattern of classes on n users, how far the noise of a survey of it is walked, and who does not take part.
 
     ``client``, ``question`` and ``noises`` are the code that answers, the survey, and what noise it draws for a list:
-    the real ones, or a broken twin's.
+    the real ones, or a mutant's.
     """
 
     epsilon: str
     window: int
     guard: small_worlds.Guard = ("2", "1")
-    absent: frozenset[int] = frozenset()
+    nonresponse: frozenset[int] = frozenset()
     client: Client = DegreeClient
     question: Callable[[DegreeSurvey], DegreeSurvey] = lambda survey: survey
     noises: Noises = survey_noises
@@ -82,7 +82,7 @@ class Stage(small_worlds.ListStage):
 
 def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> randomness.Law:
     """The law of the bytes that one user sends."""
-    present, survey = np.array([user not in stage.absent]), stage.survey
+    present, survey = np.array([user not in stage.nonresponse]), stage.survey
     held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
     coins_due = [[randomness.noise_coin(noise, stage.window)] for noise in stage.noises(survey, friends)]
 
@@ -99,7 +99,7 @@ def _stages() -> Iterator[Stage]:
     for pattern in small_worlds.patterns(3):
         yield Stage(pattern, 3, "4", 1)
     for pattern in small_worlds.patterns_up_to_names(3):
-        yield Stage(pattern, 3, "2", 1, ("3", "1/2"), absent=frozenset({2}))
+        yield Stage(pattern, 3, "2", 1, ("3", "1/2"), nonresponse=frozenset({2}))
     yield Stage((PRIVATE, PRIVATE, FRIEND_VISIBLE), 3, "4", 3)
     yield Stage((PRIVATE,) * 3, 3, "1", 20)
     for pattern in small_worlds.patterns_up_to_names(4):
@@ -119,7 +119,7 @@ AUDITS = (
 
 
 class ScaledByOwnDegree(DegreeClient):
-    """A broken twin: whoever has more friends adds more noise, and so tells how many it has."""
+    """A mutant: whoever has more friends adds more noise, and so tells how many it has."""
 
     def randomize(self, survey: DegreeSurvey, number: int, coins: RandomBytes, present: Bits | None) -> DegreeReport:
         values = class_counts(self._view, self._public, survey.classes)
@@ -144,7 +144,7 @@ def _sure_alone(client: DegreeClient, report: DegreeReport, *_: object) -> Degre
 
 
 def noises_by_degree(survey: DegreeSurvey, friends: small_worlds.Friends) -> list[DiscreteLaplace]:
-    """The noises of the twin for a list of friends."""
+    """The noises of the mutant for a list of friends."""
     return [_scaled(noise, max(1, len(friends))) for noise in survey_noises(survey, friends)]
 
 

@@ -34,7 +34,7 @@ class Stage(small_worlds.ListStage):
 
     epsilon: str = "1"
     bins: tuple[int, ...] | None = None
-    absent: frozenset[int] = frozenset()
+    nonresponse: frozenset[int] = frozenset()
     client: Client = HistogramClient
     question: Question = lambda survey: survey
 
@@ -54,7 +54,7 @@ class Stage(small_worlds.ListStage):
 
 def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> Law:
     """The law of the bytes that one user sends."""
-    survey, present = stage.survey, np.array([user not in stage.absent])
+    survey, present = stage.survey, np.array([user not in stage.nonresponse])
     held = FriendLists(user, np.array([0, len(friends)]), np.array(friends, np.int32))
     due = [[column_coin(survey.mechanism.columns)], [flip_coin(survey.mechanism.sign)]]
 

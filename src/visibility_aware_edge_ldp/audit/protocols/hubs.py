@@ -34,21 +34,21 @@ Case = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class ListenedSurvey(HubSurvey):
+class RecordingSurvey(HubSurvey):
     """The same survey, whose noises note the scales that they are asked for."""
 
-    ears: dict[str, noise_laws.Overheard] = field(default_factory=dict, compare=False, repr=False)
+    recorders: dict[str, noise_laws.RecordingPower] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def noises(self) -> dict[str, SmoothPower]:
-        return {**self.ears}
+        return {**self.recorders}
 
 
-def listened(survey: HubSurvey) -> ListenedSurvey:
-    """A survey whose noises are listened to."""
+def recording(survey: HubSurvey) -> RecordingSurvey:
+    """A survey whose noises record their scales."""
     return replace(
-        findings.recast(ListenedSurvey, survey),
-        ears={name: noise_laws.Overheard(each.epsilon, each.share) for name, each in survey.noises.items()},
+        findings.recast(RecordingSurvey, survey),
+        recorders={name: noise_laws.RecordingPower(each.epsilon, each.share) for name, each in survey.noises.items()},
     )
 
 
@@ -80,8 +80,8 @@ class Setting:
             policy = policy | VisibilityPolicy.from_positions([], self.open_ones)
         return PublicView(range(self.n), policy, np.array(sorted(self.edges), np.int32))
 
-    def survey(self, epsilon: Number, kind: str) -> ListenedSurvey:
-        return listened(surveys.hub_survey(self.view, epsilon, kind, hub_plan(self.view, self.hubs, 3)))
+    def survey(self, epsilon: Number, kind: str) -> RecordingSurvey:
+        return recording(surveys.hub_survey(self.view, epsilon, kind, hub_plan(self.view, self.hubs, 3)))
 
     @property
     def hidden(self) -> list[Position]:
@@ -106,7 +106,7 @@ class Setting:
 
 
 def sent_report(
-    survey: ListenedSurvey,
+    survey: RecordingSurvey,
     view: PublicView,
     edges: Edges,
     place: int,
@@ -121,17 +121,17 @@ def sent_report(
 
 
 def real_hub(
-    survey: ListenedSurvey, view: PublicView, edges: Edges, place: int, client: type[HubClient] = HubClient
+    survey: RecordingSurvey, view: PublicView, edges: Edges, place: int, client: type[HubClient] = HubClient
 ) -> Said:
     """What a hub adds its noises to in this world, and the scales that it asks them for, where they are added."""
     send = partial(sent_report, survey, view, edges, place, client=client)
-    for ear in survey.ears.values():
-        ear.bounds.clear()
+    for recorder in survey.recorders.values():
+        recorder.bounds.clear()
     still = send(enumerate_randomness.no_noise)
-    if any(len(ear.bounds) > 1 for ear in survey.ears.values()):
+    if any(len(recorder.bounds) > 1 for recorder in survey.recorders.values()):
         raise noise_laws.another_noise()
     # The one scale that each noise was asked for; 0 where it was not asked.
-    bounds = [next(iter(survey.ears[number].bounds), 0) for number in survey.numbers]
+    bounds = [next(iter(survey.recorders[number].bounds), 0) for number in survey.numbers]
     laws = [survey.noises[number].law(bound) for number, bound in zip(survey.numbers, bounds, strict=True) if bound]
     loose = [] if survey.loose_noise is None else [survey.loose_noise.law]
     moved = noise_laws.moves(send, still, [noise_laws.beside(law) for law in (*laws, *loose)])
@@ -141,7 +141,7 @@ def real_hub(
     return Said(tuple(numbers), int(still[-1]), bool(moved[-1]))
 
 
-def check_hubs(survey: ListenedSurvey, said: Iterable[list[Said]]) -> None:
+def check_hubs(survey: RecordingSurvey, said: Iterable[list[Said]]) -> None:
     """That every hub adds noise to every number in every world."""
     loose = survey.loose_noise is not None
     for each in (one for world in said for one in world):
@@ -167,7 +167,7 @@ def _loose_losses(survey: HubSurvey, one: Said, other: Said) -> noise_laws.Pair:
     return noise_laws.laplace_losses((one.loose, noise), (other.loose, noise))
 
 
-def all_said(setting: Setting, survey: ListenedSurvey, client: type[HubClient] = HubClient) -> dict[World, list[Said]]:
+def all_said(setting: Setting, survey: RecordingSurvey, client: type[HubClient] = HubClient) -> dict[World, list[Said]]:
     """What every hub says in every private graph."""
     places = range(len(survey.plan.hubs))
     return {
@@ -186,17 +186,17 @@ def losses_of(setting: Setting, survey: HubSurvey, said: dict[World, list[Said]]
 def audit_hubs(name: str, cases: list[Case], kind: str, client: type[HubClient] = HubClient) -> findings.Finding:
     """The largest losses over several settings, each at its epsilon."""
     losses: list[findings.Loss] = []
-    heard = []
+    walked = []
     for at, epsilon in cases:
         setting = SETTINGS[at]
         survey = setting.survey(epsilon, kind)
-        heard.append((setting, survey, all_said(setting, survey, client)))
-        for each, found in losses_of(*heard[-1]):
+        walked.append((setting, survey, all_said(setting, survey, client)))
+        for each, found in losses_of(*walked[-1]):
             loss, asked = findings.Loss(str(each), 0.0, found), setting.asked(epsilon)
             losses.append(findings.as_asked(loss, asked, survey.price(each).epsilon))
     about = f"every private graph around public hubs in {len(cases)} settings of up to 8 users"
     finding = findings.exact_finding(name, losses, len(losses), about)
-    for _, survey, said in heard if finding.holds else ():
+    for _, survey, said in walked if finding.holds else ():
         check_hubs(survey, said.values())
     return finding
 
@@ -206,14 +206,14 @@ def audit_hubs(name: str, cases: list[Case], kind: str, client: type[HubClient] 
 
 def _ones_for(method: str) -> Callable[..., noise_laws.Ints]:
     """The numbers of a survey, all of them 1."""
-    return lambda survey, number: np.ones_like(getattr(ListenedSurvey, method)(survey, number))
+    return lambda survey, number: np.ones_like(getattr(RecordingSurvey, method)(survey, number))
 
 
-Floorless = findings.replaced(ListenedSurvey, floors=_ones_for("floors"))
+Floorless = findings.replaced(RecordingSurvey, floors=_ones_for("floors"))
 Weightless = findings.replaced(Floorless, weights=_ones_for("weights"))
 
 
-def _asked_by(kind: type[ListenedSurvey]) -> type[HubClient]:
+def _asked_by(kind: type[RecordingSurvey]) -> type[HubClient]:
     """A hub that answers this survey in place of its own."""
     return findings.replaced(
         HubClient, randomize=lambda hub, survey, *given: HubClient.randomize(hub, findings.recast(kind, survey), *given)

@@ -196,9 +196,9 @@ def audit_owned(name: str, stages: list[OwnedStage]) -> findings.Finding:
 # ── what is run ──
 
 
-def plan_of(guard: str, *bounds: int, absent: int | None = None) -> OwnerPlan:
-    """A pure plan with these bounds; an absent user has none of its own."""
-    return OwnerPlan(guard, np.array(bounds), np.arange(len(bounds)) != absent)
+def plan_of(guard: str, *bounds: int, nonresponse: int | None = None) -> OwnerPlan:
+    """A pure plan with these bounds; a user who did not report has none of its own."""
+    return OwnerPlan(guard, np.array(bounds), np.arange(len(bounds)) != nonresponse)
 
 
 MIXED: tuple[small_worlds.Pattern, ...] = (
@@ -211,11 +211,11 @@ FIVE = ((3, 3, 3, 3, 3), (1, 2, 2, 3, 4))
 
 
 def pure_stages(guard: str, first: str) -> list[OwnedStage]:
-    """Four users under every plan there is, up to their names; five under some; mixes of classes; absent users."""
+    """Four users under every plan there is, up to their names; five under some; mixes of classes; nonresponse."""
     second = "3/4" if first else "1"
     every = [plan_of(guard, *bounds) for bounds in combinations_with_replacement(range(1, 5), 4)]
-    absent = [plan_of(guard, 1, 2, 2, 3, absent=user) for user in range(4)] if guard == WEIGHTED else []
-    private = [((PRIVATE,) * 6, 4, plan) for plan in (*every, *absent)]
+    without_one = [plan_of(guard, 1, 2, 2, 3, nonresponse=user) for user in range(4)] if guard == WEIGHTED else []
+    private = [((PRIVATE,) * 6, 4, plan) for plan in (*every, *without_one)]
     mixed = [(pattern, 4, plan_of(guard, 2, 1, 3, 2)) for pattern in MIXED]
     five = [((PRIVATE,) * 10, 5, plan_of(guard, *bounds)) for bounds in FIVE]
     return [OwnedStage(pattern, n, plan, first, second) for pattern, n, plan in (*private, *mixed, *five)]

@@ -64,10 +64,10 @@ class BelievedStage:
     @cached_property
     def ranges(self) -> dict[int, tuple[int | None, int | None]]:
         """For each bound that the real plan can make, the lowest and the highest report it is made of."""
-        heard, far = np.ones(self.n, np.bool_), 4 * self.n + int(40 / self.noise.rate)
+        answered, far = np.ones(self.n, np.bool_), 4 * self.n + int(40 / self.noise.rate)
         made: dict[int, list[int]] = {}
         for report in range(-far, far + 1):
-            plan = believed_plan(self.degree_survey, np.full(self.n, report), heard, Fraction(self.delta))
+            plan = believed_plan(self.degree_survey, np.full(self.n, report), answered, Fraction(self.delta))
             made.setdefault(int(plan.bounds[0]), []).append(report)
         return {
             bound: (None if -far in reports else min(reports), None if far in reports else max(reports))
@@ -188,7 +188,7 @@ def stage_losses(stage: BelievedStage) -> Iterator[findings.Loss]:
 
 
 def audit_believed(name: str, stages: list[BelievedStage]) -> findings.Finding:
-    """The real users, or twins of them, with bounds that are made of their reports."""
+    """The real users, or mutants of them, with bounds that are made of their reports."""
     losses = [loss for stage in stages for loss in stage_losses(stage)]
     cases = sum(len(stage.pattern) * len(stage.degrees) // 2 for stage in stages)
     users = " and of ".join(str(stage.n) for stage in stages)

@@ -44,7 +44,7 @@ class Stage:
         The rounds in the order in which they are asked; asked again is part of the promise.
     sizes
         How many positions each respondent holds; by default one holds all.
-    absent
+    nonresponse
         Positions that do not take part.
     up_to_names
         Whether one pair of worlds stands for all that differ by the names of the nodes only.
@@ -60,7 +60,7 @@ class Stage:
     guard: small_worlds.Guard = ("2", "1")
     first_share: str = "1/2"
     sizes: tuple[int, ...] = ()
-    absent: frozenset[int] = frozenset()
+    nonresponse: frozenset[int] = frozenset()
     up_to_names: bool = False
     client: Client = PositionClient
     encode: Callable[[Any], bytes] = encode
@@ -149,7 +149,7 @@ def _holders(stage: Stage, world: small_worlds.World) -> Iterator[_Holder]:
     for size in stage.sizes or (len(world),):
         places = range(start, start + size)
         reported = [place for place in places if place in drawn]
-        present = np.array([place not in stage.absent for place in reported], np.bool_)
+        present = np.array([place not in stage.nonresponse for place in reported], np.bool_)
         classes = np.array([stage.pattern[place] for place in reported])
         of_class = {kind: present & (classes == kind) for kind in NON_PUBLIC}
         yield _Holder(PositionBits(start, np.array([world[place] for place in places], np.bool_)), present, of_class)
@@ -162,7 +162,7 @@ def gaps_of(stage: Stage) -> findings.Gaps:
 
 
 def audit_position(name: str, stages: Iterable[Stage], about: str) -> findings.Finding:
-    """All stages together; the same for the real client and for twins."""
+    """All stages together; the same for the real client and for mutants."""
     found = ((findings.losses_of(gaps_of(stage), stage.claims, closed=False), len(stage.pairs)) for stage in stages)
     return findings.exact_finding_over(name, found, about)
 
@@ -172,9 +172,9 @@ def _three_nodes(asked: tuple[int, ...]) -> Iterator[Stage]:
     for pattern in small_worlds.patterns(3):
         yield Stage(pattern, 3, asked=asked)
     for pattern in small_worlds.patterns_up_to_names(3):
-        yield Stage(pattern, 3, "1", asked, ("3", "1"), sizes=(1, 1, 1), absent=frozenset({0}))
+        yield Stage(pattern, 3, "1", asked, ("3", "1"), sizes=(1, 1, 1), nonresponse=frozenset({0}))
         yield Stage(pattern, 3, "1", asked, ("5/2", "1/3"), "1/4")
-        yield Stage(pattern, 3, "1/2", asked, ("1", "1"), sizes=(2, 1), absent=frozenset({1, 2}))
+        yield Stage(pattern, 3, "1/2", asked, ("1", "1"), sizes=(2, 1), nonresponse=frozenset({1, 2}))
 
 
 def _four_nodes(asked: tuple[int, ...], most_secrets: int) -> Iterator[Stage]:

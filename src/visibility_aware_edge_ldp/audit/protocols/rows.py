@@ -1,4 +1,4 @@
-"""USER triangles and 4-cycles, both rounds: under which policies they are walked, and twins.  [WALK.1-3], [WALK.8-9]"""
+"""USER triangles and 4-cycles, both rounds: the policies that are walked, and mutants.  [WALK.1-3], [WALK.8-9]"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.audit.protocols import rows_walk
 from visibility_aware_edge_ldp.audit.protocols.rows_stage import (
     Answers,
     Draw,
-    ListenedSurvey,
+    RecordingSurvey,
     Split,
     Stage,
     no_noise_at_all,
@@ -122,9 +122,9 @@ def summing_by(change: Change) -> rows_walk.Second:
     return partial(rows_walk.second_report, kind=replaced(TwoRoundClient, total=total))
 
 
-def redrawn(survey: RowSurvey, draw: Draw) -> ListenedSurvey:
+def redrawn(survey: RowSurvey, draw: Draw) -> RecordingSurvey:
     """The same survey, but for how the noise on sums is drawn."""
-    return replace(recast(ListenedSurvey, survey), draw=draw)
+    return replace(recast(RecordingSurvey, survey), draw=draw)
 
 
 def rescaled(bounds_of: Callable[[TwoRoundClient, Floats, RowSurvey, FirstRound], Floats]) -> rows_walk.Second:
@@ -209,7 +209,7 @@ _LONG_MUTANTS: tuple[tuple[str, rows_walk.Second], ...] = (
 
 
 def mutant_stages() -> list[Stage]:
-    """Where twins are caught, the real code must hold."""
+    """Where mutants are caught, the real code must hold."""
     return [stage for _, stage, _ in _MUTANTS]
 
 

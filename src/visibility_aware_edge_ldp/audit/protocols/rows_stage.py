@@ -52,7 +52,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Redrawn(noise_laws.Overheard):
+class Redrawn(noise_laws.RecordingPower):
     """The noise of a broken client, which draws in another way."""
 
     draw: Draw = field(default=no_noise_at_all, compare=False)
@@ -62,7 +62,7 @@ class Redrawn(noise_laws.Overheard):
 
 
 @dataclass(frozen=True)
-class ListenedSurvey(RowSurvey):
+class RecordingSurvey(RowSurvey):
     """The same survey, whose noise on sums notes its bounds; a broken client may draw that noise in another way."""
 
     draw: Draw | None = field(default=None, compare=False)
@@ -72,9 +72,9 @@ class ListenedSurvey(RowSurvey):
         return noise_laws.quick(DiscreteLaplace(self.multipliers.private * self.reach))
 
     @cached_property
-    def total_noise(self) -> noise_laws.Overheard:
-        epsilon = self.multipliers.private * self.total
-        return Redrawn(epsilon, self.share, draw=self.draw) if self.draw else noise_laws.Overheard(epsilon, self.share)
+    def total_noise(self) -> noise_laws.RecordingPower:
+        noise = noise_laws.RecordingPower(self.multipliers.private * self.total, self.share)
+        return Redrawn(noise.epsilon, noise.share, draw=self.draw) if self.draw else noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +99,11 @@ class Stage(ListStage):
         return view_of(self.pattern, self.n, self.guard, self.public_bit)
 
     @cached_property
-    def survey(self) -> ListenedSurvey:
+    def survey(self) -> RecordingSurvey:
         policy, split = self.view.policy, self.split
         first, reach, total, share = (Fraction(x) for x in (split.first, split.reach, split.total, split.share))
         answers = PositionSurvey(self.view.roster_digest, self.n, policy.digest, first, multipliers=policy.multipliers)
-        return ListenedSurvey(answers, reach, total, share, split.fineness, split.statistic)
+        return RecordingSurvey(answers, reach, total, share, split.fineness, split.statistic)
 
     @cached_property
     def asked(self) -> list[int]:
@@ -125,10 +125,10 @@ class Stage(ListStage):
         """Every transcript that has this user's answers, with the answers of all the others, or of any of them."""
         others = [u for u in self.asked if u != user]
         for here in product((False, True) if self.dropout else (True,), repeat=len(others)):
-            heard = {user, *(u for u, there in zip(others, here, strict=True) if there)}
+            reported = {user, *(u for u, there in zip(others, here, strict=True) if there)}
             yield from product(
                 *(
-                    (0, 1) if kind is not Visibility.PUBLIC and u in heard else (None,)
+                    (0, 1) if kind is not Visibility.PUBLIC and u in reported else (None,)
                     for (u, _), kind in zip(self.positions, self.pattern, strict=True)
                 )
             )
@@ -230,25 +230,25 @@ class Recall(Generic[Numbers]):
         return len(self._by_sight)
 
     def _case_of(self, stage: Stage, user: int, first: FirstRound) -> Case:
-        heard, users = _heard(stage, first)
+        broadcast, users = _broadcast(stage, first)
         rates = (rate(len(stage.asked), users) for rate in (response_rate, pair_rate))
         known = (stage.n, stage.split, stage.guard, *rates)
         if not _of_triangles(stage):
-            return Case(known, user, _labels(stage, user, heard))
+            return Case(known, user, _labels(stage, user, broadcast))
         # The largest score of all is the only thing that a sum over triangles takes from the other rows.
-        alike = (known, frozenset(heard))
+        alike = (known, frozenset(broadcast))
         if alike not in self._largest:
             self._largest[alike] = first.largest
-        return Case((known, self._largest[alike]), user, _labels(stage, user, heard))
+        return Case((known, self._largest[alike]), user, _labels(stage, user, broadcast))
 
 
 def _of_triangles(stage: Stage) -> bool:
     return stage.split.statistic == "triangles"
 
 
-def _labels(stage: Stage, user: int, heard: FirstRoundBroadcast) -> Labels:
-    """The classes of the own row; and what was heard, of triangles from later users alone."""
-    found = zip(stage.positions, stage.pattern, heard, strict=True)
+def _labels(stage: Stage, user: int, broadcast: FirstRoundBroadcast) -> Labels:
+    """The classes of the own row; and what was broadcast, of triangles from later users alone."""
+    found = zip(stage.positions, stage.pattern, broadcast, strict=True)
     everything = not _of_triangles(stage)
     return tuple(
         ((int(kind),) if u == user else ()) + ((said,) if everything or u > user else ())
@@ -273,15 +273,15 @@ def _orders(n: int, user: int, any_later: bool) -> list[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def _heard(stage: Stage, first: FirstRound) -> tuple[FirstRoundBroadcast, int]:
-    """What everybody knows of each position, and how many users were heard."""
+def _broadcast(stage: Stage, first: FirstRound) -> tuple[FirstRoundBroadcast, int]:
+    """What everybody knows of each position, and how many users answered."""
     answered, ones = (
         np.unpackbits(octets, bitorder="little", count=len(stage.pattern)).tolist()
         for octets in (first.transcript.answered, first.transcript.ones)
     )
     edge = EDGE if stage.public_bit else NOTHING
-    heard = tuple(
+    broadcast = tuple(
         edge if kind is Visibility.PUBLIC else 2 * int(kind) + one if here else NOTHING
         for kind, here, one in zip(stage.pattern, answered, ones, strict=True)
     )
-    return heard, len({u for (u, _), here in zip(stage.positions, answered, strict=True) if here})
+    return broadcast, len({u for (u, _), here in zip(stage.positions, answered, strict=True) if here})

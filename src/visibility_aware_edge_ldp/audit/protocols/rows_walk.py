@@ -53,11 +53,11 @@ def client(stage: Stage, user: int, friends: Friends, kind: type[TwoRoundClient]
 def second_report(
     stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[TwoRoundClient] = TwoRoundClient
 ) -> Numbers:
-    """What a client's second report is made of, and that it adds the noise which it is heard to ask for.
+    """What a client's second report is made of, and that it adds the noise which it asks for.
 
     It is run twice more: at both ends of the step to 1 of the noises which it then should add.  [WALK.1]
     """
-    said = report_heard(stage, user, friends, first, kind)
+    said = report_without_noise(stage, user, friends, first, kind)
     still, bound = np.array([said.reach, said.total.number]), said.total.bound
     law = noise_laws.law_of(stage.survey.total_noise, bound) if bound else None
     words = noise_laws.beside(stage.survey.reach_noise.law), noise_laws.step_words(law)
@@ -69,7 +69,7 @@ def second_report(
     return said
 
 
-def report_heard(
+def report_without_noise(
     stage: Stage, user: int, friends: Friends, first: FirstRound, kind: type[TwoRoundClient] = TwoRoundClient
 ) -> Numbers:
     """The numbers of a client that draws no noise, and the bound that it asks its noise for."""
@@ -175,7 +175,7 @@ def audit_rows(name: str, stages: list[Stage], second: Second = second_report) -
 
 def recalled_stages(stages: Iterable[Stage]) -> Walk:
     """The same, where what is the same to a user is worked out once.  [WALK.8]"""
-    return walked_stages(stages, Recall(second_report, same_numbers, report_heard), by_row(first_law))
+    return walked_stages(stages, Recall(second_report, same_numbers, report_without_noise), by_row(first_law))
 
 
 def same_numbers(one: Numbers, other: Numbers) -> bool:

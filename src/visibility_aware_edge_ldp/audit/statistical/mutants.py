@@ -172,7 +172,7 @@ def _contexts(kind: Visibility, asked: tuple[chain.Question, ...], width: int) -
 
 
 class LouderSeat(ParticipantContext):
-    """A broken twin: answers at 1.1 times the loss that the charter states."""
+    """A mutant: answers at 1.1 times the loss that the charter states."""
 
     def request(self, round_number: int) -> Request:
         honest, survey = super().request(round_number), chain.first_round(self)

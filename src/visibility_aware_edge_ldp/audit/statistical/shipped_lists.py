@@ -248,8 +248,8 @@ class Rows:
         users = self.client(_lists(edges), public, purse_for([survey]))
         first = position_wire.decode(position_wire.encode(users.answer(survey, 1, fresh_coins(seed, "answers"))))
         said, ones = (np.frombuffer(packed, np.uint8) for packed in (first.answered, first.ones))
-        heard = FirstRound(survey, public, Transcript(survey.first.identity, said, ones))
-        second = decode_rows(encode_rows(users.total(survey, heard, fresh_coins(seed, "sums"))))
+        first_round = FirstRound(survey, public, Transcript(survey.first.identity, said, ones))
+        second = decode_rows(encode_rows(users.total(survey, first_round, fresh_coins(seed, "sums"))))
         asked = unpack(first.ones, first.count)[unpack(first.answered, first.count)].reshape(-1, 3)
         return np.stack([asked[:, 0], asked[:, 2], second.reaches[::3], second.totals[::3]], axis=1)
 

@@ -117,7 +117,7 @@ def brought(side: int) -> list[str]:
 
 
 def watched(side: int, home: Path, pace: float, early: bool = False) -> Watch:
-    """One answer, as its server sees it; a twin's list comes ``early``, before the pace begins."""
+    """One answer, as its server sees it; a mutant's list comes ``early``, before the pace begins."""
     watch = Watch()
     around = Surroundings(pace=pace, transport=partial(Watching, watch))
     come = list[str]()
@@ -146,7 +146,7 @@ def measure(runs: int, pace: float, seed: str = "", early: bool = False) -> Timi
 
 
 def find(name: str, runs: int, pace: Pace, early: bool = False) -> Finding:
-    """Time the program at a pace that is long enough for the longest list, or at a twin's."""
+    """Time the program at a pace that is long enough for the longest list, or at a mutant's."""
     warm = measure(WARM_UP, AT_ONCE)
     short, long = (float(np.median(side)) / 1e9 for side in (warm.first, warm.second))
     # Waiting for the list is no work, and not slower on a busy machine; the rest, as much as a short list's, is.
@@ -161,7 +161,7 @@ def as_due(seconds: float) -> float:
 
 
 def at_once(seconds: float) -> float:
-    """A twin's: none."""
+    """A mutant's: none."""
     return AT_ONCE
 
 

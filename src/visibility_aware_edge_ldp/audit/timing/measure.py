@@ -170,7 +170,7 @@ def at_a_pace(seconds: float) -> Wrap:
 
 
 def find(name: str, prepare: Prepare, runs: int, pace: Callable[[float], Wrap] | None = None) -> Finding:
-    """Time one client, at a pace or without one: the same for the real code and for its twins."""
+    """Time one client, at a pace or without one: the same for the real code and for its mutants."""
     warm = measure(prepare, WARM_UP)
     seconds = PACE_REST + PACE_MARGIN * max(np.median(warm.first), np.median(warm.second)) / 1e9
     seconds += longest_stall() if pace else 0
@@ -208,12 +208,12 @@ def _about(timings: Timings, pace: float | None) -> str:
 
 
 def _at_a_short_pace(seconds: float) -> Wrap:
-    """A twin of a pace: long enough for short lists alone, however long it should have been."""
+    """A mutant of a pace: long enough for short lists alone, however long it should have been."""
     return at_a_pace(min(seconds, 0.003))
 
 
 def _rest_afterwards(seconds: float) -> Wrap:
-    """A twin of a pace: it waits as long after the work, however long the work took."""
+    """A mutant of a pace: it waits as long after the work, however long the work took."""
 
     def wrap(act: Act) -> Callable[[], Paced[bytes]]:
         def answer() -> Paced[bytes]:
