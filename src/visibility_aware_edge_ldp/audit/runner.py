@@ -69,18 +69,9 @@ SHORT = 5.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one audit: a finding, or the trouble that kept it from one.
+    """What came of one audit: a finding, or the trouble, in a sentence, that kept it from one.
 
-    Parameters
-    ----------
-    name, way, broken
-        As on the audit.
-    twin_of
-        The audited name that a twin is a twin of.
-    finding
-        None where the audit raised.
-    trouble
-        Then its sentence.
+    ``twin_of`` is the audited name that a twin is a twin of; the rest is as on the audit.
     """
 
     name: str

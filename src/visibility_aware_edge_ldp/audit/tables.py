@@ -24,15 +24,7 @@ SURPRISES = ("slowest", "overruns")
 
 @dataclass(frozen=True)
 class Table:
-    """Texts in rows.
-
-    Parameters
-    ----------
-    title, note
-        A line above; sentences below, or none.
-    words
-        How many columns, from the left, hold words and not numbers.
-    """
+    """Texts in rows, a line above and sentences below; so many columns from the left hold words and not numbers."""
 
     title: str
     head: tuple[str, ...]

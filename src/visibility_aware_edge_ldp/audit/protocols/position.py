@@ -34,23 +34,13 @@ def survey_coin(survey: PositionSurvey, kind: Visibility, round_number: int) -> 
 
 @dataclass(frozen=True)
 class Stage:
-    """A conversation to be walked.
+    """A conversation to be walked: the classes of all positions of n nodes, and how the policy guards each class.
 
-    Parameters
-    ----------
-    pattern, n, guard
-        The classes of all positions of n nodes, and how well the policy guards each class.
-    asked
-        The rounds in the order in which they are asked; asked again is part of the promise.
-    sizes
-        How many positions each respondent holds; by default one holds all.
-    nonresponse
-        Positions that do not take part.
-    up_to_names
-        Whether one pair of worlds stands for all that differ by the names of the nodes only.
-    client, encode, question, coin
-        The code that answers, its report's bytes, the survey, and the coins that it draws: the real ones, or a
-        mutant's.
+    ``asked`` are the rounds in the order in which they are asked; asked again is part of the promise. ``sizes`` says
+    how many positions each respondent holds, by default one holds all; ``nonresponse`` are positions that do not take
+    part. Where ``up_to_names``, one pair of worlds stands for all that differ by the names of the nodes only.
+    ``client``, ``encode``, ``question`` and ``coin`` are the code that answers, its report's bytes, the survey, and
+    the coins that it draws: the real ones, or a mutant's.
     """
 
     pattern: small_worlds.Pattern

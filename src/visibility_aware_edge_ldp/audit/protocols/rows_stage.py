@@ -171,17 +171,11 @@ class Case(NamedTuple):
 class Recall(Generic[Numbers]):
     """The same function of what a user sees, worked out as seldom as that allows.
 
-    Parameters
-    ----------
-    second
-        The client's second numbers, for a stage, a user, its list and the first round.
-    same
-        Whether two of them are the same up to the rounding of doubles, which depends on the order of summands.
-    anew
-        Works a recalled case out again, if that can be done faster.
-    every
-        So many-th recalled cases are worked out again; and of every kind of case the first that is recalled because
-        nothing in it differs for the user, and the first because names alone do.
+    ``second`` gives a client's second numbers for a stage, a user, its list and the first round. ``same`` says whether
+    two of them are the same up to the rounding of doubles, which depends on the order of summands; ``anew`` works a
+    recalled case out again, if that can be done faster. Every so many-th recalled case is worked out again; and of
+    every kind of case the first that is recalled because nothing in it differs for the user, and the first because
+    names alone do.
     """
 
     def __init__(

@@ -119,16 +119,10 @@ AUDITS = audits(10**6)
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """How often one auditor rang on one correct mechanism.
+    """How often one auditor, which allows itself a chance of ``alpha``, rang on one correct mechanism.
 
-    Parameters
-    ----------
-    mechanism, alpha
-        What was audited, and the chance of a ring that the auditor allows itself.
-    repeats, rang
-        How many audits, each with coins of its own, and how many of them rang.
-    at_most
-        The chance of a ring is at most this, with 99.9 % confidence.
+    Of ``repeats`` audits, each with random bytes of its own, ``rang`` did; the chance of a ring is ``at_most`` this,
+    with 99.9 % confidence.
     """
 
     mechanism: str
