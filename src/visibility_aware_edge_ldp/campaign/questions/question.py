@@ -60,113 +60,55 @@ class Received:
 
 @dataclass(frozen=True, eq=False)
 class RoundFormat:
-    """One round of a question: what it asks, its mechanism's integers, and the layout of its reports.
+    """One round of a question: what it asks, its mechanism's integers, and the layout of its reports."""
 
-    Parameters
-    ----------
-    asks
-        What a participant is told that it is asked.
-    mechanism
-        The mechanism's name in the charter.
-    stated
-        From the survey to the integers that the charter states.
-    loss
-        From these integers to what an edge of each class loses by all reports of the round, rounded up.
-    head
-        From the survey to a report's octets, but for the bits of a row.
-    check
-        From the survey and what was received to the report; refuses what this participant's client would not write.
-    thresholds
-        From the survey to each class's flip threshold, where every position answers by randomized response that later
-        answers are chained to.
-    by_rows
-        Whether a report holds two bits for each position of the participant's row.
-    quadratic
-        Whether making a report takes a table of all positions.
-    """
-
-    asks: str
-    mechanism: str
-    stated: Callable[[Any], Stated]
+    asks: str  # what a participant is told that it is asked
+    mechanism: str  # its name in the charter
+    stated: Callable[[Any], Stated]  # from the survey to the integers that the charter states
+    # From these integers to what an edge of each class loses by all reports of the round, rounded up.
     loss: Callable[[Mapping[str, Any]], Losses]
-    head: Callable[[Any], int]
+    head: Callable[[Any], int]  # from the survey to a report's octets, but for the bits of a row
+    # From the survey and what was received to the report; refuses what this participant's client would not write.
     check: Callable[[Any, Received], Report]
+    # From the survey to each class's flip threshold, where every position answers by randomized response that later
+    # answers are chained to.
     thresholds: Callable[[Any], dict[Visibility, int]] | None = None
-    by_rows: bool = False
-    quadratic: bool = False
+    by_rows: bool = False  # whether a report holds two bits for each position of the participant's row
+    quadratic: bool = False  # whether making a report takes a table of all positions
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What everybody reads of a question.
+    """What everybody reads of a question."""
 
-    Parameters
-    ----------
-    asks
-        What each participant is asked, on the server's page.
-    trust
-        What one participant holds and how it is randomized, in certificates.
-    manipulation
-        What the published bounds on manipulation mean.
-    randomized, held
-        Title and text of the step that randomizes, and of the one that reads private data.
-    """
-
-    asks: str
-    trust: str
-    manipulation: str
+    asks: str  # what each participant is asked, on the server's page
+    trust: str  # what one participant holds and how it is randomized, in certificates
+    manipulation: str  # what the published bounds on manipulation mean
+    # Title and text of the step that randomizes, and of the one that reads private data.
     randomized: tuple[str, str]
     held: tuple[str, str] = ("Friend list", "It is read there, and never leaves the device.")
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a campaign can ask.
+    """What a campaign can ask; the trust model, the rounds and the statistics are its protocol's."""
 
-    Parameters
-    ----------
-    name
-        As charters state it.
-    protocol
-        The protocol that is run; the trust model, the rounds and the statistics are its own.
-    survey
-        From the public view, epsilon, the statistics and the rounds' shares to the survey.
-    shares
-        From the survey to each round's part of epsilon.
-    asked
-        From the public view and the survey to whom is asked.
-    own
-        From a participant's number and how many there are, at which other ends it is asked about its positions.
-    formats
-        The rounds.
-    row_survey
-        From the survey to the one that rows answer in round 1, where there are rows.
-    several
-        Whether one campaign may estimate several statistics.
-    splits
-        Whether the issuer chooses the number of rounds and their shares.
-    broadcasts
-        Whether everybody reads the reports of round 1 before round 2.
-    sees_edges
-        Whether a participant gives the edges that it sees rather than its friends.
-    uses_public_edges
-        Whether a report depends on the public edges.
-    """
-
-    name: str
+    name: str  # as charters state it
     protocol: Protocol
+    # From the public view, epsilon, the statistics and the rounds' shares to the survey.
     survey: Callable[[PublicView, Fraction, tuple[str, ...], tuple[Fraction, ...]], Survey]
-    asked: Callable[[PublicView, Any], Bits]
+    asked: Callable[[PublicView, Any], Bits]  # from the public view and the survey to whom is asked
+    # From a participant's number and how many there are, at which other ends it is asked about its positions.
     own: Callable[[int, int], Bits]
-    formats: tuple[RoundFormat, ...]
+    formats: tuple[RoundFormat, ...]  # one for each round
     labels: Labels
-    shares: Callable[[Any], tuple[Fraction, ...]] = lambda survey: (Fraction(1),)
-    row_survey: Callable[[Any], Any] | None = None
-    several: bool = True
-    splits: bool = False
-    broadcasts: bool = False
-    sees_edges: bool = False
-    uses_public_edges: bool = False
+    shares: Callable[[Any], tuple[Fraction, ...]] = lambda survey: (Fraction(1),)  # each round's part of epsilon
+    row_survey: Callable[[Any], Any] | None = None  # from the survey to the one that rows answer in round 1, if any do
+    several: bool = True  # whether one campaign may estimate several statistics
+    splits: bool = False  # whether the issuer chooses the number of rounds and their shares
+    broadcasts: bool = False  # whether everybody reads the reports of round 1 before round 2
+    sees_edges: bool = False  # whether a participant gives the edges that it sees rather than its friends
+    uses_public_edges: bool = False  # whether a report depends on the public edges
 
     @property
     def trust(self) -> Trust:

@@ -4,10 +4,10 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.messages import (
     HTML,
     JSON,
@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.campaign.server.messages import (
     Request,
     Send,
     cached,
+    described,
     handler_of,
     json_reply,
     refused,
@@ -146,7 +147,7 @@ class App:
             case ("metrics",):
                 return "metrics", {"GET": self._metrics_text}, ()
             case ("",) if self._page is not None:
-                return "page", {"GET": self._front}, ()
+                return "page", {"GET": partial(self._front, self._page)}, ()
         raise Refusal("not-found")
 
     def _number(self, text: str) -> int:
@@ -213,9 +214,6 @@ class App:
     # ── rounds ──
 
     async def _round(self, request: Request, number: int) -> Reply:
-        return self._round_reply(number)
-
-    def _round_reply(self, number: int) -> Reply:
         stage, rounds = self.rounds.stages[number], self.rounds
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
         digest = stage.transcript if self.served.terms.question.broadcasts and not rounds.erased else ""
@@ -232,7 +230,7 @@ class App:
     async def _close(self, request: Request, number: int) -> Reply:
         self._admit(request, None)
         await asyncio.shield(asyncio.ensure_future(self.rounds.close(number)))
-        return self._round_reply(number)
+        return await self._round(request, number)
 
     async def _estimate(self, request: Request) -> Reply:
         self._admit(request, None)
@@ -253,9 +251,8 @@ class App:
         return cached(request, data, digest, JSON, extra, _DAY)
 
     async def _openapi(self, request: Request) -> Reply:
-        return Reply(
-            200, messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
-        )
+        about = described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
+        return Reply(200, about)
 
     async def _healthz(self, request: Request) -> Reply:
         """Whether the store answers, too."""
@@ -268,10 +265,8 @@ class App:
         gauges["received"] = [(f'{{round="{r}"}}', float(n)) for r, n in self.rounds.received.items()]
         return Reply(200, self.metrics.text(dict(gauges)), b"text/plain; version=0.0.4; charset=utf-8")
 
-    async def _front(self, request: Request) -> Reply:
-        if self._page is None:
-            raise Refusal("not-found")
-        body, headers = await asyncio.to_thread(self._page, self.rounds)
+    async def _front(self, page: Page, request: Request) -> Reply:
+        body, headers = await asyncio.to_thread(page, self.rounds)
         return Reply(200, body, HTML, headers)
 
 

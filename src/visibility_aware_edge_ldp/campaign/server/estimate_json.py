@@ -23,7 +23,6 @@ from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import leaf, root
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.privacy.guarantee import Bill
-from visibility_aware_edge_ldp.public.transcript import Bits
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
@@ -49,21 +48,20 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
     """The answers of a campaign as JSON: sorted keys, no spaces, UTF-8.
 
     ``reports`` has each round's uploads by participant, in any order, which changes no byte; nor does the number of
-    workers. (The standard error of POSITION's 4-cycles alone has last digits that follow BLAS's threads: servers and
-    rehearsals have one, see ``one_thread.py``.)
+    threads.
 
     Estimates, standard errors and 95 % intervals; the loss per edge of each class against all reports; the certificate;
     who answered, and what it means that others did not; how many reports are implausible; what liars could do; and the
     digests of all that this was made from.
     """
     terms = Terms(charter, view)
-    rounds = {
-        number: dict(sorted(dict(reports.get(number, {})).items())) for number in range(1, len(charter.rounds) + 1)
-    }
+    numbers = range(1, len(charter.rounds) + 1)
+    rounds = {number: dict(sorted(dict(reports.get(number, {})).items())) for number in numbers}
     found = question_estimates(terms, rounds)
     estimates, refused = _estimates(found, charter.statistics)
-    answers = Answers(estimates, _certificate(charter, view, found, terms, rounds)).as_dict(LEVEL)
+    answers = Answers(estimates, _certificate(terms, found, rounds)).as_dict(LEVEL)
     liars = -(-len(rounds[1]) // ONE_IN)
+    known = ~terms.asked(1) | np.isin(np.arange(view.n), list(rounds[1]))
     content = {
         "format": FORMAT,
         "campaign": charter.identity,
@@ -71,7 +69,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "rounds": [_round(terms, number, rounds) for number in rounds],
         **answers,
         "estimates": {
-            name: _nameless(each, terms, rounds[1], found.degree_step) if name == "degrees" else each
+            name: nameless(each, known, found.degree_step) if name == "degrees" else each
             for name, each in answers["estimates"].items()
         },
         "refused": refused,
@@ -90,7 +88,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
 def _estimates(found: QuestionEstimates, statistics: Sequence[str]) -> tuple[dict[str, Estimate], dict[str, str]]:
     """All at once if possible; otherwise those that can be made, and why others cannot: no report spoils a round."""
     try:
-        return _sound(found.one(statistics)), {}
+        return _sound(found.estimate(statistics)), {}
     except MemoryError:
         raise  # another time there may be more of it
     except Exception:
@@ -98,7 +96,7 @@ def _estimates(found: QuestionEstimates, statistics: Sequence[str]) -> tuple[dic
         refused: dict[str, str] = {}
         for name in statistics:
             try:
-                estimates |= _sound(found.one([name]))
+                estimates |= _sound(found.estimate([name]))
             except BadStatistic as reason:
                 refused[name] = str(reason)
             except MemoryError:
@@ -124,16 +122,6 @@ def nameless(degrees: Mapping[str, Any], known: Iterable[bool], step: float = 1.
     return {**kept, "value": whole, "standard_error": [*error[:1], *error[-1:]], "unbiased": whole == value}
 
 
-def _nameless(degrees: Mapping[str, Any], terms: Terms, answered: Iterable[int], step: float) -> dict[str, Any]:
-    return nameless(degrees, ~terms.asked(1) | _among(terms.view.n, answered), step)
-
-
-def _among(nodes: int, participants: Iterable[int]) -> Bits:
-    found = np.zeros(nodes, np.bool_)
-    found[list(participants)] = True
-    return found
-
-
 def _counted(flags: Sequence[Flag]) -> dict[str, Any]:
     """How many reports are flagged, and for what; whose, and by which numbers, is for whoever holds the reports."""
     kinds = Counter((flag.round, flag.what) for flag in flags)
@@ -153,26 +141,24 @@ def _sound(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
 def _bound(found: QuestionEstimates, statistic: str, liars: int) -> float:
     """What liars can do, and no bound where that cannot be calculated."""
     try:
-        return found.lies(statistic, liars)
+        return found.manipulation_bound(statistic, liars)
     except (ArithmeticError, ValueError, LookupError):
         return math.inf
 
 
-def _certificate(
-    charter: Charter, view: PublicView, found: QuestionEstimates, terms: Terms, rounds: Mapping[int, Bodies]
-) -> Certificate:
-    policy = view.policy
+def _certificate(terms: Terms, found: QuestionEstimates, rounds: Mapping[int, Bodies]) -> Certificate:
+    policy = terms.view.policy
     return Certificate(
-        trust=charter.trust,
+        trust=terms.charter.trust,
         trust_words=f"{terms.question.labels.trust}; the aggregator is not trusted.",
         bill=Bill((*policy.paid, *found.releases)),
         paid=policy.paid,
         policy=str(policy),
-        classes={str(kind): size for kind, size in view.class_sizes.items() if size},
+        classes={str(kind): size for kind, size in terms.view.class_sizes.items() if size},
         response={f"round {number}": _response(terms, number, rounds)[2] for number in rounds},
         assumptions=(*ASSUMPTIONS, *policy.assumptions),
         simulated=False,
-        campaign=charter.identity,
+        campaign=terms.charter.identity,
     )
 
 
@@ -192,8 +178,8 @@ def _dropout(found: QuestionEstimates, estimates: Mapping[str, Estimate]) -> dic
     result: dict[str, list[float] | None] = {}
     for name, estimate in estimates.items():
         value = estimate.value
-        resting = None if isinstance(value, np.ndarray) else found.resting(name, float(value))
-        result[name] = None if resting is None else [float(value) - resting / 2, float(value) + resting]
+        part = None if isinstance(value, np.ndarray) else found.nonresponse_part(name, float(value))
+        result[name] = None if part is None else [float(value) - part / 2, float(value) + part]
     return result
 
 

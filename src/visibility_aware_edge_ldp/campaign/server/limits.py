@@ -24,26 +24,14 @@ except ImportError as missing:
 
 @dataclass(frozen=True)
 class Limits:
-    """What each connection may take.
+    """What each connection may take."""
 
-    Parameters
-    ----------
-    seconds
-        For a whole request to arrive; and in which something of an answer must be read, ``progress`` octets or all.
-    head, skipped
-        Octets of a request's head, and of an unwanted body to skip.
-    connections
-        At a time.
-    grace
-        Seconds for unread answers after the server was told to stop.
-    """
-
-    seconds: float = 20.0
-    head: int = HEAD
-    connections: int = 4_096
-    skipped: int = 1 << 20
-    progress: int = 4_096
-    grace: float = 5.0
+    seconds: float = 20.0  # for a whole request to arrive; and in which something of an answer must be read
+    head: int = HEAD  # octets of a request's head
+    connections: int = 4_096  # at a time
+    skipped: int = 1 << 20  # octets of an unwanted body to skip
+    progress: int = 4_096  # octets of an answer that are something, if they are not all of it
+    grace: float = 5.0  # seconds for unread answers after the server was told to stop
 
 
 class Watch:

@@ -17,8 +17,7 @@ try:
 except ImportError as missing:
     raise MissingPart("psycopg", "postgres", "Keeping reports in PostgreSQL") from missing
 
-_TYPES = {"round": "int", "participant": "int", "included": "int", "piece": "int", "state": "text", "root": "text"}
-_OCTETS = ("digest", "body", "octets")
+_TYPES = {"state": "text", "root": "text"} | dict.fromkeys(("digest", "body", "octets"), "bytea")  # others are integers
 _LOCK = 0x7661_656C  # "vael"
 _PATIENCE = 10.0
 # For so long a statement waits for others who use a table, such as one who copies it: the server has others to answer,
@@ -67,7 +66,7 @@ class PostgresDatabase:
         return cursor.fetchall() if cursor.description else []
 
     def insert(self, table: str, columns: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
-        arrays = ", ".join(f"%b::{_TYPES.get(name, 'text') if name not in _OCTETS else 'bytea'}[]" for name in columns)
+        arrays = ", ".join(f"%b::{_TYPES.get(name, 'int')}[]" for name in columns)
         statement = f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"  # noqa: S608
         self._connection.execute(statement.encode(), [list(column) for column in zip(*rows, strict=True)])
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -13,12 +13,14 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
+from visibility_aware_edge_ldp.aggregator.nonresponse.estimate import estimate as estimate_positions
+from visibility_aware_edge_ldp.aggregator.nonresponse.estimate import needed_in_all
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.poisoning import HubPoisoning, RowPoisoning, SumPoisoning, degree_bound
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import Flag, flagged_degrees, flagged_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.campaign.questions.question import Report
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
@@ -39,35 +41,28 @@ Bodies: TypeAlias = dict[int, bytes]  # each participant's upload
 
 @dataclass(frozen=True, eq=False)
 class QuestionEstimates:
-    """What a question's reports say.
+    """What a question's reports say."""
 
-    Parameters
-    ----------
-    one
-        The estimates of some statistics; refuses what these reports cannot answer.
-    releases
-        What was paid for.
-    resting
-        For a statistic's value, how much of it rests on those who stayed away, to first order; None where none does.
-    lies
-        By how much so many liars move a statistic, at most.
-    flagged
-        Reports that no honest participant sends.
-    degree_step
-        Noisy degrees are multiples of this, and a rest that public classes decide.
-    """
-
-    one: Callable[[Sequence[str]], dict[str, Estimate]]
-    releases: tuple[Release, ...] = field(repr=False)
-    resting: Callable[[str, float], float | None]
-    lies: Callable[[str, int], float]
-    flagged: Sequence[Flag]
-    degree_step: float = 1.0
+    estimate: Callable[
+        [Sequence[str]], dict[str, Estimate]
+    ]  # of some statistics; refuses what these reports cannot answer
+    releases: tuple[Release, ...] = field(repr=False)  # what was paid for
+    # For a statistic's value, how much of it rests on those who stayed away, to first order; None where none does.
+    nonresponse_part: Callable[[str, float], float | None]
+    manipulation_bound: Callable[[str, int], float]  # by how much so many liars move a statistic, at most
+    flagged: Sequence[Flag]  # reports that no honest participant sends
+    degree_step: float = 1.0  # noisy degrees are multiples of this, and a rest that public classes decide
 
 
 def question_estimates(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
-    """The findings of a question's reports, by round and participant; refuses reports of others."""
+    """What a question's reports say, by round and participant; refuses reports of others."""
     return ESTIMATES[terms.question.name](terms, rounds)
+
+
+def _reports(terms: Terms, bodies: Bodies, number: int = 1, transcript: str = "") -> Iterator[Report]:
+    """The reports in a round's uploads, each checked."""
+    for participant, body in bodies.items():
+        yield terms.check_upload(participant, number, body, transcript=transcript)
 
 
 def _positions(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
@@ -83,14 +78,14 @@ def _positions(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     asked = [kind for kind in NON_PUBLIC if terms.view.class_sizes[kind]]
     steps = [float(np.ptp([float(each) for each in terms.survey.channel(kind).scores])) for kind in asked]
 
-    def resting(statistic: str, value: float) -> float | None:
-        needed = estimate.needed_in_all(rows, statistic) if rows.users.size < rows.asked else 0.0
+    def nonresponse_part(statistic: str, value: float) -> float | None:
+        needed = needed_in_all(rows, statistic) if rows.users.size < rows.asked else 0.0
         return (1 - rows.response_rate) * needed
 
     return QuestionEstimates(
-        lambda names: estimate.estimate(collection, names),
+        lambda names: estimate_positions(collection, names),
         collection.releases,
-        resting,
+        nonresponse_part,
         lies.bound,
         flagged_rows(collection),
         max(steps, default=1.0),
@@ -100,17 +95,16 @@ def _positions(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
 def _degrees(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = DegreeCollection(terms.survey, terms.view)
     values = []
-    for participant, body in rounds[1].items():
-        report = terms.check_upload(participant, 1, body)
+    for report in _reports(terms, rounds[1]):
         collection.absorb(report)
         values.append(report.values[:, 0])
     flagged = flagged_degrees(terms.survey, list(rounds[1]), np.array(values).T) if values else []
-    away = 1 - collection.response_rate
+    nonresponse = 1 - collection.response_rate
     sums = ("edges", "stars", "tail")
     return QuestionEstimates(
         lambda names: estimate_all(collection, names),
         collection.releases,
-        lambda name, value: away * value if name.startswith(sums) else None,
+        lambda name, value: nonresponse * value if name.startswith(sums) else None,
         lambda name, liars: degree_bound(collection, name, liars),
         flagged,
     )
@@ -118,21 +112,20 @@ def _degrees(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
 
 def _triangles(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = RowCollection(terms.survey, terms.view)
-    for participant, body in rounds[1].items():
-        collection.absorb_answers(terms.check_upload(participant, 1, body))
+    for report in _reports(terms, rounds[1]):
+        collection.absorb_answers(report)
     transcript = collection.close_first_round()
-    for participant, body in rounds[2].items():
-        report = terms.check_upload(participant, 2, body, transcript=transcript.digest)
+    for report in _reports(terms, rounds[2], 2, transcript.digest):
         collection.absorb(report)
     asked, first, second = collection.counts
     # Users are missed as owners of their sums and as holders of the others' far sides: two of them in a 4-cycle.
     far = statistic(terms.survey.statistic).sides - 2
-    away = (1 - second / asked) + far * (1 - first / asked) if asked else 0.0
+    nonresponse = (1 - second / asked) + far * (1 - first / asked) if asked else 0.0
     lies = SumPoisoning(collection)
     return QuestionEstimates(
         lambda names: estimate_all(collection, names),
         collection.releases,
-        lambda name, value: away * value,
+        lambda name, value: nonresponse * value,
         lambda name, liars: lies.bound(liars),
         sorted([*flagged_rows(collection.first), *lies.flagged()]),
     )
@@ -141,8 +134,7 @@ def _triangles(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
 def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = HubCollection(terms.survey, terms.view)
     values: dict[int, tuple[int, ...]] = {}
-    for participant, body in rounds[1].items():
-        report = terms.check_upload(participant, 1, body)
+    for report in _reports(terms, rounds[1]):
         collection.absorb(report)
         values[report.hub] = report.values
     lies = HubPoisoning(collection)
@@ -155,15 +147,13 @@ def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     )
 
 
+# How each question's reports are estimated from, by the question's name.
 ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]] = {
     "position": _positions,
     "degrees": _degrees,
     "triangles": _triangles,
     "hubs": _hubs,
 }
-
-
-"""How each question's reports are estimated from, by the question's name."""
 
 
 def flagged_in(store: Store, terms: Terms) -> list[Flag]:

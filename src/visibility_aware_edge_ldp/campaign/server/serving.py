@@ -31,9 +31,14 @@ except ImportError as missing:
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
-    def __init__(self, config: uvicorn.Config, watch: Watch) -> None:
+    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None]) -> None:
         super().__init__(config)
-        self._watch = watch
+        self._watch, self._listening = watch, listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
@@ -110,21 +115,16 @@ def serve(
     )
     with _listening(host, port) as listener:
         address = f"http://{_written(listener)}"
-        server = _Server(config, watch)
+
+        def listening() -> None:
+            event("listening", address=address)
+            ready(address)
+
+        server = _Server(config, watch, listening)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_until_told(server, listener, address, ready))
+            runner.run(_served(server, listener))
     if not server.started:
         raise app.failure or BadInput("The server could not be started; its log says why.")
-
-
-async def _until_told(server: _Server, listener: socket.socket, address: str, ready: Callable[[str], None]) -> None:
-    serving = asyncio.ensure_future(_served(server, listener))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.01)
-    if server.started:
-        event("listening", address=address)
-        ready(address)
-    await serving
 
 
 async def _served(server: _Server, listener: socket.socket) -> None:
@@ -160,9 +160,6 @@ def _written(listener: socket.socket) -> str:
     return f"[{own}]:{port}" if ":" in own else f"{own}:{port}"
 
 
-__all__ = ["log_to_stderr", "serve"]
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Serve the directory that these arguments name, and return the exit code."""
     from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
@@ -175,7 +172,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="how long a request may take to arrive")
     given = parser.parse_args(arguments)
     log_to_stderr()
-    limits = Limits(seconds=given.seconds)
     try:
         serve(
             given.directory,
@@ -183,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.host,
             given.port,
             estimate_bytes=estimate_bytes,
-            limits=limits,
+            limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
         )
     except VaEdgeLdpError as error:

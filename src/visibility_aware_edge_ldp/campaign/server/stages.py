@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -110,10 +111,8 @@ class Arrived:
 
 def slot_length(left: float) -> int:
     """The shortest length that cuts so many seconds into few enough slots."""
-    for length in _LENGTHS:
-        if left <= MOST_SLOTS * length:
-            return length
-    return WEEK * -int(-left // (MOST_SLOTS * WEEK))
+    weeks = WEEK * -int(-left // (MOST_SLOTS * WEEK))
+    return next((length for length in _LENGTHS if left <= MOST_SLOTS * length), weeks)
 
 
 class Arrivals:
@@ -122,7 +121,7 @@ class Arrivals:
     def __init__(self, charter: Charter, clock: Callable[[], float] = time.time) -> None:
         self._charter, self._clock = charter, clock
         self._lengths: dict[int, int] = {}
-        self._counts: dict[int, dict[int, int]] = {number: {} for number in range(1, len(charter.rounds) + 1)}
+        self._counts = {number: Counter[int]() for number in range(1, len(charter.rounds) + 1)}
 
     def load(self, kept: Iterable[Arrived]) -> None:
         """Go on with what is kept."""
@@ -140,8 +139,7 @@ class Arrivals:
 
     def add(self, number: int, slot: Slot) -> None:
         """One more report is on disk."""
-        counts = self._counts[number]
-        counts[slot.since] = counts.get(slot.since, 0) + 1
+        self._counts[number][slot.since] += 1
 
     def clear(self) -> None:
         """Forget all counts; slots keep their length."""
@@ -165,10 +163,9 @@ class Arrivals:
 
 def _merged(counts: dict[int, int], seconds: int) -> dict[int, int]:
     """The same reports in slots of so many seconds from the first one on."""
-    first, found = min(counts), dict[int, int]()
+    first, found = min(counts), Counter[int]()
     for since, reports in counts.items():
-        begins = first + (since - first) // seconds * seconds
-        found[begins] = found.get(begins, 0) + reports
+        found[first + (since - first) // seconds * seconds] += reports
     return found
 
 

@@ -29,9 +29,9 @@ def ticks(low: float, high: float, most: int = 4) -> list[float]:
     return [float(f"{(first + i) * step:.12g}") for i in range(most + 1) if (first + i) * step <= high]
 
 
-def strip(name: str, value: float, ends: tuple[float, float], away: tuple[float, float] | None) -> Markup:
+def strip(name: str, value: float, ends: tuple[float, float], dropout: tuple[float, float] | None) -> Markup:
     """An estimate with its interval and, below, what selective dropout could make of it."""
-    known = [value, *ends, *(away or ())]
+    known = [value, *ends, *(dropout or ())]
     low, high = min(known), max(known)
     room = (high - low) / 20 or abs(value) / 10 or 1.0
     low, high = low - room, high + room
@@ -40,7 +40,7 @@ def strip(name: str, value: float, ends: tuple[float, float], away: tuple[float,
         return f"{_MARGIN + (100 - 2 * _MARGIN) * (amount - low) / (high - low):.2f}%"
 
     said = f"{labels.statistic(name)}: {labels.value(value)}, 95 % interval {labels.interval(ends)}"
-    shown = f"; by selective dropout {labels.value(away[0])} to {labels.value(away[1])}" if away else ""
+    shown = f"; by selective dropout {labels.value(dropout[0])} to {labels.value(dropout[1])}" if dropout else ""
     return labels.picture(
         said + shown,
         66,
@@ -49,7 +49,7 @@ def strip(name: str, value: float, ends: tuple[float, float], away: tuple[float,
         tag("line", x1=at(ends[0]), x2=at(ends[1]), y1=16, y2=16, class_="interval"),
         [tag("line", x1=at(end), x2=at(end), y1=9, y2=23, class_="end") for end in ends],
         tag("circle", cx=at(value), cy=16, r=5, class_="dot"),
-        tag("line", x1=at(away[0]), x2=at(away[1]), y1=34, y2=34, class_="away") if away else None,
+        tag("line", x1=at(dropout[0]), x2=at(dropout[1]), y1=34, y2=34, class_="away") if dropout else None,
     )
 
 
@@ -163,9 +163,9 @@ def _ends(each: Found) -> tuple[Any, Any]:
 
 def _strips(state: PageState, found: dict[str, Found]) -> Markup | None:
     """Each statistic on a scale of its own."""
-    away = state.content.get("dropout", {}).get("estimates", {})
+    dropout = state.content.get("dropout", {}).get("estimates", {})
     drawn = [
-        tag("li", tag("h3", labels.statistic(name)), strip(name, each["value"], _ends(each), _range(away.get(name))))
+        tag("li", tag("h3", labels.statistic(name)), strip(name, each["value"], _ends(each), _range(dropout.get(name))))
         for name, each in found.items()
         if _is_number(each) and None not in (each["value"], *_ends(each))
     ]
@@ -174,14 +174,14 @@ def _strips(state: PageState, found: dict[str, Found]) -> Markup | None:
     legend = tag(
         "figcaption",
         "Dot: the estimate. Bar: its 95 % interval. ",
-        "Dashes: between half and twice as much with those who stayed away. " if any(away.values()) else None,
+        "Dashes: between half and twice as much with those who stayed away. " if any(dropout.values()) else None,
         "Each statistic has a scale of its own.",
     )
     return tag("figure", tag("ul", drawn, class_="strips"), legend)
 
 
-def _range(away: list[float] | None) -> tuple[float, float] | None:
-    return None if away is None or away[0] == away[1] else (away[0], away[1])
+def _range(dropout: list[float] | None) -> tuple[float, float] | None:
+    return None if dropout is None or dropout[0] == dropout[1] else (dropout[0], dropout[1])
 
 
 def _histogram(each: Found) -> Markup:
@@ -205,21 +205,21 @@ def _degrees(label: Any) -> str:
 
 def doubts(state: PageState) -> Markup | None:
     """What those who stayed away, and those who lie, could have done to the estimates."""
-    found, away = _found(state), state.content.get("dropout", {})
+    found, dropout = _found(state), state.content.get("dropout", {})
     lies = state.content.get("manipulation", {})
     if not found or not lies:
         return None
     liars, bounds = lies["liars"], lies["bounds"]
     head = ["Statistic", "If half as much", "If twice as much", f"Moved by {labels.plural(liars, 'liar')}"]
     rows = [
-        [labels.statistic(name), *_ends_of(away["estimates"].get(name)), _bound(bounds.get(name))] for name in found
+        [labels.statistic(name), *_ends_of(dropout["estimates"].get(name)), _bound(bounds.get(name))] for name in found
     ]
     return labels.section(
         "doubts",
         "What could have moved them",
         labels.table("Those who stay away, and those who lie", head, rows),
         labels.facts(
-            ("Staying away", _stayed(state, away["words"])),
+            ("Staying away", _stayed(state, dropout["words"])),
             ("Lying", f"{lies['words']} Here: {labels.plural(liars, 'participant')}, {_SHARE}."),
             ("Flagged", _flagged(state.content["flagged"])),
         ),
