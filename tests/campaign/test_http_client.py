@@ -9,13 +9,21 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 
 from support.campaign_stub import Served, Stub, dropped, refused_with, said
-from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached, Patience, Transport, checked_url
-from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.campaign.http_client import (
+    Declined,
+    NotReached,
+    Operator,
+    Patience,
+    Transport,
+    checked_url,
+)
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 
 Ask = Callable[..., Served]
 
@@ -210,3 +218,41 @@ def test_addresses(url: str) -> None:
 def test_addresses_that_are_refused(url: str) -> None:
     with pytest.raises(BadInput):
         checked_url(url)
+
+
+class Mouth(BaseHTTPRequestHandler):
+    """Says the same to everybody, and that it says so many octets."""
+
+    body, length = b"", 0
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(self.length))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("body", "length", "code"), [(b"[" * 200_000, 200_000, 3), (b'{"title":', 100, 5), (b"", 0, 3)]
+)
+def test_a_broken_or_a_deep_answer_is_a_sentence(
+    body: bytes, length: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Mouth, "body", body)
+    monkeypatch.setattr(Mouth, "length", length)
+    with HTTPServer(("127.0.0.1", 0), Mouth) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(VaEdgeLdpError) as caught:
+            Operator(f"http://127.0.0.1:{server.server_port}").rounds(Charters(("only",)))  # type: ignore[arg-type]
+        server.shutdown()
+    assert caught.value.exit_code == code
+
+
+@dataclass(frozen=True)
+class Charters:
+    """As much of a charter as is asked."""
+
+    rounds: tuple[str, ...]

@@ -1,112 +1,24 @@
-"""The campaign commands: a whole campaign as it is typed, and what is said to those who mistype."""
+"""The issuer's and the operator's commands: a whole campaign as it is typed, and what is said to those who mistype."""
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from command import Run, run_main
+from command import Run
+from commands.conftest import NEW, PEOPLE, Served, program_identity
 from test_front_door import loaded_by_command
 from visibility_aware_edge_ldp.campaign import http_client as operators
 from visibility_aware_edge_ldp.campaign.http_client import Operator
-from visibility_aware_edge_ldp.campaign.participant import program, server_checks
-from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands import campaign as campaigns
-from visibility_aware_edge_ldp.errors import VaEdgeLdpError
-
-PEOPLE = [f"person {number}" for number in range(6)]
-NEW = ("--question", "degrees", "--title", "Friends in town", "--epoch", "spring", "--statistics", "edges")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("VA_EDGE_LDP_HOME", str(tmp_path / "nobody"))
-    return partial(run_main, monkeypatch, capsys, "campaign")
-
-
-@pytest.fixture
-def town(tmp_path: Path, run: Run) -> Path:
-    """A campaign that is not served."""
-    (tmp_path / "roster.txt").write_text("\n".join(PEOPLE) + "\n")
-    said = run("new", "town", "--roster", "roster.txt", *NEW)
-    assert said.code == 0, said.err
-    return tmp_path / "town"
-
-
-@dataclass(frozen=True)
-class Served:
-    """A campaign that is served by the real command."""
-
-    directory: Path
-    url: str
-
-    @property
-    def charter(self) -> dict[str, object]:
-        found: dict[str, object] = json.loads((self.directory / "charter.json").read_text())
-        return found
-
-    def token(self, name: str) -> Path:
-        with (self.directory / "tokens.csv").open(newline="") as file:
-            tokens = dict(csv.reader(file))
-        path = self.directory.parent / f"{name}.token"
-        path.write_text(tokens[name] + "\n")
-        return path
-
-
-@pytest.fixture
-def served(town: Path) -> Iterator[Served]:
-    command = [sys.executable, "-m", "visibility_aware_edge_ldp.cli", "campaign", "serve", str(town), "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert said["campaign"] == program_identity(town)
-        yield Served(town, said["address"])
-        process.terminate()
-        assert process.wait(30) == 0
-    assert not (town / "server.address").exists()
-
-
-@pytest.fixture
-def estimated(served: Served, run: Run, quick: None) -> Served:
-    """Two have answered, and the answers are made."""
-    issuer = str(served.charter["issuer"])
-    for name in PEOPLE[:2]:
-        words = ["--name", name, "--token-file", str(served.token(name)), "--issuer", issuer, "--home", f"home {name}"]
-        assert run("enroll", served.url, *words).code == 0
-        Path("friends.txt").write_text("person 3\n")
-        assert run("answer", "--friends", "friends.txt", "--yes", "--home", f"home {name}").code == 0
-    assert run("close", "town", "--round", "1").code == 0
-    assert run("estimate", "town").code == 0
-    return served
-
-
-def program_identity(town: Path) -> str:
-    from hashlib import sha256
-
-    return sha256((town / "charter.json").read_bytes()).hexdigest()
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody watches the clock here."""
-    monkeypatch.setattr(program, "pace_of", lambda context, number: 0.001)
 
 
 def page_of(url: str, path: str) -> tuple[int, bytes]:
@@ -119,8 +31,10 @@ def page_of(url: str, path: str) -> tuple[int, bytes]:
         connection.close()
 
 
-def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Path, run: Run) -> None:
-    said = run("new", "other", "--roster", "roster.txt", *NEW, "--closes", "2w", "--retention", "30d", "--fewest", "3")
+def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Path, campaign: Run) -> None:
+    said = campaign(
+        "new", "other", "--roster", "roster.txt", *NEW, "--closes", "2w", "--retention", "30d", "--fewest", "3"
+    )
     charter = json.loads(Path("other/charter.json").read_text())
     assert f"Campaign   {program_identity(Path('other'))}" in said.out
     assert f"Issuer     {charter['issuer']}" in said.out
@@ -133,43 +47,43 @@ def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Pat
         assert Path("other", name).stat().st_mode & 0o77 == 0
 
 
-def test_a_new_campaign_as_json(town: Path, run: Run) -> None:
-    said = run("new", "two", "--roster", "roster.txt", *NEW[:1], "triangles", *NEW[2:6], "--json")
+def test_a_new_campaign_as_json(town: Path, campaign: Run) -> None:
+    said = campaign("new", "two", "--roster", "roster.txt", *NEW[:1], "triangles", *NEW[2:6], "--json")
     assert said.code == 0, said.err
     assert said.json["participants"] == 6
     assert said.json["loss"].keys() == {"PRIVATE"}
     assert len(said.json["closes"]) == 2
     # The same issuer again: whoever has pinned it need not pin another.
-    again = run("new", "more", "--roster", "roster.txt", *NEW, "--issuer-key", "two/issuer.key", "--json")
+    again = campaign("new", "more", "--roster", "roster.txt", *NEW, "--issuer-key", "two/issuer.key", "--json")
     assert again.json["issuer"] == said.json["issuer"]
 
 
-def test_rosters_and_public_edges_of_several_kinds(town: Path, run: Run) -> None:
+def test_rosters_and_public_edges_of_several_kinds(town: Path, campaign: Run) -> None:
     Path("roster.csv").write_text("name,age\n1,30\n2,31\n3,32\n4,33\n")
     Path("roster.json").write_text('["ann", "bob", "eve"]')
     Path("public.txt").write_text("1 2\n3 4\n")
     Path("policy.toml").write_text('kind = "profiles"\nrule = "any"\n[profiles]\n1 = "public"\n3 = "public"\n')
-    said = run(
+    said = campaign(
         "new", "a", "--roster", "roster.csv", "--policy", "policy.toml", "--public-edges", "public.txt", *NEW
     )  # fmt: skip
     assert said.code == 0, said.err
     assert said.err == ""
     assert len(json.loads(Path("a/edges.json").read_text())) == 2
     assert sorted(json.loads(Path("a/roster.json").read_text())) == [1, 2, 3, 4]
-    assert run("new", "b", "--roster", "roster.json", *NEW).code == 0
-    silent = run("new", "c", "--roster", "roster.csv", "--policy", "policy.toml", *NEW)
+    assert campaign("new", "b", "--roster", "roster.json", *NEW).code == 0
+    silent = campaign("new", "c", "--roster", "roster.csv", "--policy", "policy.toml", *NEW)
     assert "every public position counts as empty" in silent.err
 
 
-def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) -> None:
+def test_a_whole_campaign_as_it_is_typed(served: Served, campaign: Run, quick: None) -> None:
     issuer = str(served.charter["issuer"])
     Path("friends.txt").write_text("person 0\nperson 1\na stranger\n")
     for number, name in enumerate(PEOPLE[2:]):
         token, home = str(served.token(name)), f"home {name}"
-        said = run("enroll", served.url, "--name", name, "--token-file", token, "--issuer", issuer, "--home", home)
+        said = campaign("enroll", served.url, "--name", name, "--token-file", token, "--issuer", issuer, "--home", home)
         assert said.code == 0, said.err
         assert "were checked here" in said.out
-        said = run("answer", "--friends", "friends.txt", "--yes", "--home", home, *(["--json"] if number else []))
+        said = campaign("answer", "--friends", "friends.txt", "--yes", "--home", home, *(["--json"] if number else []))
         assert said.code == 0, said.err
         if number:
             assert said.json["receipt"]["campaign"] == program_identity(served.directory)
@@ -178,26 +92,26 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
             assert "ε = 1 now" in said.out
             assert "'a stranger'" in said.out
             assert "Stored by the server: round 1" in said.out
-    early = run("check", "--home", f"home {PEOPLE[2]}")
+    early = campaign("check", "--home", f"home {PEOPLE[2]}")
     assert (early.code, "the round is not closed yet" in early.out, "so far" in early.err) == (2, True, True)
-    own = run("status", "--home", f"home {PEOPLE[2]}")
+    own = campaign("status", "--home", f"home {PEOPLE[2]}")
     assert "round 1: answered and acknowledged" in own.out
-    assert run("status", "--home", f"home {PEOPLE[2]}", "--json").json[0]["lost"]["PRIVATE"] == "1"
-    assert "Round 1    open: 4 of 6 have answered" in run("status", served.url).out
+    assert campaign("status", "--home", f"home {PEOPLE[2]}", "--json").json[0]["lost"]["PRIVATE"] == "1"
+    assert "Round 1    open: 4 of 6 have answered" in campaign("status", served.url).out
 
-    early = run("estimate", "town")
+    early = campaign("estimate", "town")
     assert (early.code, "Round 1 is open" in early.err) == (2, True)
-    unsigned = run("close", served.url, "--round", "1")
+    unsigned = campaign("close", served.url, "--round", "1")
     assert (unsigned.code, "--token-file" in unsigned.err) == (2, True)
-    wrong = run("close", served.url, "--round", "1", "--token-file", str(served.token(PEOPLE[0])))
+    wrong = campaign("close", served.url, "--round", "1", "--token-file", str(served.token(PEOPLE[0])))
     assert (wrong.code, "does not take this operator's token" in wrong.err) == (2, True)
-    assert run("close", "town", "--round", "3").code == 2
-    assert "closed: 4 of 6" in run("close", "town", "--round", "1").out
-    assert run("close", "town", "--round", "1", "--json").json["received"] == 4
-    frozen = run("check", "--home", f"home {PEOPLE[2]}")
+    assert campaign("close", "town", "--round", "3").code == 2
+    assert "closed: 4 of 6" in campaign("close", "town", "--round", "1").out
+    assert campaign("close", "town", "--round", "1", "--json").json["received"] == 4
+    frozen = campaign("check", "--home", f"home {PEOPLE[2]}")
     assert (frozen.code, "is, unchanged, one of 4 in the set that the server froze" in frozen.out) == (0, True)
 
-    made = run("estimate", "town")
+    made = campaign("estimate", "town")
     assert made.code == 0, made.err
     for words in (
         "edges",
@@ -208,42 +122,19 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, run: Run, quick: None) 
     ):
         assert words in made.out
     assert "Simulated" not in made.out
-    counted = run("check", "--home", f"home {PEOPLE[2]}")
+    counted = campaign("check", "--home", f"home {PEOPLE[2]}")
     assert "one of 4 in the set that the answers name, with the root" in counted.out
-    assert run("check", "--home", f"home {PEOPLE[2]}", "--json").json[0]["standing"] == "included"
-    assert run("check", "--home", "nowhere").code == 2
-    assert run("check", "--server", "https://elsewhere.example.org").code == 2
+    assert campaign("check", "--home", f"home {PEOPLE[2]}", "--json").json[0]["standing"] == "included"
+    assert campaign("check", "--home", "nowhere").code == 2
+    assert campaign("check", "--server", "https://elsewhere.example.org").code == 2
     # Anybody may read them, and reads what the server keeps.
-    everybody = run("estimate", served.url, "--json")
+    everybody = campaign("estimate", served.url, "--json")
     status, kept = page_of(served.url, "/v1/estimates")
     assert status == 200
     assert everybody.json == json.loads(kept)
     status, front = page_of(served.url, "/")
     assert status == 200
     assert b"Friends in town" in front
-
-
-@pytest.mark.parametrize(
-    ("standings", "code", "said"),
-    [
-        ((server_checks.INCLUDED, server_checks.INCLUDED), 0, ""),
-        ((server_checks.INCLUDED, server_checks.NOT_CLOSED), 0, ""),
-        ((server_checks.NOT_CLOSED,), 2, "No report of yours is in a frozen set so far."),
-        ((server_checks.UNACKNOWLEDGED,), 2, "No report of yours is in a frozen set so far."),
-        ((server_checks.INCLUDED, server_checks.LEFT_OUT), 2, "A report of yours was not counted"),
-        ((server_checks.LEFT_OUT,), 2, "A report of yours was not counted"),
-    ],
-)
-def test_a_check_ends_as_its_worst_round_does(
-    standings: tuple[str, ...], code: int, said: str, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    found = [Checked("c", number, "d" * 64, each) for number, each in enumerate(standings, 1)]
-    monkeypatch.setattr(server_checks, "check", lambda home, campaign, surroundings: found)
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "ledger.db").touch()
-    for words in ((), ("--json",)):
-        ended = run("check", "--home", "home", *words)
-        assert (ended.code, said in ended.err) == (code, True)
 
 
 @dataclass(frozen=True)
@@ -277,138 +168,56 @@ def test_a_stranger_s_answers_are_read_with_care(
     code: int,
     said: str,
     estimated: Served,
-    run: Run,
+    campaign: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = run("estimate", estimated.url)
+    found = campaign("estimate", estimated.url)
     assert (found.code, said in found.err) == (code, True)
 
 
 def test_a_stranger_s_words_do_not_move_the_cursor(
-    estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch
+    estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lie(content: dict[str, Any]) -> object:
         content["certificate"]["policy"] = "all is well\x1b]0;owned\x07\x1b[2J"
         return content
 
     monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = run("estimate", estimated.url)
+    found = campaign("estimate", estimated.url)
     assert (found.code, "\x1b" in found.out, "\\x1b]0;owned" in found.out) == (0, False, True)
 
 
-def test_a_stranger_s_names_are_no_styles(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stranger_s_names_are_no_styles(estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def lie(content: dict[str, Any]) -> object:
         content["estimates"]["[/x][red]all[link=x]"] = content["estimates"]["edges"]
         return content
 
     monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = run("estimate", estimated.url)
+    found = campaign("estimate", estimated.url)
     assert (found.code, "[/x][red]all[link=x]" in found.out) == (0, True)
 
 
-class Mouth(BaseHTTPRequestHandler):
-    """Says the same to everybody, and that it says so many octets."""
-
-    body, length = b"", 0
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(self.length))
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, *words: object) -> None:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("body", "length", "code"), [(b"[" * 200_000, 200_000, 3), (b'{"title":', 100, 5), (b"", 0, 3)]
-)
-def test_a_broken_or_a_deep_answer_is_a_sentence(
-    body: bytes, length: int, code: int, run: Run, monkeypatch: pytest.MonkeyPatch
+def test_more_than_answers_can_be_is_not_read(
+    estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Mouth, "body", body)
-    monkeypatch.setattr(Mouth, "length", length)
-    with HTTPServer(("127.0.0.1", 0), Mouth) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(VaEdgeLdpError) as caught:
-            Operator(f"http://127.0.0.1:{server.server_port}").rounds(Charters(("only",)))  # type: ignore[arg-type]
-        server.shutdown()
-    assert caught.value.exit_code == code
-
-
-@dataclass(frozen=True)
-class Charters:
-    """As much of a charter as is asked."""
-
-    rounds: tuple[str, ...]
-
-
-def test_more_than_answers_can_be_is_not_read(estimated: Served, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operators, "LARGEST_ANSWER", 300)
-    found = run("estimate", estimated.url)
+    found = campaign("estimate", estimated.url)
     assert (found.code, "answers with more than" in found.err) == (3, True)
 
 
-def aborted(*words: object, **options: object) -> bool:
-    """Ctrl-C, or the end of input, where one is asked."""
-    raise typer.Abort
-
-
-def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served, run: Run, quick: None) -> None:
-    name, issuer = PEOPLE[0], str(served.charter["issuer"])
-    enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer", issuer)
-    assert "your token is tried when you answer" in run(*enrol).out
-    Path("friends.txt").write_text("person 3\nperson 4\nPERSON 5\n")
-    looked = run("answer", "--friends", "friends.txt", "--dry-run")
-    assert (looked.code, looked.out.splitlines()) == (
-        0,
-        [
-            "The list names 2 friends in the roster.",
-            "Not in the roster, and left out: 'PERSON 5'.",
-            "Nothing was answered or sent.",
-        ],
-    )
-    assert len(run("answer", "--friends", "friends.txt", "--dry-run", "--json").json["understood"]) == 2
-    assert run("status").out.splitlines()[1] == "  round 1: not answered"
-    first = run("answer", "--friends", "friends.txt", "--yes", "--json").json
-    Path("other.txt").write_text("person 1\n")
-    second = run("answer", "--friends", "other.txt")
-    assert "Round 1 was answered before: the same answer was sent again, and no list was read." in second.out
-    Path("other.txt").unlink()  # what is in the ledger needs no list
-    again = run("answer", "--friends", "other.txt", "--json").json
-    assert (first["again"], again["again"]) == (False, True)
-    assert first["receipt"] == again["receipt"]
-
-
-def test_a_wrong_token_is_said_when_it_is_used(served: Served, run: Run, quick: None) -> None:
-    issuer, own, others = str(served.charter["issuer"]), PEOPLE[0], served.token(PEOPLE[1])
-    Path("friends.txt").write_text("person 3\n")
-    assert run("enroll", served.url, "--name", own, "--token-file", str(others), "--issuer", issuer).code == 0
-    said = run("answer", "--friends", "friends.txt", "--yes")
-    assert (said.code, "Enrol again under your own name and with your own token" in said.err) == (2, True)
-    assert "not answered" in run("status").out
-
-
-def test_a_home_that_is_a_file_is_said(served: Served, run: Run) -> None:
-    words = ["--name", PEOPLE[0], "--token-file", str(served.token(PEOPLE[0])), "--issuer", served.charter["issuer"]]
-    said = run("enroll", served.url, *map(str, words), "--home", "roster.txt")
-    assert (said.code, said.err.count("Error: "), "name a folder of your own" in said.err) == (2, 1, True)
-
-
-def test_a_campaign_that_is_too_dear_is_said_to_be(run: Run, town: Path) -> None:
-    said = run("new", "dear", "--roster", "roster.txt", *NEW, "--epsilon", "2")
+def test_a_campaign_that_is_too_dear_is_said_to_be(campaign: Run, town: Path) -> None:
+    said = campaign("new", "dear", "--roster", "roster.txt", *NEW, "--epsilon", "2")
     assert (said.code, "enrols with --cap PRIVATE=2" in said.err) == (0, True)
-    assert "Note" not in run("new", "cheap", "--roster", "roster.txt", *NEW, "--epsilon", "1").err
+    assert "Note" not in campaign("new", "cheap", "--roster", "roster.txt", *NEW, "--epsilon", "1").err
 
 
-def test_a_second_server_says_why_it_does_not_start_and_leaves_the_first_alone(served: Served, run: Run) -> None:
+def test_a_second_server_says_why_it_does_not_start_and_leaves_the_first_alone(served: Served, campaign: Run) -> None:
     command = [sys.executable, "-m", "visibility_aware_edge_ldp.cli", "campaign", "serve", str(served.directory)]
     second = subprocess.run([*command, "--port", "0"], capture_output=True, text=True, check=False)
     errors = [line for line in second.stderr.splitlines() if not line.startswith("{")]
     assert (second.returncode, errors) == (2, ["Error: Another server uses the store store.db. Stop it first."])
-    assert "open: 0 of 6" in run("status", "town").out, "by the directory, as before"
+    assert "open: 0 of 6" in campaign("status", "town").out, "by the directory, as before"
 
 
 @pytest.mark.long
@@ -422,32 +231,6 @@ def test_who_has_no_server_parts_is_told_what_to_install(words: str, town: Path)
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "pip install 'visibility-aware-edge-ldp[serve]'" in done.stderr
-
-
-def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, issuer = PEOPLE[0], str(served.charter["issuer"])
-    enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer")
-    assert run(*enrol, "0" * 64).code == 3
-    assert run(*enrol, issuer, "--cap", "PRIVATE=0.5").code == 0
-    Path("friends.txt").write_text("person 3\n")
-    declined = run("answer", "--friends", "friends.txt", "--yes")
-    assert (declined.code, "you allowed 0.5" in declined.err, "--cap PRIVATE=1" in declined.err) == (4, True, True)
-    assert run(*enrol, issuer, "--cap", "2", "--json").json["campaign"] == program_identity(served.directory)
-    for answered in (lambda *words, **options: False, aborted):
-        monkeypatch.setattr("typer.confirm", answered)
-        declined = run("answer", "--friends", "friends.txt")
-        assert (declined.code, "You declined. Nothing was answered or sent." in declined.err) == (4, True)
-    for words in ((), ("--friends", "nowhere.txt")):
-        unlisted = run("answer", *words)
-        assert (unlisted.code, "friend list" in unlisted.err, "Costs" in unlisted.out) == (2, True, False)
-    assert "open: 0 of 6" in run("status", "town").out
-    # A server need not hold the operator's token: whoever looks needs none, whoever closes has it elsewhere.
-    (served.directory / "operator.token").rename("elsewhere.token")
-    assert "open: 0 of 6" in run("status", "town").out
-    unsigned = run("close", "town", "--round", "1")
-    assert (unsigned.code, "--token-file" in unsigned.err) == (2, True)
-    few = run("close", "town", "--round", "1", "--token-file", "elsewhere.token")
-    assert (few.code, "needs 2 reports and has 0" in few.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -512,10 +295,10 @@ def test_declining_sends_nothing(served: Served, run: Run, quick: None, monkeypa
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
 )
-def test_bad_input_is_one_sentence_and_exit_2(words: tuple[str, ...], sentence: str, town: Path, run: Run) -> None:
+def test_bad_input_is_one_sentence_and_exit_2(words: tuple[str, ...], sentence: str, town: Path, campaign: Run) -> None:
     Path("edges.txt").write_text("1 2\n")
     Path("twice.txt").write_text("ann\nann\n")
-    said = run(*words)
+    said = campaign(*words)
     assert said.code == 2
     assert said.out == ""
     assert said.err.count("Error: ") == 1
@@ -524,27 +307,12 @@ def test_bad_input_is_one_sentence_and_exit_2(words: tuple[str, ...], sentence: 
     assert not Path("x").exists()
 
 
-def test_a_server_that_is_not_there_is_said(town: Path, run: Run) -> None:
-    said = run("close", "town", "--round", "1")
+def test_a_server_that_is_not_there_is_said(town: Path, campaign: Run) -> None:
+    said = campaign("close", "town", "--round", "1")
     assert (said.code, "campaign serve town" in said.err) == (5, True)
     (town / "server.address").write_text("http://127.0.0.1:9")
-    said = run("estimate", "town")
+    said = campaign("estimate", "town")
     assert (said.code, "Is it running?" in said.err) == (5, True)
-
-
-@pytest.mark.long
-def test_a_rehearsal_as_a_table_and_as_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = run("rehearse", "random:20,60", "--question", "degrees", "--absent", "10%", "--processes", "1")
-    assert said.code == 0, said.err
-    for words in ("truth", "reports a second", "bytes", "to the last bit", "Round 1: ", "counting again"):
-        assert words in said.out
-    from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
-
-    real = rehearsal.estimate_bytes
-    monkeypatch.setattr(rehearsal, "estimate_bytes", lambda *given: real(*given) + b" ")
-    other = run("rehearse", "random:20,60", "--question", "degrees", "--processes", "1", "--json")
-    assert other.code == 1
-    assert other.json["same_as_counted_here"] is False
 
 
 @pytest.mark.parametrize(

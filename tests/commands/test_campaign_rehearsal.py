@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from command import Run
 from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
 from visibility_aware_edge_ldp.commands import campaign_rehearsal
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -36,3 +37,18 @@ def test_it_is_said_once_and_everybody_has_one_turn() -> None:
     assert found.same
     assert [each.answered for each in found.turnout] == [63, 63]
     assert steps[-1] == (64 * 3, 64 * 3)
+
+
+@pytest.mark.long
+def test_a_rehearsal_as_a_table_and_as_json(campaign: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = campaign("rehearse", "random:20,60", "--question", "degrees", "--absent", "10%", "--processes", "1")
+    assert said.code == 0, said.err
+    for words in ("truth", "reports a second", "bytes", "to the last bit", "Round 1: ", "counting again"):
+        assert words in said.out
+    from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
+
+    real = rehearsal.estimate_bytes
+    monkeypatch.setattr(rehearsal, "estimate_bytes", lambda *given: real(*given) + b" ")
+    other = campaign("rehearse", "random:20,60", "--question", "degrees", "--processes", "1", "--json")
+    assert other.code == 1
+    assert other.json["same_as_counted_here"] is False
