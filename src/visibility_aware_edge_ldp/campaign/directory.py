@@ -272,10 +272,8 @@ class ServedCampaign:
 
     @classmethod
     def of(cls, campaign: Campaign) -> ServedCampaign:
-        view = campaign.documents.view
-        view.class_bits  # noqa: B018 - needed for every upload, so it is made before the first
-        terms = Terms(campaign.charter, view)
-        terms.asked(1)
+        # What every upload is checked with is made before the first one.
+        terms = Terms(campaign.charter, campaign.documents.view).prepared()
         return cls(campaign, terms, Credentials.of(campaign.operator, campaign.participants))
 
     @classmethod

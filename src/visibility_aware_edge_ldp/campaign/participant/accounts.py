@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.participant.friend_lists import Aligned, Bits, Names, merged, roster_digest
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Aligned, Bits, Names, roster_digest
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, Refused
@@ -206,11 +206,8 @@ def best_loss(levels: Sequence[Level], count: int) -> Units:
 def account_of(entries: Sequence[Entry], names: Names) -> Account:
     """The account of an epoch, given its entries and all rosters'."""
     aligned = Aligned(entries, names)
-    known, friends = merged(aligned.two(entry) for entry in entries if entry.kind == "list") or aligned.nothing
-    levels = [
-        Level(int(key), *(merged(map(aligned.two, said)) or aligned.nothing))
-        for key, said in _by_key(entries, "level").items()
-    ]
+    known, friends = aligned.merged(entry for entry in entries if entry.kind == "list")
+    levels = [Level(int(key), *aligned.merged(said)) for key, said in _by_key(entries, "level").items()]
     others = [Level(int(key), aligned.any(said), aligned.none) for key, said in _by_key(entries, "other").items()]
     charges = [np.where(aligned.one(entry), int(entry.key), 0) for entry in entries if entry.kind == "charge"]
     between = [entry for entry in entries if entry.kind == "pairs"]

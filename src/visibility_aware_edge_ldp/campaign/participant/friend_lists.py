@@ -149,10 +149,6 @@ class Aligned:
     def none(self) -> Bits:
         return np.zeros(len(self._names), np.bool_)
 
-    @property
-    def nothing(self) -> tuple[Bits, Bits]:
-        return self.none, self.none
-
     def one(self, entry: Entry) -> Bits:
         return self._read(entry.names, entry.content)
 
@@ -161,9 +157,16 @@ class Aligned:
         found: Bits = np.logical_or.reduce([self.none, *(self.one(entry) for entry in entries)])
         return found
 
-    def two(self, entry: Entry) -> tuple[Bits, Bits]:
-        half = len(entry.content) // 2
-        return self._read(entry.names, entry.content[:half]), self._read(entry.names, entry.content[half:])
+    def merged(self, entries: Iterable[Entry]) -> tuple[Bits, Bits]:
+        """What is known and what is 1 by all these entries; two that contradict each other were not written here."""
+        known, ones = self.none, self.none
+        for entry in entries:
+            half = len(entry.content) // 2
+            more, said = (self._read(entry.names, part) for part in (entry.content[:half], entry.content[half:]))
+            if (known & more & (ones ^ said)).any():
+                raise UnusableLedger("The ledger holds two answers for one position; it cannot have been written so.")
+            known, ones = known | more, ones | said
+        return known, ones
 
     def _read(self, roster: str, packed: bytes) -> Bits:
         if roster not in self._rosters or len(packed) != octets(len(self._rosters[roster])):
@@ -176,19 +179,6 @@ class Aligned:
             numbers = {name: number for number, name in enumerate(self._rosters[roster])}
             self._places[roster] = np.array([numbers.get(name, len(numbers)) for name in self._names], np.int64)
         return self._places[roster]
-
-
-def merged(parts: Iterable[tuple[Bits, Bits]]) -> tuple[Bits, Bits] | None:
-    """Several entries as one; two that contradict each other cannot have been written here."""
-    found: tuple[Bits, Bits] | None = None
-    for known, ones in parts:
-        if found is None:
-            found = known, ones
-            continue
-        if (found[0] & known & (found[1] ^ ones)).any():
-            raise UnusableLedger("The ledger holds two answers for one position; it cannot have been written so.")
-        found = found[0] | known, found[1] | ones
-    return found
 
 
 def roster_digest(names: Names) -> str:
