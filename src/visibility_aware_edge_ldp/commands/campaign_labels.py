@@ -272,7 +272,7 @@ def round_line(found: dict[str, Any]) -> str:
         if found["state"] == "waiting":
             return printable(f"Round {found['round']}    waits for the round before it")
         root = f"; root {found['root'][:16]}" if found.get("root") else ""
-        heard = f"{found['received']:,} of {found['asked']:,} have answered{root}"
-        return printable(f"Round {found['round']}    {found['state']}: {heard}")
+        answered = f"{found['received']:,} of {found['asked']:,} have answered{root}"
+        return printable(f"Round {found['round']}    {found['state']}: {answered}")
     except (LookupError, TypeError, ValueError) as error:
         raise ProtocolViolation("The server does not say how the round stands.") from error

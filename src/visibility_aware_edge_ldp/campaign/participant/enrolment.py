@@ -37,7 +37,7 @@ class Enrolment:
     issuer: str
     token: str = field(repr=False)
     signed: SignedCharter = field(repr=False)
-    papers: Mapping[str, bytes] = field(repr=False)
+    documents: Mapping[str, bytes] = field(repr=False)
 
     @cached_property
     def charter(self) -> Charter:
@@ -47,7 +47,7 @@ class Enrolment:
     @cached_property
     def context(self) -> ParticipantContext:
         """The participant's context; refuses a charter that misstates what it asks.  [CHARTER.3, CHARTER.4]"""
-        return ParticipantContext.of(self.charter, _documents(self.charter, **self.papers), self.name)
+        return ParticipantContext.of(self.charter, _documents(self.charter, **self.documents), self.name)
 
     @property
     def identity(self) -> str:
@@ -75,8 +75,8 @@ def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) ->
     shown = transport.get("/v1/charter", LARGEST_CHARTER)
     signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
     signed.opened(issuer)
-    papers = {each: transport.get(f"/v1/{each}").body for each in _DOCUMENTS}
-    enrolment = Enrolment(url, name, issuer, token, signed, papers)
+    documents = {each: transport.get(f"/v1/{each}").body for each in _DOCUMENTS}
+    enrolment = Enrolment(url, name, issuer, token, signed, documents)
     enrolment.context  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
     return enrolment
 
@@ -89,7 +89,7 @@ def keep(enrolment: Enrolment, home: Path) -> Path:
     contents = (
         enrolment.signed.data,
         enrolment.signed.signature.hex().encode(),
-        *(enrolment.papers[name] for name in _DOCUMENTS),
+        *(enrolment.documents[name] for name in _DOCUMENTS),
         encode({"format": FORMAT, **own}),
         enrolment.token.encode(),
     )
@@ -122,7 +122,7 @@ def load(home: Path, campaign: str | None = None) -> Enrolment:
         raise BadInput(f"Say which campaign is meant, by the beginning of its identity. Enrolled here: {known}.")
     folder = home / "campaigns" / found[0]
     try:
-        data, signature, *papers, own, token = ((folder / name).read_bytes() for name in _FILES)
+        data, signature, *documents, own, token = ((folder / name).read_bytes() for name in _FILES)
     except OSError as error:
         raise BadInput(f"The campaign {found[0][:12]} cannot be read ({error}); enrol again.") from error
     said = decode(own)
@@ -130,7 +130,7 @@ def load(home: Path, campaign: str | None = None) -> Enrolment:
         raise OtherVersion(f"The campaign {found[0][:12]} was enrolled by another version; enrol again.")
     url, name, issuer = (str(said[each]) for each in _OWN)
     signed = SignedCharter.from_hex(data, signature.decode())
-    enrolment = Enrolment(url, name, issuer, token.decode(), signed, dict(zip(_DOCUMENTS, papers, strict=True)))
+    enrolment = Enrolment(url, name, issuer, token.decode(), signed, dict(zip(_DOCUMENTS, documents, strict=True)))
     _refuse_other_version(enrolment, found[0])
     if enrolment.identity != found[0]:
         raise BadInput(f"The folder {found[0][:12]} holds another campaign; enrol again.")

@@ -200,19 +200,19 @@ def row_sum(
     context: ParticipantContext, first: bytes, transcript: bytes, friends: Bits, random_bytes: RandomBytes
 ) -> Made:
     """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
-    survey, heard = context.terms.survey, own_transcript(context, first, transcript)
+    survey, broadcast = context.terms.survey, own_transcript(context, first, transcript)
     # The ledger has already agreed; the clients' purse is filled for this one round.
-    users = TwoRoundClient(
+    client = TwoRoundClient(
         _own_list(context, friends), context.view, Purse({k: survey.second_price(k) for k in NON_PUBLIC})
     )
-    users.recall(survey, position.decode(first))
-    return Made(rows.encode_rows(users.total(survey, _first_round(survey, context.view, heard), random_bytes)))
+    client.recall(survey, position.decode(first))
+    return Made(rows.encode_rows(client.total(survey, _first_round(survey, context.view, broadcast), random_bytes)))
 
 
 @lru_cache(maxsize=1)
-def _first_round(survey: RowSurvey, view: PublicView, heard: Transcript) -> FirstRound:
+def _first_round(survey: RowSurvey, view: PublicView, broadcast: Transcript) -> FirstRound:
     """What a transcript says, which is public and the same for everybody who answers from this process."""
-    return FirstRound(survey, view, heard).prepared()
+    return FirstRound(survey, view, broadcast).prepared()
 
 
 @lru_cache(maxsize=1)
@@ -226,25 +226,25 @@ def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes)
     size = octets(context.view.positions)
     if len(transcript) != 2 * size:
         raise ProtocolViolation(f"The transcript has {len(transcript):,} bytes; {2 * size:,} are expected.")
-    heard = _transcript(context.terms.survey.first.identity, transcript)
+    broadcast = _transcript(context.terms.survey.first.identity, transcript)
     sent = position.decode(first)
-    for whole, own in ((heard.answered, sent.answered), (heard.ones, sent.ones)):
+    for whole, own in ((broadcast.answered, sent.answered), (broadcast.ones, sent.ones)):
         if part_of(whole, sent.start, sent.count).tobytes() != own:
             raise ProtocolViolation(
                 "The transcript does not hold your first answers as you sent them; do not answer it."
             )
-    return heard
+    return broadcast
 
 
 def degrees(context: ParticipantContext, friends: Bits, random_bytes: RandomBytes) -> Made:
     """How many friends of each class, with noise.  [DEGREE.1]"""
     survey: DegreeSurvey = context.terms.survey
-    holder = DegreeClient(
+    client = DegreeClient(
         _own_list(context, friends),
         context.view,
         Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes}),
     )
-    return Made(degree_layout.encode(holder.answer(survey, 1, random_bytes)))
+    return Made(degree_layout.encode(client.answer(survey, 1, random_bytes)))
 
 
 def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], random_bytes: RandomBytes) -> Made:
