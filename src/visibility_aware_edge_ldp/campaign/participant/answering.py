@@ -202,10 +202,11 @@ def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
 
 
 def _quote(context: ParticipantContext, account: Account, caps: Caps, request: Request) -> Quote:
+    """What this request costs the dearest position of each class, of those that it asks about."""
     before, after, places = account.lost, account.lost_after([request]), request.places
     kinds, where = [kind for kind in NON_PUBLIC if context.question.sees_edges or places[kind].any()], places
     if context.question.sees_edges:  # one number stands for all positions between two others
-        before, after = np.array([account.pairs]), np.array([account.pairs_after([request])])
+        before, after = (np.array([each], np.int64) for each in (account.pairs, account.pairs_after([request])))
         where = dict.fromkeys(kinds, np.ones(1, np.bool_))
 
     def most(values: Units) -> dict[Visibility, Fraction]:
@@ -238,7 +239,8 @@ def _write(page: Page, task: Task, account: Account, request: Request, given: Fr
         *account.level_entries(epoch, made.levels),
         *account.charge_entries(epoch, request),
     )
-    if not task.context.request(task.round).thresholds:  # elsewhere every position answers by itself, by its chain
+    # With thresholds every position answers by itself, and the levels hold what it said.
+    if not task.context.request(task.round).thresholds:
         page.append(Entry("memo", epoch, task.memo, content=made.report))
 
 
