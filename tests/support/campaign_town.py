@@ -10,9 +10,9 @@ import numpy as np
 
 from support.campaign_lab import FAR, Lab
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign, new_campaign
-from visibility_aware_edge_ldp.campaign.participant import reports as answers
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
+from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
@@ -32,7 +32,7 @@ def names(people: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Town(Lab):
-    """A lab whose reports are real answers about one graph; round 2 needs what was sent and heard in round 1."""
+    """A lab whose reports are real answers about one graph; round 2 needs what was sent and broadcast in round 1."""
 
     sent: dict[tuple[int, int, str | bytes], bytes] = field(default_factory=dict, repr=False)
 
@@ -60,21 +60,13 @@ class Town(Lab):
         self, context: ParticipantContext, number: int, transcript: str | bytes, random_bytes: RandomBytes
     ) -> bytes:
         question = context.charter.question
-        friends = answers.as_public_knows(context, self.friends[context.number])
-        if question == "degrees":
-            return answers.degrees(context, friends, random_bytes).report
+        given: Friends | SeenEdges = Friends(self.friends[context.number], ())
         if question == "hubs":
-            pairs = np.argwhere(np.triu(self.friends)).astype(np.int32)
-            return answers.hub_counts(context, pairs, random_bytes).report
-        if number == 1:
-            return answers.chained_row(
-                context, context.request(1), account_of([], context.names), friends, random_bytes
-            ).report
-        first = report_in(self.sent[context.number, 1, ""])
-        if question == "position":
-            return answers.second_row(context, first, friends, random_bytes).report
-        assert isinstance(transcript, bytes)
-        return answers.row_sum(context, first, transcript, friends, random_bytes).report
+            given = SeenEdges(np.argwhere(np.triu(self.friends)).astype(np.int32), ())
+        first = report_in(self.sent[context.number, 1, ""]) if number == 2 else b""
+        broadcast = transcript if isinstance(transcript, bytes) else b""
+        making = Making(context, account_of([], context.names), given, random_bytes, first, broadcast)
+        return REPORTS[question][number - 1](making).report
 
 
 def _graph(people: int) -> np.ndarray:

@@ -16,9 +16,9 @@ from unittest import mock
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
-from visibility_aware_edge_ldp.campaign.participant import reports as own_answers
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
+from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.campaign.server.question_estimates import broadcast_of
 from visibility_aware_edge_ldp.cli import main
@@ -108,14 +108,14 @@ class Collected:
         roster = list(found.documents.roster)
         self._friends = np.array([[other in friends[one] for other in roster] for one in roster])
         self.uploads: dict[int, dict[int, bytes]] = {}
-        self._heard: Any = None
+        self._broadcast: Any = None
         for number in range(1, len(self.charter.rounds) + 1):
             contexts = [ParticipantContext(found.charter, found.documents, i) for i in range(len(roster))]
             asked = [context for context in contexts if context.terms.asked(number)[context.number]]
             self.uploads[number] = {
                 context.number: bytes([context.number] * SALT) + self._report(context, number) for context in asked
             }
-            self._heard = broadcast_of(contexts[0].terms, self.uploads[1].values())
+            self._broadcast = broadcast_of(contexts[0].terms, self.uploads[1].values())
 
     @property
     def estimate(self) -> bytes:
@@ -123,21 +123,15 @@ class Collected:
         return estimate_bytes(self.charter, self._documents.view, self.uploads)
 
     def _report(self, context: ParticipantContext, number: int) -> bytes:
-        random_bytes, question = self._random_bytes(context.number, number), self.charter.question
-        friends = own_answers.as_public_knows(context, self._friends[context.number])
-        if question == "degrees":
-            return own_answers.degrees(context, friends, random_bytes).report
+        question, first, broadcast = self.charter.question, b"", b""
+        given: Friends | SeenEdges = Friends(self._friends[context.number], ())
         if question == "hubs":
-            pairs = np.argwhere(np.triu(self._friends)).astype(np.int32)
-            return own_answers.hub_counts(context, pairs, random_bytes).report
-        if number == 1:
-            return own_answers.chained_row(
-                context, context.request(1), account_of([], context.names), friends, random_bytes
-            ).report
-        first = self.uploads[1][context.number][SALT:]
-        if question == "position":
-            return own_answers.second_row(context, first, friends, random_bytes).report
-        return own_answers.row_sum(context, first, self._heard.octets, friends, random_bytes).report
+            given = SeenEdges(np.argwhere(np.triu(self._friends)).astype(np.int32), ())
+        if number == 2:
+            first = self.uploads[1][context.number][SALT:]
+            broadcast = getattr(self._broadcast, "octets", b"")
+        account, random_bytes = account_of([], context.names), self._random_bytes(context.number, number)
+        return REPORTS[question][number - 1](Making(context, account, given, random_bytes, first, broadcast)).report
 
 
 def collected(directory: Path, world: Any, random_bytes: Callable[[int, int], RandomBytes], **asked: Any) -> Collected:

@@ -16,10 +16,11 @@ from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.http_client import Reply, Transport
-from visibility_aware_edge_ldp.campaign.participant import reports
+from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.answering import memo_key
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.program import enroll
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
+from visibility_aware_edge_ldp.campaign.participant.reports import Making, ParticipantContext, degrees, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -99,8 +100,13 @@ def test_degrees_do_not_follow_from_public_edges() -> None:
     few, many = (at_edges("degrees", slice(end)) for end in (2, 9))
     friends = np.arange(len(TOWN)) != few.number
     made = [
-        reports.degrees(
-            each, reports.as_public_knows(each, friends), keyed_random_bytes(seeded_key("degrees", 1))
+        degrees(
+            Making(
+                each,
+                account_of([], each.names),
+                Friends(friends, ()),
+                keyed_random_bytes(seeded_key("degrees", 1)),
+            )
         ).report
         for each in (few, many)
     ]

@@ -140,37 +140,37 @@ class Making:
     first: bytes = field(default=b"", repr=False)
     transcript: bytes = field(default=b"", repr=False)
 
-    @property
+    @cached_property
     def friends(self) -> Bits:
-        """Who is a friend: whoever was asked about before stays what the ledger knows.  [LEDGER.2]"""
-        given = cast(Friends, self.given).bits
-        return as_public_knows(self.context, np.where(self.account.known, self.account.friends, given))
+        """Who is a friend: by what is public, else by what the ledger knew before, else by the list.  [LEDGER.2]"""
+        given = np.where(self.account.known, self.account.friends, cast(Friends, self.given).bits)
+        return np.where(self.context.classes == Visibility.PUBLIC, self.context.public_friends, given)
 
     @property
-    def pairs(self) -> npt.NDArray[np.int32]:
-        """The edges that a hub sees."""
-        return cast(SeenEdges, self.given).pairs
+    def own_list(self) -> FriendLists:
+        """The same as the client's view of it."""
+        neighbours = np.flatnonzero(self.friends).astype(np.int32)
+        return FriendLists(self.context.number, np.array([0, neighbours.size], np.int64), neighbours)
 
 
-def chained_row(
-    context: ParticipantContext, request: Request, account: Account, friends: Bits, random_bytes: RandomBytes
-) -> Made:
+def first_row(making: Making) -> Made:
     """Round 1 of rows: every non-public position answers at its class's threshold, chained to what it said before.
 
     [CHAIN.2]
     """
+    context, request = making.context, making.context.request(1)
     survey: PositionSurvey = context.terms.row_survey
     verify(survey, context.view)
     verify_round(survey, 1, False)
     row, said, levels = slice(context.number + 1, None), np.zeros(context.view.n, np.bool_), []
-    before = [Level(level.threshold, level.known[row], level.ones[row]) for level in account.levels]
+    before = [Level(level.threshold, level.known[row], level.ones[row]) for level in making.account.levels]
     for threshold in sorted(set(request.thresholds.values())):
         kinds = [kind for kind, own in request.thresholds.items() if own == threshold]
         places: Bits = np.logical_or.reduce([request.places[kind] for kind in kinds])
         if not places.any():
             continue  # a class that this row does not have, as everybody knows
         drawn = np.zeros_like(said)
-        drawn[row] = chained(threshold, friends[row], before, random_bytes)
+        drawn[row] = chained(threshold, making.friends[row], before, making.random_bytes)
         said |= drawn & places
         levels.append(Level(threshold, places, drawn & places))
     asked, start = context.classes[row] != Visibility.PUBLIC, row_start(context.view.n, context.number)
@@ -178,35 +178,31 @@ def chained_row(
     return Made(position.encode(report), tuple(levels))
 
 
-def _first_row(making: Making) -> Made:
-    return chained_row(making.context, making.context.request(1), making.account, making.friends, making.random_bytes)
-
-
-def second_row(context: ParticipantContext, first: bytes, friends: Bits, random_bytes: RandomBytes) -> Made:
+def second_row(making: Making) -> Made:
     """Round 2 of POSITION: once more, where round 1 said 1.  [POSITION.1]"""
+    context = making.context
     survey: PositionSurvey = context.terms.row_survey
     verify(survey, context.view)
     verify_round(survey, 2, True)
-    before = position.decode(first)
+    before = position.decode(making.first)
     places, row = context.request(2).places, slice(context.number + 1, None)
     asked = np.frombuffer(before.ones, np.uint8)
     due = {kind: np.frombuffer(pack(places[kind][row]), np.uint8) & asked for kind in NON_PUBLIC}
-    ones = randomize(np.frombuffer(pack(friends[row]), np.uint8), due, survey, 2, random_bytes)
+    ones = randomize(np.frombuffer(pack(making.friends[row]), np.uint8), due, survey, 2, making.random_bytes)
     report = PositionReport(survey.identity, 2, before.start, before.count, before.answered, ones.tobytes())
     return Made(position.encode(report))
 
 
-def row_sum(
-    context: ParticipantContext, first: bytes, transcript: bytes, friends: Bits, random_bytes: RandomBytes
-) -> Made:
+def row_sum(making: Making) -> Made:
     """Round 2 of USER triangles, on a transcript that holds this participant's own row unchanged.  [TRIANGLE.1]"""
-    survey, broadcast = context.terms.survey, own_transcript(context, first, transcript)
+    context, survey = making.context, making.context.terms.survey
+    broadcast = own_transcript(context, making.first, making.transcript)
     # The ledger has already agreed; the clients' purse is filled for this one round.
-    client = TwoRoundClient(
-        _own_list(context, friends), context.view, Purse({k: survey.second_price(k) for k in NON_PUBLIC})
-    )
-    client.recall(survey, position.decode(first))
-    return Made(rows.encode_rows(client.total(survey, _first_round(survey, context.view, broadcast), random_bytes)))
+    purse = Purse({kind: survey.second_price(kind) for kind in NON_PUBLIC})
+    client = TwoRoundClient(making.own_list, context.view, purse)
+    client.recall(survey, position.decode(making.first))
+    total = client.total(survey, _first_round(survey, context.view, broadcast), making.random_bytes)
+    return Made(rows.encode_rows(total))
 
 
 @lru_cache(maxsize=1)
@@ -236,45 +232,31 @@ def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes)
     return broadcast
 
 
-def degrees(context: ParticipantContext, friends: Bits, random_bytes: RandomBytes) -> Made:
+def degrees(making: Making) -> Made:
     """How many friends of each class, with noise.  [DEGREE.1]"""
-    survey: DegreeSurvey = context.terms.survey
-    client = DegreeClient(
-        _own_list(context, friends),
-        context.view,
-        Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes}),
-    )
-    return Made(degree_layout.encode(client.answer(survey, 1, random_bytes)))
+    survey: DegreeSurvey = making.context.terms.survey
+    purse = Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})
+    client = DegreeClient(making.own_list, making.context.view, purse)
+    return Made(degree_layout.encode(client.answer(survey, 1, making.random_bytes)))
 
 
-def hub_counts(context: ParticipantContext, pairs: npt.NDArray[np.int32], random_bytes: RandomBytes) -> Made:
+def hub_counts(making: Making) -> Made:
     """The triangles of a hub's territory, with noise.  [HUB.2]
 
     What is public is taken from the documents, whatever the hub itself gave.
     """
-    survey, view = context.terms.survey, context.view
+    survey, view, pairs = making.context.terms.survey, making.context.view, cast(SeenEdges, making.given).pairs
     hidden = view.classes.of(pairs[:, 0], pairs[:, 1]) != Visibility.PUBLIC if len(pairs) else np.zeros(0, np.bool_)
     edges = np.unique(np.concatenate([pairs[hidden], view.edges.reshape(-1, 2)]), axis=0).astype(np.int32)
     purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()})
-    return Made(
-        hubs.encode_hub(HubClient(two_hop(view.n, edges, context.number), view, purse).answer(survey, 1, random_bytes))
-    )
-
-
-def as_public_knows(context: ParticipantContext, friends: Bits) -> Bits:
-    """At public positions what everybody knows, elsewhere the list."""
-    return np.where(context.classes == Visibility.PUBLIC, context.public_friends, friends)
-
-
-def _own_list(context: ParticipantContext, friends: Bits) -> FriendLists:
-    neighbours = np.flatnonzero(friends).astype(np.int32)
-    return FriendLists(context.number, np.array([0, neighbours.size], np.int64), neighbours)
+    client = HubClient(two_hop(view.n, edges, making.context.number), view, purse)
+    return Made(hubs.encode_hub(client.answer(survey, 1, making.random_bytes)))
 
 
 # How the report of each round is made, by the question's name.
 REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
-    "position": (_first_row, lambda m: second_row(m.context, m.first, m.friends, m.random_bytes)),
-    "degrees": (lambda m: degrees(m.context, m.friends, m.random_bytes),),
-    "triangles": (_first_row, lambda m: row_sum(m.context, m.first, m.transcript, m.friends, m.random_bytes)),
-    "hubs": (lambda m: hub_counts(m.context, m.pairs, m.random_bytes),),
+    "position": (first_row, second_row),
+    "degrees": (degrees,),
+    "triangles": (first_row, row_sum),
+    "hubs": (hub_counts,),
 }
