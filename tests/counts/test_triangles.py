@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, symmetrise
+from support.score_planes import planes_of
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts import stars as edges
 from visibility_aware_edge_ldp.counts import triangles as pairs
@@ -19,11 +18,6 @@ from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise
 from visibility_aware_edge_ldp.counts.scores import Scores, complete_among, score, spread
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
-
-
-def planes_of(*layers: np.ndarray) -> np.ndarray:
-    n = len(layers[0])
-    return np.stack([symmetrise(pack_rows(np.triu(layer, 1), n), n) for layer in layers])
 
 
 def on_true_bits(n: int, m: int, seed: int) -> tuple[object, Scores]:
@@ -108,17 +102,6 @@ def test_a_complete_plane_need_not_be_counted(share: float) -> None:
         assert stars.stars(known, k) == pytest.approx(stars.stars(counted, k), rel=1e-9)
 
 
-def test_only_complete_planes_are_taken_for_complete() -> None:
-    n = 9
-    among = np.zeros((n, n), bool)
-    among[:5, :5] = True
-    lacking, beyond = among.copy(), among.copy()
-    lacking[1, 3] = lacking[3, 1] = False
-    beyond[2, 7] = beyond[7, 2] = True
-    found = complete_among(planes_of(among, lacking, beyond, np.zeros((n, n), bool), np.ones((n, n), bool)))
-    assert {plane: nodes.sum() for plane, nodes in found.items()} == {0: 5, 4: 9}
-
-
 def test_blocks_of_any_size_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     _, scores = dense(90, 9)
     sums = []
@@ -126,27 +109,3 @@ def test_blocks_of_any_size_give_the_same_sums(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(pairs, "BLOCK", size)
         sums.append(pairs.sum_over_pairs(scores, cycles.cycle_sums))
     assert all(other == pytest.approx(sums[0], rel=1e-9) for other in sums[1:])
-
-
-def test_sampled_rows_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variance of 4-cycles from a sample of rows is near the one from all rows; the count is the same."""
-    n = 700
-    rng = np.random.default_rng(3)
-    upper = np.triu(np.ones((n, n), bool), 1)
-    weight = np.sqrt(np.arange(1, n + 1) / n)
-    planes = planes_of(upper, upper & (rng.random((n, n)) < 0.3 * np.outer(weight, weight)))
-    scores = Scores(n, planes, np.array([-0.2, 1.2]), np.array([[1, 0], [1, 1]], bool), complete_among(planes))
-    sums = pairs.sum_over_pairs(scores, cycles.cycle_sums)
-    sampled = cycles.cycles(scores, sums)
-    monkeypatch.setattr(cycles, "CERTAIN_ROWS", n)
-    whole = cycles.cycles(scores, sums)
-    assert sampled[0] == whole[0]
-    assert sampled[1] == pytest.approx(whole[1], rel=0.1)
-    assert sampled[1] != whole[1]
-
-
-def test_square_of_a_binomial() -> None:
-    """C(d, k)² as a sum of C(d, j), the identity behind the stars' variance.  [COUNTS.3]"""
-    symmetric = np.array([[comb(d, j) for d in range(12)] for j in range(9)], dtype=float)
-    for k in (1, 2, 3, 4):
-        assert stars._centre_variance(symmetric, k) == pytest.approx(np.zeros(12))

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.engines import dask_workers
@@ -203,36 +201,6 @@ def test_progress_ends_with_everything_done(memory: TilesInMemory) -> None:
     assert sorted(steps) == pytest.approx(sorted(work_of(task) for task in tasks))
     assert said[-1][0] == pytest.approx(said[-1][1])
     assert said[0][2] > said[-1][2] == pytest.approx(0, abs=1e-6)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 14), st.sampled_from([None, *BLOCKS]), st.sets(st.integers(1, 13)), st.integers(0, 9), st.data())
-def test_a_plan_has_every_triple_once(
-    sides: int, block: int | None, cuts: set[int], memory: int, data: st.DataObject
-) -> None:
-    inside = sorted(cut for cut in cuts if cut < sides)
-    longest = data.draw(st.sampled_from([1, 7, 1 << 17]))
-    tasks = plan_tasks(sides, block, inside, memory << 20, longest)
-    triples = [
-        (i, j, k)
-        for task in tasks
-        for j in range(*task.middle)
-        for i in range(task.first, min(task.last, j + 1))
-        for k in range(max(j, task.end[0]), task.end[1])
-    ]
-    assert sorted(triples) == list(combinations_with_replacement(range(sides), 3))
-    for part in (part for task in tasks for part in (task.middle, task.end)):
-        assert not any(part[0] < cut < part[1] for cut in inside)
-    works = [work_of(task) for task in tasks]
-    assert works == sorted(works, reverse=True)
-    assert max(task.last - task.first for task in tasks) <= max(1, (memory << 20) // (9 << 16))
-
-
-def test_large_plans_are_neither_few_nor_many() -> None:
-    for nodes, fewest, most in ((50_000, 40, 60), (200_000, 300, 600)):
-        tasks = plan_tasks(-(-nodes // 512))
-        assert fewest <= len(tasks) <= most
-        assert work_of(tasks[0]) < 2 * sum(map(work_of, tasks)) / len(tasks)
 
 
 def test_time_is_foretold_by_the_work(memory: TilesInMemory) -> None:

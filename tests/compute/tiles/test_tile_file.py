@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, tiles_of
-from visibility_aware_edge_ldp.compute.tiles import tile_file
 from visibility_aware_edge_ldp.compute.tiles.layout import Places, TilesInMemory
 from visibility_aware_edge_ldp.compute.tiles.tile_file import (
     PAGE,
@@ -193,7 +193,7 @@ def test_where_nothing_can_be_read_or_written(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile_file.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
     with pytest.raises(TooLarge, match=r"The tiles of 200,000 nodes need 2\.5 GB in .*, and 0\.0 GB are free there"):
         TileWriter(tmp_path / "a.tiles", in_order([200_000]), "survey").__enter__()
     assert list(tmp_path.iterdir()) == []

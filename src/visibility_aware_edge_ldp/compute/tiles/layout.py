@@ -203,29 +203,24 @@ def strip_by_strip(work: Callable[[Item], Result], items: Iterable[Item]) -> Ite
 
 def _written(folder: Path, sides: int, strips: Iterable[Words], step: Step | None) -> Words:
     """A plane that is put together strip by strip. Its file has no name: it goes with the process, whatever happens."""
-    refuse_full_disk(folder, plane_octets(sides), f"A plane of {sides * SIDE:,} places")
+    advice = "Name a folder on a larger disk with TMPDIR."
+    refuse_full_disk(folder, plane_octets(sides), f"A plane of {sides * SIDE:,} places needs", advice)
     path = folder / f"{uuid4().hex}.plane"
-    with path.open("xb+", buffering=0) as file:
+    with path.open("xb+") as file:
         path.unlink()
         for strip in strips:
-            _write_all(file.fileno(), np.ascontiguousarray(strip, "<u8").reshape(-1).view(np.uint8).data)
+            file.write(np.ascontiguousarray(strip, "<u8").data)
             if step is not None:
                 step()
+        file.flush()
         # Nobody writes to it; a plane that may not be written to would be compiled for a second time.
         view = mmap.mmap(file.fileno(), plane_octets(sides), access=mmap.ACCESS_WRITE)
     return np.frombuffer(view, "<u8").astype(np.uint64, copy=False).reshape(sides, sides * SIDE, WORDS)
 
 
-def _write_all(descriptor: int, content: memoryview) -> None:
-    while content:
-        content = content[os.write(descriptor, content) :]
-
-
-def refuse_full_disk(folder: Path, octets: int, what: str) -> None:
+def refuse_full_disk(folder: Path, octets: int, who_needs: str, advice: str) -> None:
     """Say beforehand that a file does not fit."""
     free = shutil.disk_usage(folder).free
     if octets > free:
-        raise TooLarge(
-            f"{what} needs {octets / 1e9:,.1f} GB in {folder}, and {free / 1e9:,.1f} GB are free there. "
-            "Name a folder on a larger disk with TMPDIR."
-        )
+        sizes = f"{octets / 1e9:,.1f} GB in {folder}, and {free / 1e9:,.1f} GB are free there"
+        raise TooLarge(f"{who_needs} {sizes}. {advice}")

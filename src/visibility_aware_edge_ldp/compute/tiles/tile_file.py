@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +22,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Words
 from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, SIDE, WORDS, Ints, row_ones, strip_start
-from visibility_aware_edge_ldp.compute.tiles.layout import Places, TileSource
-from visibility_aware_edge_ldp.errors import BadInput, TooLarge
+from visibility_aware_edge_ldp.compute.tiles.layout import Places, TileSource, refuse_full_disk
+from visibility_aware_edge_ldp.errors import BadInput
 
 FORMAT = "va-edge-ldp tiles 1"
 PAGE = 4096
@@ -162,7 +161,11 @@ class TileWriter:
         if len(page) > PAGE:
             raise BadInput(f"{self.places.sizes.size} kinds of nodes are too many for a file of tiles.")
         try:
-            self._refuse_too_large()
+            needed, who = (
+                file_octets(self.places.sizes.tolist()),
+                f"The tiles of {self.places.groups.size:,} nodes need",
+            )
+            refuse_full_disk(self.path.parent, needed, who, "Name a folder on a larger disk.")
             self._file = self._part.open("xb", buffering=0)
         except FileExistsError:
             raise BadInput(
@@ -171,17 +174,9 @@ class TileWriter:
             ) from None
         except OSError as error:
             raise BadInput(f"Tiles cannot be written to {self.path} ({error.strerror}).") from error
-        self._file.truncate(file_octets(self.places.sizes.tolist()))
+        self._file.truncate(needed)
         self._file.write(page)
         return self
-
-    def _refuse_too_large(self) -> None:
-        needed, free = file_octets(self.places.sizes.tolist()), shutil.disk_usage(self.path.parent).free
-        if needed > free:
-            raise TooLarge(
-                f"The tiles of {self.places.groups.size:,} nodes need {needed / 1e9:,.1f} GB in {self.path.parent}, "
-                f"and {free / 1e9:,.1f} GB are free there. Name a folder on a larger disk."
-            )
 
     def put(self, flat: Octets, place: int = 0) -> None:
         """The rows of the next side: packed bits of positions, of which number ``place`` is this side's first."""
