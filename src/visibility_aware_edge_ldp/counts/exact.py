@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.common_neighbours import laid_out
 from visibility_aware_edge_ldp.errors import BadStatistic
 
 Integers = npt.NDArray[np.int64]
@@ -134,7 +135,7 @@ def _walks(firsts: Integers, lengths: Integers) -> Iterator[tuple[slice, Integer
     ends = np.cumsum(lengths)
     for low, high in pairwise(_cuts(ends)):
         part = slice(low, high)
-        yield part, _laid_out(firsts[part], lengths[part])
+        yield part, laid_out(firsts[part], lengths[part])
 
 
 def _cuts(ends: npt.NDArray[Any]) -> list[int]:
@@ -145,11 +146,6 @@ def _cuts(ends: npt.NDArray[Any]) -> list[int]:
     return cuts
 
 
-def _laid_out(firsts: Integers, lengths: Integers) -> Integers:
-    ends = np.cumsum(lengths)
-    return np.repeat(firsts - ends + lengths, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
-
-
 def _pairs_of_paths(ranked: Ranked, tops: Integers, firsts: Integers, lengths: Integers) -> int:
     """Pairs of two-paths that share both ends, over a block of top nodes."""
     total = int(lengths.sum())
@@ -158,7 +154,7 @@ def _pairs_of_paths(ranked: Ranked, tops: Integers, firsts: Integers, lengths: I
     if total > _BLOCK:  # then the block is one node
         return _pairs_at_hub(ranked, firsts, lengths)
     ends: Integers = np.repeat(tops * ranked.n, lengths)
-    ends += ranked.targets[_laid_out(firsts, lengths)]
+    ends += ranked.targets[laid_out(firsts, lengths)]
     ends.sort()
     new = np.concatenate([[True], ends[1:] != ends[:-1], [True]])
     return _choose_two(np.diff(np.flatnonzero(new)))

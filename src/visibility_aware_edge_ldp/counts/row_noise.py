@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, sprea
 class FirstVertices(NamedTuple):
     """What the first answers add to the variance, and for each user the triangles that it is the middle one of.
 
-    Both are without bias; a user who was not heard has none, and the second is None where rows are of several classes.
+    Both are without bias; a user who did not report has none, and the second is None where rows are of several classes.
     """
 
     noise: float
@@ -34,9 +34,9 @@ def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
 
 def first_vertices(scores: Scores, step: Step | None = None) -> FirstVertices:
     """The same, and what comes with it in one pass: Σ over later k of ê_jk·P for each j.  [ROWS.2, TRIANGLE.8]"""
-    heard = _rows_of_one_class(scores)
-    if heard is not None:
-        return _of_one_class(scores, heard, step)
+    reported = _rows_of_one_class(scores)
+    if reported is not None:
+        return _of_one_class(scores, reported, step)
     noisy = scores.weights(spread) != 0
     earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
     starts = range(0, earlier.users.size, BLOCK // 2)
@@ -55,7 +55,7 @@ def _by_shares(starts: range, step: Step | None) -> Step | None:
 
 
 def _rows_of_one_class(scores: Scores) -> Bits | None:
-    """Who was heard, if a position has a score exactly where its row was heard, one of two; None otherwise."""
+    """Who reported, if a position has a score exactly where its row was reported, one of two; None otherwise."""
     if scores.values.size != 2 or not np.array_equal(scores.member, np.tri(2, dtype=np.bool_)):
         return None
     if 0 in scores.complete and scores.complete[0].all():
@@ -67,33 +67,33 @@ def whole_rows(plane: Words, n: int) -> Bits | None:
     """Which users have a one with every later user, if all others have none with any; None otherwise."""
     full = pack_rows(np.ones((1, n), np.bool_), n)[0]
     after = ~((np.uint64(2) << np.arange(64, dtype=np.uint64)) - np.uint64(1))
-    heard = np.zeros(n, np.bool_)
+    reported = np.zeros(n, np.bool_)
     for first in range(0, n, 64):
         word, rows = first // 64, plane[first : first + 64, first // 64 :]
         later = np.repeat(full[None, word:], len(rows), axis=0)
         later[:, 0] &= after[: len(rows)]
         held = rows & later
-        heard[first : first + 64] = whole = (held == later).all(axis=1)
+        reported[first : first + 64] = whole = (held == later).all(axis=1)
         if held[~whole].any():
             return None
-    return heard
+    return reported
 
 
-def _of_one_class(scores: Scores, heard: Bits, step: Step | None = None) -> FirstVertices:
-    """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i was heard, and 0 otherwise.
+def _of_one_class(scores: Scores, reported: Bits, step: Step | None = None) -> FirstVertices:
+    """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i reported, and 0 otherwise.
 
-    P = a²h + ab(r + t) + b²N, with h users heard before j, r of them with a one with j, t with k, and N with both: the
-    sum over k needs no more than the sums of t and N and of their products.
+    P = a²h + ab(r + t) + b²N, with h users before j who reported, r of them with a one with j, t with k, and N with
+    both: the sum over k needs no more than the sums of t and N and of their products.
     """
     ones = panels_of(scores.planes[1])
     kernel, starts = backend.kernels("rows").earlier_sums, range(0, scores.n, PANEL)
     parts = on_all_cores(
-        lambda start: kernel(ones, heard, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)
+        lambda start: kernel(ones, reported, start, min(start + PANEL, scores.n)), starts, _by_shares(starts, step)
     )
     sums, tied = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-    before: Integers = np.cumsum(heard) - heard
+    before: Integers = np.cumsum(reported) - reported
     later = scores.n - 1 - np.arange(scores.n)
-    sizes = np.stack([later, scores.plane_degrees[1] - tied], axis=1) * heard[:, None]
+    sizes = np.stack([later, scores.plane_degrees[1] - tied], axis=1) * reported[:, None]
     (a, b), (c, d) = _line(score(scores.values)), _line(square(scores.values))
     paths, squares = (a * a * before + a * b * tied)[:, None], (c * c * before + c * d * tied)[:, None]
     shared, early, both, mixed, twice = np.moveaxis(sums, 2, 0)

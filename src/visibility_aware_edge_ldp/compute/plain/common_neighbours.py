@@ -99,11 +99,11 @@ def sweep(
 
 def _ranks_between(i: int, width: int, near: Int32s, start: Ints, neighbour: Int32s, place: Ints) -> Any:
     """For each path i – v – j with i < j <= i + width, the number j − i − 1."""
-    ends = neighbour[_laid_out(place[near], start[near + 1] - place[near])] - (i + 1)
+    ends = neighbour[laid_out(place[near], start[near + 1] - place[near])] - (i + 1)
     return ends[ends < width]
 
 
-def _laid_out(firsts: Ints, lengths: Ints) -> Ints:
+def laid_out(firsts: Ints, lengths: Ints) -> Ints:
     """The numbers first, first + 1, …, so many of each, end to end."""
     steps: Ints = np.arange(lengths.sum()) + np.repeat(firsts - np.cumsum(lengths) + lengths, lengths)
     return steps
@@ -155,7 +155,7 @@ def shared_in_lists(offsets: Ints, members: Int32s, rows: Ints, first: int) -> I
     counts = np.zeros((rows.size, offsets.size - 1 - first), np.int32)
     for row, total in zip(rows.tolist(), counts, strict=True):
         near = members[offsets[row] : offsets[row + 1]]
-        ends = members[_laid_out(offsets[near], offsets[near + 1] - offsets[near])] - first
+        ends = members[laid_out(offsets[near], offsets[near + 1] - offsets[near])] - first
         total += np.bincount(ends[ends >= 0], minlength=total.size).astype(np.int32)
     return counts
 
