@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import JsonOption, PolicyOption, print_json, progress_bar, say_need
+import visibility_aware_edge_ldp.commands.common as common
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def plan(
         Path | None, typer.Option(help="A file with everybody's degree, in place of numbers and family.")
     ] = None,
     clustering: Annotated[float | None, typer.Option(help="About the share of 2-stars that are closed.")] = None,
-    policy: PolicyOption = "nothing",
+    policy: common.PolicyOption = "nothing",
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
     statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
@@ -48,7 +48,7 @@ def plan(
     ] = None,
     more_public: Annotated[bool, typer.Option("--more-public", help="Show what making more public would buy.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write figures, JSON and CSV here.")] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Predict the error of every trust model before anybody is asked, and which epsilon reaches a target."""
     from visibility_aware_edge_ldp.dataset import open_graph
@@ -77,11 +77,14 @@ def plan(
     )  # fmt: skip
     rows = _more_public(found) if more_public or output else []
     if as_json:
-        print_json({**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
+        common.print_json({**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
     else:
         _print(found, rows, output is not None)
-    for path in _written(found, output, rows):
-        typer.echo(f"Wrote {path}", err=as_json)
+    if output is not None:
+        from visibility_aware_edge_ldp.presentation.result_files import write_plan
+
+        for path in write_plan(found, output, rows):
+            typer.echo(f"Wrote {path}", err=as_json)
 
 
 def _say_need(
@@ -116,7 +119,7 @@ def _say_need(
         if publicity:
             _more_public(found, quiet=True)
 
-    say_need(need.octets, seconds_of_plan(nodes, edges, isinstance(like, str), make))
+    common.say_need(need.octets, seconds_of_plan(nodes, edges, isinstance(like, str), make))
 
 
 def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
@@ -127,30 +130,26 @@ def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
     (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
     if quiet:
         return found.more_public(statistic, str(epsilon), models)
-    with progress_bar("policies") as progress:
+    with common.progress_bar("policies") as progress:
         return found.more_public(statistic, str(epsilon), models, Steps(progress, POLICIES))
 
 
 def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     """The answer, the tables, and what to try next."""
-    from visibility_aware_edge_ldp.evaluation.plan import summary
-    from visibility_aware_edge_ldp.evaluation.plan.planner import LOSS
-    from visibility_aware_edge_ldp.public.statistic import statistic as registered
+    import visibility_aware_edge_ldp.evaluation.plan.summary as summary
 
-    statistic, epsilon = summary.focus(found)
-    for line in (*summary.answer(found), found.assumed, *summary.too_much(found)):
-        typer.echo(line)
+    typer.echo("\n".join(summary.opening(found)))
     _table(
         "Mean error (0.8 of the standard error), and the least standard error of any estimate from own bits:",
         summary.error_table(found),
     )
-    for line in (*summary.legend(found), LOSS):
-        typer.echo(line)
+    typer.echo("\n".join(summary.legend(found)))
     _table(f"The smallest ε for {summary.percent(found.target_error or 0)}:", summary.target_table(found))
     _table("What it costs, for each who reports:", summary.cost_table(found))
     if rows:
-        what = f"{registered(statistic).phrase} alone at ε = {epsilon:g}"
-        _table(f"Standard error of {what}, as more becomes public:", summary.public_table(rows))
+        _table(
+            f"Standard error of {summary.focused(found, ' alone')}, as more becomes public:", summary.public_table(rows)
+        )
     typer.echo("\nWhat to try next:")
     for step in summary.next_steps(found, bool(rows), drawn):
         typer.echo(f"- {step}")
@@ -169,14 +168,6 @@ def _table(title: str, table: Table) -> None:
         drawn.add_row(*row)
     typer.echo(f"\n{title}")
     Console().print(drawn)
-
-
-def _written(found: Plan, output: Path | None, rows: Sequence[Publicity]) -> list[Path]:
-    if output is None:
-        return []
-    from visibility_aware_edge_ldp.presentation.result_files import write_plan
-
-    return write_plan(found, output, rows)
 
 
 def _share(text: str) -> float:

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    JsonOption,
-    print_findings,
-    print_json,
-    print_tour,
-    print_words,
-    progress_bar,
-    say_need,
-    typed,
-)
+import visibility_aware_edge_ldp.commands.common as common
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,14 +31,14 @@ def reproduce(
     trials: Annotated[int, typer.Option(min=1, help="Independent collections; slow ones take fewer and say so.")] = 20,
     seed: Annotated[int, typer.Option(help="Another seed gives other noise.")] = 1,
     output: Annotated[Path | None, typer.Option(help="Write reproduction.json and reproduction.md here.")] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """The source documents' tables: their figure, their algorithm run honestly, and ours at the same loss."""
+    import visibility_aware_edge_ldp.presentation.reproduction_tables as tables
     from visibility_aware_edge_ldp.dataset import default_graph
     from visibility_aware_edge_ldp.evaluation.reproduction.documents import chosen
     from visibility_aware_edge_ldp.evaluation.reproduction.measurement import reproduce as measure
     from visibility_aware_edge_ldp.evaluation.reproduction.measurement import steps
-    from visibility_aware_edge_ldp.presentation import reproduction_tables as tables
     from visibility_aware_edge_ldp.simulation.execution import Steps
 
     documents = chosen(table)
@@ -55,25 +46,25 @@ def reproduce(
     if stand_in:
         typer.echo(f"Note: {tables.STAND_IN}", err=True)
     if not as_json:
-        say_need(*_forecast(documents.values(), graph, trials))
-    with progress_bar("collections") as progress:
+        common.say_need(*_forecast(documents.values(), graph, trials))
+    with common.progress_bar("collections") as progress:
         done = measure(documents, graph, trials, seed, Steps(progress, steps(documents.values(), trials)))
-    told = tables.content(done, typed(), trials, seed, stand_in)
+    told = tables.content(done, common.typed(), trials, seed, stand_in)
     if as_json:
-        print_json(told)
+        common.print_json(told)
     else:
         for each in done:
-            print_words(tables.heading(each), each.loss)
+            common.print_words(tables.heading(each), each.loss)
             for one in each.tables:
-                print_findings(tables.shown(one))
-            print_words(
+                common.print_findings(tables.shown(one))
+            common.print_words(
                 *filter(None, [tables.trials_of(each), each.verdict]), "\n".join(f"- {d}" for d in each.differences)
             )
-        print_words(*([tables.STAND_IN] if stand_in else []), tables.CAUTION)
+        common.print_words(*([tables.STAND_IN] if stand_in else []), tables.CAUTION)
     for path in tables.write(told, done, output) if output else []:
         typer.echo(f"Wrote {path}", err=as_json)
     if not as_json:
-        print_tour(MEANING, STEPS)
+        common.print_tour(MEANING, STEPS)
 
 
 def _forecast(documents: Iterable[Document], graph: Graph, trials: int) -> tuple[int, float]:

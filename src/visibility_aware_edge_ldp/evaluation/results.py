@@ -2,7 +2,7 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON
 from visibility_aware_edge_ldp.tabular import Records, Tabular, draw_lines, html_table
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """``va.evaluate``: repeat an estimate many times and compare it with the truth; set one beside its lower bounds."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, TrialRow, relative_error
+from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, Progress, TrialRow, relative_error
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
@@ -23,7 +23,6 @@ from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_f
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 Truth = float | npt.NDArray[np.float64]
-Progress = Callable[[int], None]
 LOCAL_TRUST = (POSITION.name, USER.name)
 HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hardest graph")
 

@@ -82,7 +82,7 @@ def test_tables_and_their_marks() -> None:
     assert by_name["triangles"][2].endswith("*")
     assert by_name["triangles"][4].endswith("°")
     assert by_name["max_degree"][2:] == ("-", "-", "-", "-")
-    assert [line[0] for line in summary.legend(found)] == ["*", "°", "-"]
+    assert [line[0] for line in summary.legend(found)] == ["*", "°", "-", "ε"]
     assert summary.cost_table(found)[1][0][0] == "position"
     assert summary.public_table(ROWS)[1][0] == ("nothing", "20%")
 

@@ -17,9 +17,10 @@ from visibility_aware_edge_ldp.evaluation.results import (
     DrawnHistogram,
     Evaluation,
     Histogram,
+    Progress,
     TrialRow,
 )
-from visibility_aware_edge_ldp.evaluation.trials import Progress, summaries
+from visibility_aware_edge_ldp.evaluation.trials import summaries
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.trust import POSITION

@@ -19,8 +19,8 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
-from visibility_aware_edge_ldp.evaluation.results import Histogram, Measured
-from visibility_aware_edge_ldp.evaluation.trials import Progress, measured
+from visibility_aware_edge_ldp.evaluation.results import Histogram, Measured, Progress
+from visibility_aware_edge_ldp.evaluation.trials import measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import parse_delta
 from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic

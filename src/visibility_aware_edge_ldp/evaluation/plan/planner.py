@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import visibility_aware_edge_ldp.evaluation.plan.summary as summary
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
-from visibility_aware_edge_ldp.evaluation.plan import summary
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
 from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
@@ -30,13 +30,8 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
-LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
 Make = Callable[[int, int], object]
-
-
 """Makes the plan of a smaller graph of the same kind: so many nodes and edges."""
-
-
 # What an ordinary core does in a second: edges of all that is worked out for them, and numbers gathered for sums.
 USUAL_EDGES, USUAL_NUMBERS = 8e4, 4e8
 
@@ -189,9 +184,8 @@ class Plan(Tabular):
             summary.target_table(self) if self.targets else None,
             summary.cost_table(self),
         ]
-        parts = ["\n".join([*summary.answer(self), self.assumed, *summary.too_much(self)])]
-        parts += [_aligned(table) for table in tables if table is not None]
-        return "\n\n".join([*parts, "\n".join([*summary.legend(self), LOSS])])
+        shown = [_aligned(table) for table in tables if table is not None]
+        return "\n\n".join(["\n".join(summary.opening(self)), *shown, "\n".join(summary.legend(self))])
 
 
 def _aligned(table: summary.Table) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
+LOSS = "ε is the loss per PRIVATE edge against all reports; what one trust model answers together shares it."
 UNKNOWN, FEW_NUMBERS = "?", "‡"
 LEGEND = {
     "*": "mostly noise: ± the standard error, which is more than a third of the value, and no mean error",
@@ -50,10 +51,21 @@ def answer(plan: Plan) -> list[str]:
     statistic, epsilon = focus(plan)
     if plan.target_error is None:
         found = "; ".join(f"{trust} {_cell(row)}" for trust, row in rows.items())
-        return [f"Mean error of {registered(statistic).phrase} at ε = {epsilon:g}: {found}."]
+        return [f"Mean error of {focused(plan)}: {found}."]
     reached = next(each for each in plan.targets if each.statistic == statistic)
     verdict = _verdict(rows, statistic, epsilon, plan.target_error)
     return [f"{_condition(plan, statistic)}{verdict}", *_smallest(reached)]
+
+
+def opening(plan: Plan) -> list[str]:
+    """What stands before the tables: the answer, what was assumed, and what could be left out."""
+    return [*answer(plan), plan.assumed, *too_much(plan)]
+
+
+def focused(plan: Plan, how: str = "") -> str:
+    """What the first lines are about, in words: "triangles at ε = 1"."""
+    statistic, epsilon = focus(plan)
+    return f"{registered(statistic).phrase}{how} at ε = {epsilon:g}"
 
 
 def subsample_note(without: Subsample) -> str:
@@ -82,7 +94,7 @@ def too_much(plan: Plan) -> list[str]:
         if before and after == after:
             lines.append(
                 f"In the position model {takes}; {how} would do, with {after / before:.3g} times the standard error of "
-                f"{registered(statistic).phrase} at ε = {epsilon:g}."
+                f"{focused(plan)}."
             )
     return lines
 
@@ -198,10 +210,11 @@ def _mark(row: Prediction) -> str:
 
 
 def legend(plan: Plan) -> list[str]:
-    """What the marks of the table mean, as far as there are any."""
+    """What the marks of the tables mean, as far as there are any, and what ε is."""
     cells = [cell for row in error_table(plan)[1] for cell in row[1:-1]]
     cells += [cell for row in target_table(plan)[1] for cell in row[1:-1] if cell == UNKNOWN]
-    return [f"{mark} {text}." for mark, text in LEGEND.items() if any(cell.endswith(mark) for cell in cells)]
+    marks = [f"{mark} {text}." for mark, text in LEGEND.items() if any(cell.endswith(mark) for cell in cells)]
+    return [*marks, LOSS]
 
 
 def target_table(plan: Plan) -> Table:
@@ -255,7 +268,6 @@ def public_table(rows: Sequence[Publicity]) -> Table:
 
 def next_steps(plan: Plan, shown: bool = False, drawn: bool = False) -> list[str]:
     """What to try next; not the effect of publicity where it is ``shown``, nor figures where they are ``drawn``."""
-    statistic, epsilon = focus(plan)
     steps = []
     if lacks_clustering(plan) and any(registered(name).over_pairs for name in plan.statistics):
         steps.append(
@@ -264,11 +276,10 @@ def next_steps(plan: Plan, shown: bool = False, drawn: bool = False) -> list[str
             "yours."
         )
     if not plan.public_share and not shown:
-        what = registered(statistic).phrase
-        steps.append(f"See what public profiles would buy: --more-public (for {what} at ε = {epsilon:g}).")
+        steps.append(f"See what public profiles would buy: --more-public (for {focused(plan)}).")
     if not drawn:
         steps.append("Draw it: --output FOLDER writes figures with the lower bounds, and all numbers as JSON and CSV.")
-    steps.append(f"Simulate before you ask anybody: va-edge-ldp compare GRAPH --epsilons {epsilon:g}.")
+    steps.append(f"Simulate before you ask anybody: va-edge-ldp compare GRAPH --epsilons {focus(plan)[1]:g}.")
     return steps
 
 

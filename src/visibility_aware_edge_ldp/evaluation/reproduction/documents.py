@@ -8,8 +8,8 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
+import visibility_aware_edge_ldp.evaluation.reproduction.claims as claims
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.reproduction import claims
 from visibility_aware_edge_ldp.evaluation.reproduction.claims import EPSILONS, EPSILONS_004, FIVE, Claim
 from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
     CAP,

@@ -10,7 +10,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.results import relative_error
+from visibility_aware_edge_ldp.evaluation.results import Progress, relative_error
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -24,7 +24,6 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 Ask = Callable[..., Mapping[str, Any]]
-Progress = Callable[[int], None]
 FACEBOOK, TOP, POWERLAW, RANDOM = "Facebook", "300 nodes", "power law", "random"
 TOP_NODES = 300
 # Where document 004 cuts lists.
