@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.plan.curator import mean_size
+from visibility_aware_edge_ldp.evaluation.plan.base import mean_size
 from visibility_aware_edge_ldp.evaluation.plan.planner import plan
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

@@ -9,6 +9,7 @@ import pytest
 
 from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, per_answer
 from visibility_aware_edge_ldp.evaluation.plan import user as by_user
+from visibility_aware_edge_ldp.evaluation.plan.base import noise_law
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import BINS, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import predictions
@@ -30,7 +31,7 @@ def world(policy: VisibilityPolicy | None = None) -> VisibilityAwareGraph:
 @pytest.mark.parametrize("losses", [(Fraction(1, 2),), (Fraction(1, 2), Fraction(1))])
 def test_the_variance_is_what_its_unbiased_estimate_has_as_mean(k: int, losses: tuple[Fraction, ...]) -> None:
     noises = tuple(DiscreteLaplace(loss) for loss in losses)
-    steps, chances = by_user.noise_law(noises)
+    steps, chances = noise_law(noises)
     c = [noise.second_difference_constant for noise in noises] + [0.0]
     shape = np.ones(steps.size)
     empty = np.empty(0, np.int64)

@@ -7,17 +7,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.client.sensitivity.profile import Profile, star_profile, triangle_profile
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    MOSTLY_EXACT,
-    QUESTION,
-    Cost,
-    Model,
-    PredictedError,
-    Question,
-    Subsample,
-    mean_size,
-)
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic
@@ -65,7 +56,7 @@ def _answer(moments: Moments, statistic: str, epsilon: Fraction, delta: Fraction
         return noise.variance**0.5, 2 * noise.alpha / (1 - noise.alpha**2)
     smooth = query.smooth_noise
     bound = profile_of(moments.world, statistic).smooth(smooth.beta)
-    return smooth.standard_deviation(bound), mean_size(smooth) * float(smooth.scale(bound))
+    return smooth.standard_deviation(bound), base.mean_size(smooth) * float(smooth.scale(bound))
 
 
 @lru_cache(maxsize=64)
@@ -99,21 +90,21 @@ def profile_of(world: VisibilityAwareGraph, statistic: str) -> Profile:
     return star_profile(graph.n, graph.edges, classes, k, steps)
 
 
-def error(question: Question, name: str) -> PredictedError:
+def error(question: base.Question, name: str) -> base.PredictedError:
     """The error of a centre's answer, which shares ε with the others that are asked."""
     deviation, mean, uneven = central(question.moments, name, question.epsilon, question.delta, question.statistics)
-    return PredictedError(deviation, mean, uneven=uneven)
+    return base.PredictedError(deviation, mean, uneven=uneven)
 
 
-def doubt(question: Question, found: PredictedError) -> str:
+def doubt(question: base.Question, found: base.PredictedError) -> str:
     """Whether the noise is mostly 0."""
-    return f"{MOSTLY_EXACT}: the noise is a whole number and mostly 0" if 0 < found.deviation < HALF else ""
+    return f"{base.MOSTLY_EXACT}: the noise is a whole number and mostly 0" if 0 < found.deviation < HALF else ""
 
 
-def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
     """One answer for each statistic, from one centre."""
     asked = [name for name in statistics if CURATOR.answers(statistic(name).kind)]
-    return Cost(CURATOR.name, 1, len(asked) * _ANSWER, QUESTION, world.graph.m)
+    return base.Cost(CURATOR.name, 1, len(asked) * _ANSWER, base.QUESTION, world.graph.m)
 
 
-MODEL = Model(CURATOR, error, cost, doubt)
+MODEL = base.Model(CURATOR, error, cost, doubt)

@@ -6,21 +6,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    HEAD,
-    NORMAL,
-    NUMBER,
-    QUESTION,
-    Cost,
-    Model,
-    PredictedError,
-    Question,
-    Subsample,
-    degree_noise,
-    hidden_classes,
-    mean_size,
-    noise_law,
-)
+import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -67,9 +53,9 @@ def _likely_degrees(moments: Moments, epsilon: Fraction) -> Ints:
     place = np.argsort(np.argsort(even_points(1, moments.n)[0])) / moments.n + 0.5 / moments.n
     result, survey = degrees.copy(), degree_survey(moments.world.public, epsilon)
     everybody = [(np.arange(moments.n), tuple(survey.mechanism(kind) for kind in survey.classes))]
-    groups = degree_noise(moments, survey) if moments.chosen.size == moments.n else everybody
+    groups = base.degree_noise(moments, survey) if moments.chosen.size == moments.n else everybody
     for users, noises in groups:
-        steps, chances = noise_law(noises)
+        steps, chances = base.noise_law(noises)
         result[users] += steps[np.searchsorted(np.cumsum(chances), place[users]).clip(max=steps.size - 1)]
     return result
 
@@ -91,7 +77,7 @@ def hubs(moments: Moments, epsilon: Fraction) -> tuple[float, float, float]:
     one = noise.standard_deviation(1)
     # From the shape of a single noise to the normal one, by the fourth cumulant of the sum.
     alone = float((squares**2).sum() / squares.sum() ** 2)
-    shape = NORMAL + alone * (mean_size(noise) * float(noise.scale(1)) / one - NORMAL)
+    shape = base.NORMAL + alone * (base.mean_size(noise) * float(noise.scale(1)) / one - base.NORMAL)
     deviation = one * float(squares.sum()) ** 0.5
     return deviation, shape * deviation, _missed(moments, survey.plan)
 
@@ -106,23 +92,23 @@ def _missed(moments: Moments, plan: HubPlan) -> float:
     return float(np.count_nonzero(~counted)) * each
 
 
-def error(question: Question, name: str) -> PredictedError:
+def error(question: base.Question, name: str) -> base.PredictedError:
     """The error of the triangle count: by hubs where they see everybody, and else by all users."""
     moments = question.moments
     if hubs_see_everybody(moments.world.public):
         deviation, mean, missed = hubs(moments, question.epsilon)
-        return PredictedError(deviation, bias=missed) if missed else PredictedError(deviation, mean)
+        return base.PredictedError(deviation, bias=missed) if missed else base.PredictedError(deviation, mean)
     variance, lost = owned(moments, question.epsilon, question.delta)
-    return PredictedError(variance**0.5, bias=lost)
+    return base.PredictedError(variance**0.5, bias=lost)
 
 
-def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
     """Hubs send one count and one of loose edges. Users report a degree first, and receive everybody's bound."""
     if hubs_see_everybody(world.public):
-        return Cost(NEIGHBOURHOOD.name, MOST_HUBS, _HUB_HEAD + 2 * NUMBER, QUESTION, MOST_HUBS)
+        return base.Cost(NEIGHBOURHOOD.name, MOST_HUBS, _HUB_HEAD + 2 * base.NUMBER, base.QUESTION, MOST_HUBS)
     n = world.graph.n
-    up = HEAD + hidden_classes(world) * NUMBER + HEAD + NUMBER
-    return Cost(NEIGHBOURHOOD.name, n, up, QUESTION + n * NUMBER, n)
+    up = base.HEAD + base.hidden_classes(world) * base.NUMBER + base.HEAD + base.NUMBER
+    return base.Cost(NEIGHBOURHOOD.name, n, up, base.QUESTION + n * base.NUMBER, n)
 
 
-MODEL = Model(NEIGHBOURHOOD, error, cost)
+MODEL = base.Model(NEIGHBOURHOOD, error, cost)

@@ -6,23 +6,9 @@ from math import comb, factorial
 import numpy as np
 import numpy.typing as npt
 
+import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.lower_bounds import unbiased_variance
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    FEW_FLIPS,
-    HEAD,
-    NO_CLOSED_FORM,
-    NORMAL,
-    NUMBER,
-    QUESTION,
-    Cost,
-    Model,
-    PredictedError,
-    Question,
-    Subsample,
-    row_bytes,
-    words_over_pairs,
-)
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, added_to_cycles, added_to_triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -164,7 +150,7 @@ def _two_opposite(moments: Moments, spread: Floats) -> float:
     return typical**2 * 2 * (moments.disjoint_edges + moments.cycles_on_four)
 
 
-def error(question: Question, name: str) -> PredictedError | str:
+def error(question: base.Question, name: str) -> base.PredictedError | str:
     """The standard error of one name, all of which come from the same answers."""
     moments, without = question.moments, question.without
     spread = spreads(moments, float(question.epsilon), float(without.positions))
@@ -172,31 +158,31 @@ def error(question: Question, name: str) -> PredictedError | str:
     if name == DEGREES.name:
         errors = degree_errors(moments, spread, coin)
         mean = float(moments.weights @ errors / moments.weights.sum())
-        return PredictedError(mean, NORMAL * mean)
+        return base.PredictedError(mean, base.NORMAL * mean)
     if k is not None:
-        return PredictedError(stars(moments, spread, k, coin) ** 0.5)
+        return base.PredictedError(stars(moments, spread, k, coin) ** 0.5)
     if name == TRANSITIVITY.name and not moments.two_stars:
         return "the assumed graph has no 2-stars"
     variance = VARIANCES.get(name)
-    return NO_CLOSED_FORM if variance is None else PredictedError(variance(moments, spread, without) ** 0.5)
+    return base.NO_CLOSED_FORM if variance is None else base.PredictedError(variance(moments, spread, without) ** 0.5)
 
 
-def _counted_triangles(moments: Moments, spread: Floats, without: Subsample) -> float:
+def _counted_triangles(moments: Moments, spread: Floats, without: base.Subsample) -> float:
     return triangles(moments, spread, without.coin) + added_to_triangles(without.work, moments, spread)
 
 
-def _counted_transitivity(moments: Moments, spread: Floats, without: Subsample) -> float:
+def _counted_transitivity(moments: Moments, spread: Floats, without: base.Subsample) -> float:
     added = _counted_triangles(moments, spread, without) - triangles(moments, spread, without.coin)
     return transitivity(moments, spread, without.coin) + 9 * added / moments.two_stars**2
 
 
-def _counted_cycles(moments: Moments, spread: Floats, without: Subsample) -> float:
+def _counted_cycles(moments: Moments, spread: Floats, without: base.Subsample) -> float:
     parts = cycle_parts(moments, spread, without.coin)
     # A sample of positions is counted whole.
     return sum(parts) + (added_to_cycles(without.work, moments, parts) if without.positions == 1 else 0.0)
 
 
-VARIANCES: dict[str, Callable[[Moments, Floats, Subsample], float]] = {
+VARIANCES: dict[str, Callable[[Moments, Floats, base.Subsample], float]] = {
     EDGES.name: lambda moments, spread, without: edges(moments, spread, without.coin),
     TRIANGLES.name: _counted_triangles,
     TRANSITIVITY.name: _counted_transitivity,
@@ -204,26 +190,26 @@ VARIANCES: dict[str, Callable[[Moments, Floats, Subsample], float]] = {
 }
 
 
-def doubt(question: Question, found: PredictedError) -> str:
+def doubt(question: base.Question, found: base.PredictedError) -> str:
     """Whether so few answers will be wrong that the error comes in steps."""
     flips = expected_flips(question.moments, float(question.epsilon)) if found.deviation else FEWEST_FLIPS
     if flips >= FEWEST_FLIPS:
         return ""
-    return f"{FEW_FLIPS} {flips:.1f} answers will be wrong: the error is 0 or comes in steps"
+    return f"{base.FEW_FLIPS} {flips:.1f} answers will be wrong: the error is 0 or comes in steps"
 
 
-def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
     """With a sample, two bits for each drawn position of a row; lists are walked where that is less.  [SAMPLE.5]"""
     n, rate = world.graph.n, float(without.positions)
     cubic = any(statistic(name).over_pairs for name in statistics)
-    words = words_over_pairs(n, statistics)
+    words = base.words_over_pairs(n, statistics)
     if rate == 1:
         counted = round(words * (without.work or 1.0)) if cubic else words
-        return Cost(POSITION.name, n, row_bytes(n), QUESTION, counted)
+        return base.Cost(POSITION.name, n, base.row_bytes(n), base.QUESTION, counted)
     drawn = rate * (n - 1)
     walked = drawn * n / 2 * (drawn / 3 if cubic else 1)
-    up = HEAD + NUMBER + 2 * (int(drawn) // 16 + 1)
-    return Cost(POSITION.name, n, up, QUESTION, min(words, round(walked)))
+    up = base.HEAD + base.NUMBER + 2 * (int(drawn) // 16 + 1)
+    return base.Cost(POSITION.name, n, up, base.QUESTION, min(words, round(walked)))
 
 
-MODEL = Model(POSITION, error, cost, doubt, bounded=True, noted=("tail",))
+MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail",))

@@ -11,23 +11,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    HEAD,
-    NO_CLOSED_FORM,
-    NUMBER,
-    QUESTION,
-    Cost,
-    Model,
-    PredictedError,
-    Question,
-    Subsample,
-    degree_noise,
-    hidden_classes,
-    noise_law,
-    row_bytes,
-    words_over_pairs,
-)
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.position import cycles as one_round_cycles
 from visibility_aware_edge_ldp.evaluation.plan.position import spreads, wedge_spread
@@ -127,7 +112,7 @@ def largest_of_many(counts: Floats, means: Floats, deviation: Floats, shares: Fl
 def star_sum(moments: Moments, survey: DegreeSurvey, k: int) -> float:
     """The variance of Σ C(d, k) from noisy degrees, exactly.  [PLAN.4]"""
     total, degrees = 0.0, moments.world.graph.degrees[moments.chosen].astype(np.int64)
-    for users, noises in degree_noise(moments, survey):
+    for users, noises in base.degree_noise(moments, survey):
         others = np.array([binomial(degrees[users], k - j) for j in range(1, k + 1)])
         each = np.einsum("iu,ij,ju->u", others, corrected_products(noises, k), others)
         total += float(moments.weights[users] @ each)
@@ -137,7 +122,7 @@ def star_sum(moments: Moments, survey: DegreeSurvey, k: int) -> float:
 @lru_cache(maxsize=64)
 def corrected_products(noises: tuple[DiscreteLaplace, ...], k: int) -> Floats:
     """E[h_i·h_j] for i, j from 1 to k, h_j(K) the unbiased estimate of C(0, j) from the noise K alone."""
-    steps, chances = noise_law(noises)
+    steps, chances = base.noise_law(noises)
     constants = [noise.second_difference_constant for noise in noises] + [0.0]
     first, second = sum(constants), constants[0] * constants[1]
     near = np.arange(steps[0] - 2, steps[-1] + 3)
@@ -153,8 +138,8 @@ def corrected_products(noises: tuple[DiscreteLaplace, ...], k: int) -> Floats:
 def degree_misses(moments: Moments, survey: DegreeSurvey) -> tuple[float, float]:
     """Of all users together: the sum of mean absolute errors, and of standard errors."""
     misses = deviations = 0.0
-    for users, noises in degree_noise(moments, survey):
-        steps, chances = noise_law(noises)
+    for users, noises in base.degree_noise(moments, survey):
+        steps, chances = base.noise_law(noises)
         count = float(moments.weights[users].sum())
         misses += count * float(chances @ np.abs(steps))
         deviations += count * sum(noise.variance for noise in noises) ** 0.5
@@ -264,35 +249,37 @@ def _path_variances(moments: Moments, spread: Floats) -> Floats:
     return np.asarray(np.quantile(pairs[np.triu_indices(len(near), 1)], (np.arange(_LEVELS) + 0.5) / _LEVELS)) + 1e-12
 
 
-def error(question: Question, name: str) -> PredictedError | str:
+def error(question: base.Question, name: str) -> base.PredictedError | str:
     """The standard error of one name, with what the others that are asked leave it of ε."""
     moments, k = question.moments, star_size(name)
     plan = plan_for(question.statistics, question.epsilon, moments.n)
     if name == DEGREES.name:
         survey = degree_survey(moments.world.public, plan.degree_epsilon)
         misses, deviations = degree_misses(moments, survey)
-        return PredictedError(deviations / moments.n, misses / moments.n)
+        return base.PredictedError(deviations / moments.n, misses / moments.n)
     if name == EDGES.name or k is not None:
-        return PredictedError(from_degrees(moments, plan, k or 1) ** 0.5)
+        return base.PredictedError(from_degrees(moments, plan, k or 1) ** 0.5)
     if name == TRANSITIVITY.name and moments.two_stars:
         ratio = moments.triangles / moments.two_stars
         stars = from_degrees(moments, plan, 2)
         variance = 9 * (triangles(moments, plan) + ratio**2 * stars) / moments.two_stars**2
-        return PredictedError(variance**0.5)
+        return base.PredictedError(variance**0.5)
     if needs_degrees(name):
-        return NO_CLOSED_FORM
+        return base.NO_CLOSED_FORM
     variance = triangles(moments, plan) if name == TRIANGLES.name else cycles(moments, plan)
-    return PredictedError(variance**0.5)
+    return base.PredictedError(variance**0.5)
 
 
-def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: Subsample) -> Cost:
+def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
     """Degrees, a row, and for each sum of the second round a report that names the transcript, which all receive."""
     n, plan = world.graph.n, plan_for(statistics, 1, world.graph.n)
-    up = (hidden_classes(world) * NUMBER + HEAD if plan.by_degrees else 0) + (row_bytes(n) if plan.by_rows else 0)
-    up += len(plan.summed) * (_ROW_HEAD + 2 * NUMBER)
+    up = (base.hidden_classes(world) * base.NUMBER + base.HEAD if plan.by_degrees else 0) + (
+        base.row_bytes(n) if plan.by_rows else 0
+    )
+    up += len(plan.summed) * (_ROW_HEAD + 2 * base.NUMBER)
     # Everybody's rows together are the transcript; before they sum, users receive all first answers.
-    down = QUESTION + (2 * (n * (n - 1) // 16 + 1) if plan.summed else 0)
-    return Cost(USER.name, n, up, down, words_over_pairs(n, statistics) if plan.by_rows else n)
+    down = base.QUESTION + (2 * (n * (n - 1) // 16 + 1) if plan.summed else 0)
+    return base.Cost(USER.name, n, up, down, base.words_over_pairs(n, statistics) if plan.by_rows else n)
 
 
-MODEL = Model(USER, error, cost, bounded=True)
+MODEL = base.Model(USER, error, cost, bounded=True)
