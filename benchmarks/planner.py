@@ -26,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import dataset
+from support.prediction_check import Checked, Verdict
 from visibility_aware_edge_ldp.evaluation.compare.design import questions_for
 from visibility_aware_edge_ldp.evaluation.compare.runner import THREADS, collected
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.planner import plan
-from visibility_aware_edge_ldp.evaluation.plan.predictions import Checked, Verdict, predictions
+from visibility_aware_edge_ldp.evaluation.plan.predictions import predictions
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.trust import TRUSTS

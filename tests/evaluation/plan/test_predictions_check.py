@@ -10,13 +10,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+from support.prediction_check import Checked, Ratio, Verdict
 from visibility_aware_edge_ldp.evaluation import lower_bounds
 from visibility_aware_edge_ldp.evaluation.compare.runner import collected
 from visibility_aware_edge_ldp.evaluation.lower_bounds import matched_bound
 from visibility_aware_edge_ldp.evaluation.plan import position as by_position
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
-from visibility_aware_edge_ldp.evaluation.plan.predictions import Checked, Prediction, Ratio, Verdict, predictions
+from visibility_aware_edge_ldp.evaluation.plan.predictions import Prediction, predictions
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from support.prediction_check import Checked, Verdict
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.cli import app
@@ -23,7 +24,7 @@ from visibility_aware_edge_ldp.evaluation.plan.base import Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
-from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Checked, Verdict, predictions
+from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, predictions
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import strata_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
