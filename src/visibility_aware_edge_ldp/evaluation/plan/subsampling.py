@@ -36,22 +36,10 @@ SHUFFLES, SOME_TRIANGLES = 24, 1 << 17
 class Strata:
     """Triples of blocks that are alike: of the same three kinds, and with the same blocks being one.
 
-    Parameters
-    ----------
-    kinds
-        (strata, 3): the kinds of a triple's three blocks.
-    sizes
-        How many triples each stratum has.
-    nodes
-        How many triples of nodes stand in them.
-    uneven
-        Size times the variance of the true triangles of its triples, with divisor size − 1.
-    together
-        For each kind: the chance that two of its nodes stand in the same block.
-    edges, paths
-        For each two kinds the edges between them; and, for each third, the 2-paths through it from one to the other.
-    counts
-        How many nodes each kind has.
+    For each stratum: the ``kinds`` of its blocks (strata, 3), its ``sizes`` in triples of blocks and in triples of
+    ``nodes``, and ``uneven``: size times the variance of the true triangles of its triples, with divisor size − 1.
+    For each kind: ``counts``, how many nodes it has, and ``together``, the chance that two of them stand in the same
+    block. For each two kinds the ``edges`` between them, and for each third the 2-``paths`` through it.
     """
 
     kinds: Ints

@@ -11,20 +11,10 @@ FIVE = ("edges", "max_degree", "triangles", "stars:2", "stars:3")
 
 @dataclass(frozen=True)
 class Claim:
-    """One printed figure.
+    """One printed figure: where it stands, and the epsilon that the document names beside it.
 
-    Parameters
-    ----------
-    document, place
-        Where it stands.
-    epsilon
-        The epsilon that the document names beside it.
-    statistic
-        In our words.
-    value
-        A relative error, or for slide 37 a relative improvement.
-    kind
-        Which of several figures of one statistic: "uniform", "aware", "clipped", "smooth", "improvement".
+    ``value`` is a relative error, or for slide 37 a relative improvement. ``kind`` tells several figures of one
+    statistic apart: "uniform", "aware", "clipped", "smooth", "improvement".
     """
 
     document: str

@@ -37,18 +37,10 @@ CLAIMED, HONEST, OURS = "claimed", "run honestly", "ours"
 class Figure:
     """A number of a table, and how well it is known.
 
-    Parameters
-    ----------
-    value
-        A relative error, averaged over the trials; or what a document prints.
-    spread
-        The standard error of that mean; NaN for one trial and for what is printed.
-    trials
-        How many trials; 0 for what is printed.
-    stated
-        The mean standard error that the estimates gave themselves, relative to the truth; NaN where they give none.
-    unbiased
-        Whether the estimates' mean is the truth, so that their standard errors tell the size of their errors.
+    ``value`` is a relative error, averaged over the trials, or what a document prints. ``spread`` is the standard error
+    of that mean; NaN for one trial and for what is printed, whose ``trials`` are 0. ``stated`` is the mean standard
+    error that the estimates gave themselves, relative to the truth; NaN where they give none. It tells the size of
+    their errors where their mean is the truth: ``unbiased``.
     """
 
     value: float
@@ -70,20 +62,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure.
+    """One thing to measure: so many independent collections at each epsilon.
 
-    Parameters
-    ----------
-    graph, policy
-        One of the names above; what ``--policy`` takes.
-    trust, epsilons, statistics
-        As for ``estimate``; every epsilon is a loss per PRIVATE edge against all reports.
-    trials
-        How many independent collections at each epsilon.
-    options
-        Further arguments of ``estimate``.
-    ask
-        What answers, where it is not ``estimate``.
+    ``graph`` is one of the names above, ``policy`` what ``--policy`` takes; ``trust``, ``epsilons``, ``statistics`` and
+    ``options`` are as for ``estimate``, and every epsilon is a loss per PRIVATE edge against all reports. ``ask`` is
+    what answers, where it is not ``estimate``.
     """
 
     graph: str
@@ -151,18 +134,9 @@ def _figure(estimates: list[Any], truth: float) -> Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table.
+    """One line of a table: a statistic, or a graph and a statistic, and the figures of the columns that can be filled.
 
-    Parameters
-    ----------
-    epsilon
-        As the document names it.
-    loss
-        Per PRIVATE edge against all reports: what the measured columns spend.
-    what
-        The statistic, or the graph and the statistic.
-    figures
-        By column; a column that cannot be filled is missing.
+    ``epsilon`` is as the document names it, ``loss`` what the measured columns spend per PRIVATE edge.
     """
 
     epsilon: float
@@ -203,18 +177,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All of one document.
+    """All of one document: where its figures stand, and on what they were measured here.
 
-    Parameters
-    ----------
-    document, place, graph
-        Which document, where its figures stand, and on what they were measured here.
-    loss
-        How the document's epsilon converts to a loss per edge against all reports.
-    differences
-        One sentence for each thing that differs.
-    verdict
-        What was to be shown, and whether it was; empty where nothing was.
+    ``loss`` says how the document's epsilon converts to a loss per edge against all reports, ``differences`` what
+    differs, a sentence each; ``verdict`` what was to be shown and whether it was, empty where nothing was.
     """
 
     document: str
