@@ -37,11 +37,11 @@ def owned(moments: Moments, epsilon: Fraction, delta: Fraction) -> tuple[float, 
     world = moments.world
     first = degree_survey(world.public, epsilon * FIRST_SHARE)
     rest = epsilon * (1 - FIRST_SHARE)
-    noisy, heard = _likely_degrees(moments, epsilon * FIRST_SHARE), np.ones(moments.n, np.bool_)
+    noisy, present = _likely_degrees(moments, epsilon * FIRST_SHARE), np.ones(moments.n, np.bool_)
     if delta:
-        plan = believed_plan(first, noisy, heard, delta)
+        plan = believed_plan(first, noisy, present, delta)
     else:
-        plan = weighted_plan(first, noisy, heard, least_loss(rest, first.multipliers, first.classes))
+        plan = weighted_plan(first, noisy, present, least_loss(rest, first.multipliers, first.classes))
     survey = neighbourhood_survey(world.public, rest, plan)
     noise = variances(survey.loss, plan.sensitivities) / plan.unit**2
     return float(noise.sum()), _left_out(moments, plan) if plan.guard == WEIGHTED else 0.0

@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.compute.tiles.layout import Places
 from visibility_aware_edge_ldp.counts.group_pairs import CERTAIN
 from visibility_aware_edge_ldp.counts.group_triangles import MOST_BLOCKS
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 
 Floats = npt.NDArray[np.float64]
@@ -69,8 +69,8 @@ def strata_of(world: VisibilityAwareGraph) -> Strata:
     """Those of a world; one kind where classes do not go by kinds."""
     bound = world.public.classes.by_kinds
     kinds = np.zeros(world.graph.n, np.int64) if bound is None else bound.kinds
-    found, coins = _some_triangles(world), _coins("shuffles")
-    shuffles = [_Shuffle.of(kinds, coins) for _ in range(SHUFFLES)]
+    found, random_bytes = _some_triangles(world), _random_bytes("shuffles")
+    shuffles = [_Shuffle.of(kinds, random_bytes) for _ in range(SHUFFLES)]
     first = shuffles[0]
     uneven = np.mean([shuffle.uneven(*found) for shuffle in shuffles], axis=0)
     edges, paths = _between(world, kinds)
@@ -78,8 +78,8 @@ def strata_of(world: VisibilityAwareGraph) -> Strata:
     return Strata(first.kinds, first.sizes, nodes, uneven, first.together, edges, paths, np.bincount(kinds))
 
 
-def _coins(purpose: str) -> Coins:
-    return keyed_coins(hashlib.sha256(f"a plan's {purpose}".encode()).digest())
+def _random_bytes(purpose: str) -> RandomBytes:
+    return keyed_random_bytes(hashlib.sha256(f"a plan's {purpose}".encode()).digest())
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,8 @@ class _Shuffle:
     labels: Ints
 
     @classmethod
-    def of(cls, kinds: Ints, coins: Coins) -> _Shuffle:
-        places = Places(kinds, np.frombuffer(coins(8 * kinds.size), "<u8").astype(np.uint64))
+    def of(cls, kinds: Ints, random_bytes: RandomBytes) -> _Shuffle:
+        places = Places(kinds, np.frombuffer(random_bytes(8 * kinds.size), "<u8").astype(np.uint64))
         bounds = _cut(places)
         blocks = np.searchsorted(bounds, places.slots // SIDE, side="right") - 1
         block_kinds = places.side_groups[bounds]
@@ -151,15 +151,15 @@ def _some_triangles(world: VisibilityAwareGraph) -> tuple[Ints, float]:
     """
     graph, parts = world.graph, [np.empty((0, 3), np.int64)]
     ranks = np.argsort(np.argsort(graph.degrees, kind="stable"))
-    node, rising, coins = np.argsort(ranks), RisingEdges.of(graph.edges, ranks), _coins("triangles")
+    node, rising, random_bytes = np.argsort(ranks), RisingEdges.of(graph.edges, ranks), _random_bytes("triangles")
     chance, kept = 1.0, 0
     for ab, ac, _ in triangles(rising, graph.n):
-        drawn = np.frombuffer(coins(4 * ab.size), "<u4") < chance * 2.0**32
+        drawn = np.frombuffer(random_bytes(4 * ab.size), "<u4") < chance * 2.0**32
         parts.append(np.stack([rising.low[ab[drawn]], rising.high[ab[drawn]], rising.high[ac[drawn]]], axis=1))
         kept += int(drawn.sum())
         while kept > SOME_TRIANGLES:
             together = np.concatenate(parts)
-            parts = [together[np.frombuffer(coins(len(together)), np.uint8) < 128]]
+            parts = [together[np.frombuffer(random_bytes(len(together)), np.uint8) < 128]]
             chance, kept = chance / 2, len(parts[0])
     return node[np.concatenate(parts)], chance
 

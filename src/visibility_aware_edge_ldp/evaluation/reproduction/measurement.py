@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.results import Progress, relative_error
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
 from visibility_aware_edge_ldp.public.policy.private_members import users_with
@@ -110,7 +110,7 @@ class Laboratory:
         return self._worlds[key]
 
     def measure(self, name: str, cell: Cell, progress: Progress) -> dict[tuple[float, str], Figure]:
-        """Every statistic at every epsilon, over fresh collections; ``name`` keeps the cells' coins apart."""
+        """Every statistic at every epsilon, over fresh collections; ``name`` keeps the cells' random bytes apart."""
         world, found = self.world(cell.graph, cell.policy), {}
         truths = {statistic: float(exact(world.graph, statistic)) for statistic in cell.statistics}
         for epsilon in cell.epsilons:
@@ -207,7 +207,7 @@ def clipped_stars(
     private = users_with(world.public, NON_PUBLIC).any(axis=0)
     degrees = np.where(private, np.minimum(world.graph.degrees, CAP), world.graph.degrees)
     sensitivities = np.where(private, CAP - 1, 0).astype(np.int64)
-    noise = sample_each(epsilon / 2, sensitivities, keyed_coins(seeded_key(seed, trust)))
+    noise = sample_each(epsilon / 2, sensitivities, keyed_random_bytes(seeded_key(seed, trust)))
     value = float((degrees * (degrees - 1) // 2).sum() + noise.sum())
     return {name: Estimate(name, value, float("nan"), unbiased=False) for name in statistics}
 
