@@ -13,7 +13,7 @@ import pytest
 
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.errors import BadPolicy, MissingPart
-from visibility_aware_edge_ldp.tabular import Tabular
+from visibility_aware_edge_ldp.tabular import Tabular, aligned
 
 PAIRS = [(i, (i + step) % 30) for i in range(30) for step in (1, 2, 5)]
 
@@ -110,3 +110,10 @@ def test_the_package_is_a_command() -> None:
     done = subprocess.run([sys.executable, "-m", "visibility_aware_edge_ldp", "--help"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "estimate" in done.stdout
+
+
+def test_a_table_is_aligned_column_by_column() -> None:
+    rows = [("what", "value", "note"), ("edges", "7", "")]
+    assert aligned(rows) == [" what  value  note", "edges      7"]
+    assert aligned(rows, left=1) == ["what   value  note", "edges      7"]
+    assert aligned(rows, left=3) == ["what   value  note", "edges  7"]

@@ -1,15 +1,15 @@
 """``va-edge-ldp``: the command line."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+import visibility_aware_edge_ldp.commands.campaign as campaigns
+import visibility_aware_edge_ldp.commands.campaign_participant as people
 from visibility_aware_edge_ldp import __version__
-from visibility_aware_edge_ldp.commands import campaign as campaigns
-from visibility_aware_edge_ldp.commands import campaign_participant as people
 from visibility_aware_edge_ldp.commands.audit import audit
-from visibility_aware_edge_ldp.commands.campaign import backup, flagged
 from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
 from visibility_aware_edge_ldp.commands.common import START
 from visibility_aware_edge_ldp.commands.compare import compare
@@ -49,22 +49,16 @@ campaign = typer.Typer(
 )
 app.add_typer(campaign, name="campaign")
 app.add_typer(datasets, name="datasets")
-app.command()(estimate)
-app.command()(compare)
-app.command()(plan)
-app.command()(audit)
-app.command()(reproduce)
-campaign.command()(campaigns.new)
-campaign.command()(campaigns.serve)
-campaign.command()(people.enroll)
-campaign.command()(people.answer)
-campaign.command()(people.status)
-campaign.command()(people.check)
-campaign.command()(campaigns.close)
-campaign.command()(campaigns.estimate)
-campaign.command()(flagged)
-campaign.command()(backup)
-campaign.command()(rehearse)
+COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
+    app: (estimate, compare, plan, audit, reproduce),
+    campaign: (
+        *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
+        *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
+    ),
+}
+for group, commands in COMMANDS.items():
+    for each in commands:
+        group.command()(each)
 datasets.command("list")(list_datasets)
 datasets.command("fetch")(fetch_dataset)
 

@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, survey_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of
+from visibility_aware_edge_ldp.tabular import aligned
 
 THEOREMS = {
     "constant": "discrete Laplace on a constant sensitivity [CURATOR.1], [DL.1]",
@@ -184,8 +185,7 @@ def table(results: Mapping[str, dict[str, Any]]) -> str:
     """The results as text."""
     head = ("query", "value", "± s.e.", "S*", "noise", "guarantee per PRIVATE edge", "s.e. without a centre")
     rows = [head, *(_row(name, data) for name, data in results.items() if name != "_composition")]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    lines = aligned(rows)
     lines.insert(1, "-" * len(lines[0]))
     return "\n".join(lines)
 

@@ -16,6 +16,15 @@ Records = list[dict[str, Any]]
 _LATEX = str.maketrans({mark: f"\\{mark}" for mark in "&%$#_{}"} | {"ε": "$\\varepsilon$", "×": "$\\times$"})
 
 
+def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """The lines of a table of texts: the first ``left`` columns flush left, the others flush right."""
+    columns = []
+    for place, column in enumerate(zip(*rows, strict=True)):
+        width, pad = max(map(len, column)), str.ljust if place < left else str.rjust
+        columns.append([pad(cell, width) for cell in column])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
 class Tabular:
     """A result that is rows of named values. A subclass gives `records` and, where it can be drawn, `draw`."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
-from visibility_aware_edge_ldp.tabular import Records, Tabular, html_table
+from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, html_table
 
 CENTRAL_WORDS = (
     "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
@@ -179,16 +179,7 @@ class Answers(Mapping[str, Estimate], Tabular):
 
     def __str__(self) -> str:
         table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(4)]
-        lines = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            )
-            for row in table
-        ]
+        lines = aligned(table, left=1)
         lines.insert(1, "-" * len(lines[0]))
         return "\n".join([*lines, "", str(self.certificate)])
 

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
-from visibility_aware_edge_ldp.tabular import Records, Tabular, draw_lines, html_table
+from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, draw_lines, html_table
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
 Progress = Callable[[int], None]
@@ -236,9 +236,7 @@ class Comparison(Tabular):
 
     def __str__(self) -> str:
         head = ("trust", "epsilon", "statistic", "uniform error", "visibility-aware error", "gain")
-        rows = [head, *self.table()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-        return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join(aligned([head, *self.table()]))
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(self.title)}</p>{html_table(HEAD, self.table())}<p>{html.escape(LOSS)}</p>"

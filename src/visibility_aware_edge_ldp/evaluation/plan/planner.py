@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.runtime_forecast import LONG, fitted, forecast, is_large, work_of_run
-from visibility_aware_edge_ldp.tabular import Records, Tabular, draw_lines
+from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, draw_lines
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
@@ -184,16 +184,8 @@ class Plan(Tabular):
             summary.target_table(self) if self.targets else None,
             summary.cost_table(self),
         ]
-        shown = [_aligned(table) for table in tables if table is not None]
+        shown = ["\n".join(aligned([head, *rows], left=len(head))) for head, rows in filter(None, tables)]
         return "\n\n".join(["\n".join(summary.opening(self)), *shown, "\n".join(summary.legend(self))])
-
-
-def _aligned(table: summary.Table) -> str:
-    head, rows = table
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
-    )
 
 
 def plan(

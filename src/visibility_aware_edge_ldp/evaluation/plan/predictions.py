@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.lower_bounds import LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.plan import curator, neighbourhood, position, user
 from visibility_aware_edge_ldp.evaluation.plan.base import (
     ALL,
     BY_LUCK,
@@ -18,7 +17,11 @@ from visibility_aware_edge_ldp.evaluation.plan.base import (
     Question,
     Subsample,
 )
+from visibility_aware_edge_ldp.evaluation.plan.curator import MODEL as BY_CURATOR
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
+from visibility_aware_edge_ldp.evaluation.plan.neighbourhood import MODEL as BY_NEIGHBOURHOOD
+from visibility_aware_edge_ldp.evaluation.plan.position import MODEL as BY_POSITION
+from visibility_aware_edge_ldp.evaluation.plan.user import MODEL as BY_USER
 from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, statistic
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -27,9 +30,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 TOO_LARGE = 1 / 3
 # Where a centre's split varies so that standard errors are this much larger than typical ones, no law is normal.
 UNEVEN = 1.05
-PREDICTIONS: dict[str, Model] = {
-    each.trust.name: each for each in (position.MODEL, user.MODEL, neighbourhood.MODEL, curator.MODEL)
-}
+PREDICTIONS: dict[str, Model] = {each.trust.name: each for each in (BY_POSITION, BY_USER, BY_NEIGHBOURHOOD, BY_CURATOR)}
 """How each trust model is predicted, by its name."""
 
 
