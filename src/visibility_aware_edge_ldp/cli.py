@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_data
 from visibility_aware_edge_ldp.commands.estimate import estimate
 from visibility_aware_edge_ldp.commands.plan import plan
 from visibility_aware_edge_ldp.commands.reproduce import reproduce
+from visibility_aware_edge_ldp.commands.terminal import use_plain_characters
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 
@@ -73,6 +74,7 @@ def front(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 def main() -> None:
     """The entry point: our errors are sentences, not tracebacks."""
+    use_plain_characters()
     try:
         app()
     except VaEdgeLdpError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visibility_aware_edge_ldp.commands.terminal import speaks_unicode
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def about(graph: Graph) -> dict[str, Any]:
 def print_json(content: Any) -> None:
     from visibility_aware_edge_ldp.presentation.files import finite
 
-    typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+    # Plain characters would be other names; JSON has a way to write them all.
+    typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=not speaks_unicode(sys.stdout), allow_nan=False))
 
 
 def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:

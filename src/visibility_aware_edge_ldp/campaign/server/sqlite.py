@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
-from visibility_aware_edge_ldp.campaign.signed_documents import sync
+from visibility_aware_edge_ldp.campaign.signed_documents import lock, sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
 try:
@@ -144,15 +144,13 @@ def _for_nobody_else(path: Path) -> None:
 
 def _only_server(path: Path) -> IO[str]:
     """The lock of the one server of this store; the system lets go of it when the server dies."""
-    import fcntl
-
-    lock = Path(f"{path}.lock").open("a")  # noqa: SIM115 - held for as long as the store is
+    held = Path(f"{path}.lock").open("a")  # noqa: SIM115 - for as long as the store is
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as held:
-        lock.close()
-        raise BadInput(f"Another server uses the store {path.name}. Stop it first.") from held
-    return lock
+        lock(held.fileno(), wait=False)
+    except OSError as taken:
+        held.close()
+        raise BadInput(f"Another server uses the store {path.name}. Stop it first.") from taken
+    return held
 
 
 def sqlite_store(path: str | os.PathLike[str], campaign: str, rounds: int, synchronous: str = "FULL") -> Store:
@@ -208,11 +206,9 @@ def _back_up(store: Path, folder: Path, campaign: str, keep: int) -> Backup:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Only one process copies into a folder at a time; the system lets go of the lock when it dies."""
-    import fcntl
-
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        lock(handle, wait=True)
         yield
     finally:
         os.close(handle)
