@@ -117,7 +117,9 @@ def group(
         skew = 1.0 - 2.0 * _hidden_density(x, lo, hi)
     x, t = sorted_nodes(x[~known], t[~known])
     # Variances within 10 % and degrees within an eighth of their noise share a group: far fewer rows.
-    _, family = np.unique(np.floor(log(np.maximum(t, TINY)) / math.log(1.1)), return_inverse=True)
+    firsts = np.flatnonzero(np.diff(t, prepend=-1.0))  # variances are sorted: each is looked at once
+    _, of_each = np.unique(np.floor(log(np.maximum(t[firsts], TINY)) / math.log(1.1)), return_inverse=True)
+    family = np.repeat(of_each, np.diff(firsts, append=t.size))
     means = np.bincount(family, weights=t) / np.maximum(np.bincount(family), 1)
     steps = np.maximum(np.sqrt(means), 0.5) / 8.0  # whole degrees need no finer step
     rung = np.rint(x / steps[family]).astype(np.int64)
@@ -137,6 +139,8 @@ def _within_reach(x: Floats, t: Floats, low: Floats, high: Floats) -> Floats:
 def sorted_nodes(noisy: ArrayLike, variance: ArrayLike) -> tuple[Floats, Floats]:
     """Sums must not depend on the order in which the nodes are named, not even in the last bit."""
     x, t = np.asarray(noisy, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+    if (t == t[:1]).all():  # one noise for all, the usual case: a plain sort takes a fifth of the time
+        return np.sort(x), t
     order = np.lexsort((x, t))
     return x[order], t[order]
 
