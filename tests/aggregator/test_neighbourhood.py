@@ -11,6 +11,7 @@ import pytest
 
 from visibility_aware_edge_ldp.aggregator import hubs
 from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
+from visibility_aware_edge_ldp.aggregator.collection import public_triangles
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection, reach
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
@@ -185,7 +186,7 @@ def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
     collection.absorb(first)
     collection.absorb(first)
     assert collection.missing == (1,)
-    public = owners.public_triangles(HUB_WORLD.public)
+    public = public_triangles(HUB_WORLD.public)
     partial = hubs.triangles(collection)
     assert partial.value == public + 50
     assert partial.interval(0.95)[1] == comb(N, 3)
@@ -209,8 +210,8 @@ def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
 
 def test_public_triangles_are_counted_exactly() -> None:
     everything = VisibilityAwareGraph(GRAPH, VisibilityPolicy(1))
-    assert owners.public_triangles(everything.public) == exact(GRAPH, "triangles")
-    assert owners.public_triangles(WORLD.public) == 0
+    assert public_triangles(everything.public) == exact(GRAPH, "triangles")
+    assert public_triangles(WORLD.public) == 0
 
 
 def uncovered(world: VisibilityAwareGraph, nodes: tuple[int, ...], keep: int) -> tuple[int, float, HubCollection]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.score_estimates import (
-    AUTOMATIC,
     ESTIMATORS,
     FEW_NODES,
     VARIANCE_ROWS,
@@ -29,17 +28,17 @@ def test_shares_of_the_work_are_above_nought_and_at_most_one(share: float) -> No
 
 
 def test_rows_that_are_worked_through() -> None:
-    assert AUTOMATIC.rows(FEW_NODES, False) == FEW_NODES
-    assert AUTOMATIC.rows(FEW_NODES + 1, False) == VARIANCE_ROWS
-    assert AUTOMATIC.rows(10_000, True) == 10_000
-    assert VARIANCE_ROWS <= AUTOMATIC.rows(100_000, True) < 100_000
+    assert WorkBudget().rows(FEW_NODES, False) == FEW_NODES
+    assert WorkBudget().rows(FEW_NODES + 1, False) == VARIANCE_ROWS
+    assert WorkBudget().rows(10_000, True) == 10_000
+    assert VARIANCE_ROWS <= WorkBudget().rows(100_000, True) < 100_000
     assert WorkBudget(0.5).rows(10_000, True) == 5000
     assert WorkBudget(1).rows(10_000, False) == 10_000
 
 
 def test_only_what_is_asked_for_is_summed_over_pairs() -> None:
     for wanted, sums in (("stars:4", set()), ("transitivity", {"triangles"}), ("four_cycles", {"cycles"})):
-        given = COLLECTION.prepared((wanted,), AUTOMATIC, None)
+        given = COLLECTION.prepared((wanted,), WorkBudget(), None)
         assert set(given.pair_sums) == sums
         asked = statistic(wanted)
         assert ESTIMATORS[asked.kind](given, asked).statistic == wanted

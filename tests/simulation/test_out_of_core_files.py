@@ -15,7 +15,7 @@ import pytest
 
 from command import run_main
 from visibility_aware_edge_ldp.aggregator.answers import Answers
-from visibility_aware_edge_ldp.aggregator.position import public_positions
+from visibility_aware_edge_ldp.aggregator.collection import public_positions
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.errors import TooLarge

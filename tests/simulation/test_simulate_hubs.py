@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from alarm import Z_LIMIT, z_of
+from visibility_aware_edge_ldp.aggregator.collection import public_triangles
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
-from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact

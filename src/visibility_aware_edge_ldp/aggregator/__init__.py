@@ -3,9 +3,7 @@
 ``COLLECTIONS`` says which collection takes the reports of which protocol.
 """
 
-from typing import Any
-
-from visibility_aware_edge_ldp.aggregator.collection import Collection
+from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
@@ -14,8 +12,10 @@ from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 
-COLLECTIONS: dict[str, type[Collection[Any, Any]]] = {
-    each.protocol: each
+__all__ = ["COLLECTIONS"]
+
+COLLECTIONS.update(
+    (each.protocol, each)
     for each in (
         PositionCollection,
         SampledCollection,
@@ -25,5 +25,5 @@ COLLECTIONS: dict[str, type[Collection[Any, Any]]] = {
         NeighbourhoodCollection,
         HubCollection,
     )
-}
-"""A curator has none: each of its answers is an estimate by itself, see ``aggregator.curator``."""
+)
+# A curator has none: each of its answers is an estimate by itself, see ``aggregator.curator``.

@@ -1,41 +1,53 @@
-"""What all collections share: accept reports, refuse what breaks the protocol, name what was paid for, and estimate."""
+"""What all collections share: accept reports, refuse what breaks the protocol, name what was paid for, and estimate.
+
+And what everybody knows of a graph before any report: its public edges, and what can be counted in them.
+"""
+
+from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.score_estimates import AUTOMATIC, WorkBudget
-from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
+from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.guarantee import Release
 from visibility_aware_edge_ldp.public.layout import NumberReport, Numbers, Report
 from visibility_aware_edge_ldp.public.statistic import Statistic, check_statistics, statistic
 from visibility_aware_edge_ldp.public.surveys.base import Survey, verify_roster
-from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
+from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+    from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
+    from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-Estimator = Callable[[Any, Statistic], Estimate]
+Estimator = Callable[[Any, Statistic], "Estimate"]
 """From what a collection prepared, and a statistic, to its estimate."""
 Estimators = Mapping[str, Estimator]
-
-
 S = TypeVar("S", bound=Survey)
 R = TypeVar("R", bound=Report)
 N = TypeVar("N", bound=NumberReport)
+P = TypeVar("P", PositionReport, SampledReport, PositionReport | SampledReport)
 
 
 class Collection(ABC, Generic[S, R]):
     """The reports of one survey.
 
-    A subclass says in ``add`` what it refuses beside reports of other surveys, and what it keeps; in ``content`` which
-    bytes name its releases; and in ``estimators`` which statistics it answers, by their names without a parameter.
+    A subclass says in ``add`` what it refuses beside reports of other surveys, and what it keeps; in ``digest`` what
+    names its releases; and in ``estimators`` which statistics it answers, by their names without a parameter.
     """
 
     protocol: ClassVar[str]
@@ -57,17 +69,10 @@ class Collection(ABC, Generic[S, R]):
     def add(self, report: R) -> None:
         """Keep what a report says that was not seen before; refuse it as a whole where it breaks the protocol."""
 
-    def content(self) -> Iterable[bytes | memoryview]:
-        """The bytes of all that is kept, by which its releases are named."""
-        raise NotImplementedError
-
     @property
+    @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of all that is kept."""
-        found = hashlib.sha256()
-        for part in self.content():
-            found.update(part)
-        return found.hexdigest()
+        """SHA-256 of all that is kept, by which its releases are named."""
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -93,21 +98,25 @@ class Collection(ABC, Generic[S, R]):
         """The sentence that refuses a statistic which these reports do not answer."""
         return f"{name} cannot be estimated from these reports; they answer {', '.join(self.estimators)}."
 
-    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> Any:
+    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget | None, made: GroupScores | None) -> Any:
         """What the estimators of these statistics share; the collection itself, if nothing has to be worked out."""
         return self
+
+
+COLLECTIONS: dict[str, type[Collection[Any, Any]]] = {}
+"""Which collection takes the reports of which protocol; filled by the package, which loads them all."""
 
 
 def estimate(
     collection: Collection[Any, Any],
     statistics: str | Sequence[str],
-    budget: WorkBudget = AUTOMATIC,
+    budget: WorkBudget | None = None,
     made: GroupScores | None = None,
 ) -> dict[str, Estimate]:
     """Estimates of these statistics, all from the same reports: one price for all.  [POSITION.4]
 
-    ``budget`` says how much counting is done for triangles and 4-cycles of positions, and where; ``made`` are the
-    scores of the positions, where they are known already.
+    ``budget`` says how much counting is done for triangles and 4-cycles of positions, and where, if not as much as some
+    seconds allow; ``made`` are the scores of the positions, where they are known already.
     """
     wanted = collection.wanted(statistics)
     estimators = {name: collection.estimator(name) for name in wanted}
@@ -151,6 +160,98 @@ class UserCollection(Collection[S, N]):
     def validate(self, users: slice, answered: Bits, numbers: Ints) -> None:
         """Refuse what no client of this survey sends; nothing beside what all collections refuse."""
 
-    def content(self) -> Iterable[bytes]:
-        """Who answered, and the numbers."""
-        return self.took_part.tobytes(), self.numbers.tobytes()
+    @property
+    def digest(self) -> str:
+        """SHA-256 of who answered, and of the numbers."""
+        return digest_of(self.took_part.tobytes(), self.numbers.tobytes())
+
+
+class AnswerBits(Collection[PositionSurvey, P]):
+    """Answers of positions in packed bits: for each round who answered, and who of them said 1."""
+
+    def __init__(self, survey: PositionSurvey, view: PublicView, positions: int) -> None:
+        super().__init__(survey, view)
+        size = (positions + 7) // 8
+        self._answered = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
+        self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
+
+    def _keep(self, round_number: int, start: int, count: int, answered: bytes, ones: bytes) -> None:
+        """Put packed bits from this place on; refuse a second answer, and one in round 2 that was not asked for."""
+        index, (place, who) = round_number - 1, aligned(start, count, answered)
+        _, said = aligned(start, count, ones)
+        if (who & self._answered[index][place]).any():
+            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
+        if index and (said & ~self._ones[0][place]).any():
+            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
+        self._answered[index][place] |= who
+        self._ones[index][place] |= said
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of who answered in each round, then of who said 1."""
+        return digest_of(*(octets.data for octets in (*self._answered, *self._ones)))
+
+
+def digest_of(*parts: bytes | memoryview) -> str:
+    """SHA-256 of these parts, one after the other."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
+
+
+def refuse_other_survey(report: PositionReport | SampledReport, survey: PositionSurvey) -> None:
+    """Refuse a report that answers another survey, or a round that this one does not have."""
+    if report.survey != survey.identity or not 1 <= report.round <= survey.rounds:
+        raise ProtocolViolation("A report for another survey or another round was sent here.")
+
+
+def refuse_beyond(report: PositionReport | SampledReport, view: PublicView) -> None:
+    """Refuse a report of positions that there are not."""
+    if report.start + report.count > view.positions:
+        raise ProtocolViolation(f"A report names positions beyond the last, {view.positions - 1}.")
+
+
+def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
+    """Packed bits shifted to where they belong in the flat array, and the bytes they belong to."""
+    place = slice(start >> 3, (start + count + 7) >> 3)
+    if start % 8 == 0:
+        return place, np.frombuffer(packed, np.uint8)
+    octets, offset = np.frombuffer(packed + b"\0", np.uint8), start % 8
+    shifted = octets << np.uint8(offset)
+    shifted[1:] |= octets[:-1] >> np.uint8(8 - offset)
+    return place, shifted[: place.stop - place.start]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicGraph:
+    """The public edges alone, as a graph in which statistics are counted exactly."""
+
+    n: int
+    edges: npt.NDArray[np.int32]
+
+    @property
+    def degrees(self) -> Ints:
+        return np.bincount(self.edges.ravel(), minlength=self.n)
+
+
+def public_graph(view: PublicView) -> PublicGraph:
+    """What everybody sees of the graph."""
+    return PublicGraph(view.n, view.edges)
+
+
+def public_triangles(view: PublicView) -> int:
+    """Triangles of which every side is a public edge: known to everybody."""
+    return count_triangles(public_graph(view))
+
+
+def public_positions(view: PublicView) -> Ints:
+    """How many public positions each node has, edges or not."""
+    bound = view.classes.by_kinds
+    if bound is not None:
+        public, sizes = np.asarray(bound.table) == Visibility.PUBLIC, np.bincount(bound.kinds)
+        by_kind: Ints = public @ sizes - np.diagonal(public)
+        return by_kind[bound.kinds]
+    if not view.class_sizes[Visibility.PUBLIC]:
+        return np.zeros(view.n, dtype=np.int64)
+    return row_sums(backend.plane_of(view.class_bits[Visibility.PUBLIC], view.n))

@@ -1,29 +1,15 @@
 """CURATOR: what everybody can make of the centre's answers.  [CENTRE.1]"""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import comb
 
-import numpy as np
-import numpy.typing as npt
-
+from visibility_aware_edge_ldp.aggregator.collection import public_graph
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.statistic import exact, star_size
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorReport, CuratorSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
-
-
-@dataclass(frozen=True, eq=False)
-class PublicGraph:
-    """The public edges alone."""
-
-    n: int
-    edges: npt.NDArray[np.int32]
-
-    @property
-    def degrees(self) -> npt.NDArray[np.int64]:
-        return np.bincount(self.edges.ravel(), minlength=self.n)
 
 
 def estimate(
@@ -54,4 +40,4 @@ def bounds(view: PublicView, statistic: str) -> tuple[int, int]:
     n, k = view.n, star_size(statistic)
     most = {"edges": comb(n, 2), "max_degree": n - 1, "triangles": comb(n, 3)}
     top = n * comb(n - 1, k) if k is not None else most[statistic]
-    return int(exact(PublicGraph(n, view.edges), statistic)), top
+    return int(exact(public_graph(view), statistic)), top

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
-from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
 from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees
 from visibility_aware_edge_ldp.counts.degree_histogram import fitted_histogram
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
-from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.policy.private_members import users_with
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
@@ -60,7 +58,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         """The sentence that refuses a statistic which takes more than degrees."""
         return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K or tail:T."
 
-    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> _Known:
+    def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Known:
         """What is known of everybody's degree, worked out once for all statistics."""
         return _Known(self, self.noisy_degrees())
 
@@ -78,7 +76,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     @cached_property
     def public_degrees(self) -> Ints:
         """Everybody's public degree."""
-        return np.bincount(self.view.edges.ravel(), minlength=self.view.n).astype(np.int64)
+        return public_graph(self.view).degrees
 
     @property
     def answered(self) -> degree_functions.Bits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from math import comb, sqrt
 from statistics import NormalDist
@@ -11,9 +10,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Collection, Estimators
+from visibility_aware_edge_ldp.aggregator.collection import (
+    Collection,
+    Estimators,
+    digest_of,
+    public_graph,
+    public_triangles,
+)
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, with_bias_bound
-from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
 from visibility_aware_edge_ldp.compute.exact_products import norm
 from visibility_aware_edge_ldp.compute.functions import exp, log
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -90,9 +94,10 @@ class HubCollection(Collection[HubSurvey, HubReport]):
         if self._reports.setdefault(report.hub, report) != report:
             raise ProtocolViolation("A second, different answer of a hub to the same survey; the first one stands.")
 
-    def content(self) -> Iterable[bytes]:
-        """The digests of all reports, in the order of the plan."""
-        return (self._reports[hub].digest.encode() for hub in self.present)
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the digests of all reports, in the order of the plan."""
+        return digest_of(*(self._reports[hub].digest.encode() for hub in self.present))
 
     def snapshot(self) -> HubCollection:
         """What has arrived so far; later reports do not change it."""
@@ -140,8 +145,7 @@ class HubCollection(Collection[HubSurvey, HubReport]):
     def uncovered(self) -> float:
         """At most so many triangles have no side that a territory holds.  [HUBSUM.2]"""
         plan, edges = self.survey.plan, self.loose_edges
-        public = np.bincount(self.view.edges.ravel(), minlength=self.view.n)
-        spare = (public - np.bitwise_count(plan.marks))[plan.hiding].max(initial=0)
+        spare = (public_graph(self.view).degrees - np.bitwise_count(plan.marks))[plan.hiding].max(initial=0)
         apart = sqrt(2) / 3 * edges**1.5 if plan.can_miss_triangles else 0.0
         return apart + 2 * float(spare) * edges
 

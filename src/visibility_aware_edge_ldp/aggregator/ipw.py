@@ -4,14 +4,16 @@ It reads the same honest two-round transcript as the unbiased estimator. It is b
 standard error, and is offered so that anybody can see what its caps cost.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.counts.scores import Floats, scores_of
@@ -19,6 +21,9 @@ from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums, sum_over
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import check_statistics, star_size
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 CANDIDATES = 10
 

@@ -1,18 +1,17 @@
 """NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-4]"""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from math import comb
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
-from visibility_aware_edge_ldp.aggregator.curator import PublicGraph
-from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_triangles
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_bias_bound
 from visibility_aware_edge_ldp.counts import degree_functions
-from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
@@ -21,6 +20,9 @@ from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
 from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_plan, clipped_plan, weighted_plan
 from visibility_aware_edge_ldp.public.view import PublicView
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,11 +47,6 @@ def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
         degrees.noisy_degrees(), lambda d: np.maximum(degree_functions.binomial(d, 2) - kept, 0), clamped=True
     )
     return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * spread.variance**0.5)
-
-
-def public_triangles(view: PublicView) -> int:
-    """Triangles of which every side is a public edge: known to everybody."""
-    return count_triangles(PublicGraph(view.n, view.edges))
 
 
 class NeighbourhoodCollection(UserCollection[NeighbourhoodSurvey, NeighbourhoodReport]):

@@ -10,16 +10,13 @@ import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
-from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Leaves, ReportedRows, reported_rows
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import FALSE_ALARM, Flag, degree_band, flags
-from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, ReportedRows, reported_rows
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import product
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
@@ -31,6 +28,12 @@ from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, star_size, tail_start
 from visibility_aware_edge_ldp.public.transcript import ones_between, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+    from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+    from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 
 Ints = npt.NDArray[np.int64]
 # Beyond so many users the bound on triangles does without the answers: it needs a few n × n arrays.

@@ -1,25 +1,15 @@
 """A collection of POSITION reports: empty, absorb, absorb, …, scores.  [AGGREGATE.1], [SAMPLE.3]"""
 
-import hashlib
-from collections.abc import Iterable, Mapping
 from functools import cached_property, reduce
-from typing import ClassVar, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Collection, Estimators
-from visibility_aware_edge_ldp.aggregator.score_estimates import (
-    ESTIMATORS,
-    ScoredCollection,
-    ScoreEstimates,
-    WorkBudget,
-)
+from visibility_aware_edge_ldp.aggregator.collection import AnswerBits, aligned, refuse_beyond, refuse_other_survey
+from visibility_aware_edge_ldp.aggregator.score_estimates import ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.compute.tiles.layout import Places
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, scores_of
+from visibility_aware_edge_ldp.counts.scores import Scores, scores_of
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.positions import TILE
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
@@ -28,66 +18,8 @@ from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
-R = TypeVar("R", PositionReport, SampledReport, PositionReport | SampledReport)
 
-
-class AnswerBits(Collection[PositionSurvey, R]):
-    """Answers of positions in packed bits: for each round who answered, and who of them said 1."""
-
-    estimators: ClassVar[Estimators] = ESTIMATORS
-
-    def __init__(self, survey: PositionSurvey, view: PublicView, positions: int) -> None:
-        super().__init__(survey, view)
-        size = (positions + 7) // 8
-        self._answered = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
-        self._ones = [np.zeros(size, np.uint8) for _ in range(survey.rounds)]
-
-    def _keep(self, round_number: int, start: int, count: int, answered: bytes, ones: bytes) -> None:
-        """Put packed bits from this place on; refuse a second answer, and one in round 2 that was not asked for."""
-        index, (place, who) = round_number - 1, aligned(start, count, answered)
-        _, said = aligned(start, count, ones)
-        if (who & self._answered[index][place]).any():
-            raise ProtocolViolation("A second, different answer of a position in the same round; the first one stands.")
-        if index and (said & ~self._ones[0][place]).any():
-            raise ProtocolViolation("A report answers in round 2 for positions that did not answer 1 in round 1.")
-        self._answered[index][place] |= who
-        self._ones[index][place] |= said
-
-    def content(self) -> Iterable[memoryview]:
-        """Who answered in each round, then who said 1."""
-        return (octets.data for octets in (*self._answered, *self._ones))
-
-    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> ScoreEstimates:
-        """The scores and what is counted in them, shared by all statistics."""
-        return ScoreEstimates(cast(ScoredCollection, self), wanted, budget, made)
-
-
-class InOrder(Collection[PositionSurvey, PositionReport]):
-    """Reports that come in the order of positions, and a digest that is worked out as they come."""
-
-    protocol = "position"
-
-    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
-        super().__init__(survey, view)
-        self._next = 0  # the position whose answer is next
-        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
-
-    def add(self, report: PositionReport) -> None:
-        """Refuse what does not belong here; subclasses keep the rest."""
-        refuse_other_survey(report, self.survey)
-        refuse_beyond(report, self.view)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of all that arrived, in its order."""
-        return self._digest.hexdigest()
-
-    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget, made: GroupScores | None) -> ScoreEstimates:
-        """The scores and what is counted in them, shared by all statistics."""
-        return ScoreEstimates(cast(ScoredCollection, self), wanted, budget, made)
-
-
-class PositionCollection(AnswerBits[PositionReport | SampledReport]):
+class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledReport]):
     """Answers of all positions: one packed bit a position for each thing known of it."""
 
     protocol = "position"
@@ -225,67 +157,7 @@ class PositionCollection(AnswerBits[PositionReport | SampledReport]):
         """The scores in a single plane where that is possible, and else in a plane for each outcome."""
         return self.group_scores() or self.scores()
 
-    @property
-    def degree_bounds(self) -> tuple[Floats, Floats]:
-        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
-        low = public_degrees(self.view)
-        return low, low + (self.view.n - 1 - public_positions(self.view))
-
-
-def rate_variance(
-    rates: Mapping[Visibility, float], sizes: Mapping[Visibility, int], edges: Mapping[Visibility, float], public: int
-) -> float:
-    """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
-
-    ``edges`` are about those of each class that has answered, and ``public`` the public ones.  [AGGREGATE.5]
-    """
-    total = public + sum(edges.values())
-    if total <= 0:
-        return 0.0
-    partly = {kind: rate for kind, rate in rates.items() if kind in edges and rate < 1}
-    return sum((1 - rate) / (rate * sizes[kind]) * (edges[kind] / total) ** 2 for kind, rate in partly.items())
-
-
-def public_degrees(view: PublicView) -> Floats:
-    """How many public edges each node has."""
-    return np.bincount(view.edges.ravel(), minlength=view.n).astype(np.float64)
-
-
-def public_positions(view: PublicView) -> npt.NDArray[np.int64]:
-    """How many public positions each node has, edges or not."""
-    bound = view.classes.by_kinds
-    if bound is not None:
-        public, sizes = np.asarray(bound.table) == Visibility.PUBLIC, np.bincount(bound.kinds)
-        by_kind: npt.NDArray[np.int64] = public @ sizes - np.diagonal(public)
-        return by_kind[bound.kinds]
-    if not view.class_sizes[Visibility.PUBLIC]:
-        return np.zeros(view.n, dtype=np.int64)
-    return row_sums(backend.plane_of(view.class_bits[Visibility.PUBLIC], view.n))
-
-
-def refuse_other_survey(report: PositionReport | SampledReport, survey: PositionSurvey) -> None:
-    """Refuse a report that answers another survey, or a round that this one does not have."""
-    if report.survey != survey.identity or not 1 <= report.round <= survey.rounds:
-        raise ProtocolViolation("A report for another survey or another round was sent here.")
-
-
-def refuse_beyond(report: PositionReport | SampledReport, view: PublicView) -> None:
-    """Refuse a report of positions that there are not."""
-    if report.start + report.count > view.positions:
-        raise ProtocolViolation(f"A report names positions beyond the last, {view.positions - 1}.")
-
 
 def ones_in(octets: Octets) -> int:
     """How many bits are one."""
     return int(backend.kernels("response").ones_in(octets))
-
-
-def aligned(start: int, count: int, packed: bytes) -> tuple[slice, Octets]:
-    """Packed bits shifted to where they belong in the flat array, and the bytes they belong to."""
-    place = slice(start >> 3, (start + count + 7) >> 3)
-    if start % 8 == 0:
-        return place, np.frombuffer(packed, np.uint8)
-    octets, offset = np.frombuffer(packed + b"\0", np.uint8), start % 8
-    shifted = octets << np.uint8(offset)
-    shifted[1:] |= octets[:-1] >> np.uint8(8 - offset)
-    return place, shifted[: place.stop - place.start]

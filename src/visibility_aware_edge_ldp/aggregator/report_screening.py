@@ -1,15 +1,17 @@
 """Which reports no honest user sends, but for one time in a thousand million: listed, never dropped.  [LIARS.5]"""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.compute.exact_products import weighted
 from visibility_aware_edge_ldp.compute.functions import log
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
@@ -19,6 +21,9 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.transcript import ones_between
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 Ints = npt.NDArray[np.int64]
 # An honest report is flagged with less than this chance.

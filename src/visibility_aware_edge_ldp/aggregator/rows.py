@@ -1,18 +1,18 @@
 """USER triangles: what everybody can make of the rows' answers and sums.  [TRIANGLE.3-4]"""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
-from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, Bits, Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, share_limits
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.round_noise import (
     CYCLE_PLACES,
     CYCLES_IN_COMMON,
@@ -49,6 +49,10 @@ from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pai
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -64,7 +68,7 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     SECOND = "A second, different answer of a user in the same round; the first one stands."
 
     def __init__(self, survey: RowSurvey, view: PublicView) -> None:
-        self.first = PositionCollection(survey.first, view)
+        self.first = cast("PositionCollection", COLLECTIONS[survey.first.protocol](survey.first, view))
         super().__init__(survey, view, numbers=2)
 
     def absorb_answers(self, report: PositionReport) -> None:

@@ -6,14 +6,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators
-from visibility_aware_edge_ldp.aggregator.position import (
+from visibility_aware_edge_ldp.aggregator.collection import (
     AnswerBits,
-    public_degrees,
-    rate_variance,
+    Estimators,
+    public_graph,
+    public_positions,
     refuse_other_survey,
 )
-from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS
+from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS, ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute.exact_products import dot
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
@@ -50,7 +50,7 @@ class _Listed(NamedTuple):
     symbols: Octets
 
 
-class SampledCollection(AnswerBits[SampledReport]):
+class SampledCollection(ScoredCollection, AnswerBits[SampledReport]):
     """Answers of a sample of positions: one packed bit a drawn position for each thing known of it."""
 
     protocol = "sample"
@@ -114,7 +114,7 @@ class SampledCollection(AnswerBits[SampledReport]):
     @property
     def degree_bounds(self) -> tuple[Floats, Floats]:
         """What everybody knows of a degree without looking at every position."""
-        low = public_degrees(self.view)
+        low = public_graph(self.view).degrees.astype(np.float64)
         return low, low + np.minimum(hidden_positions(self.view), self.view.n - 1 - low)
 
     @property
@@ -185,9 +185,5 @@ class _Lists:
 
 def hidden_positions(view: PublicView) -> Ints:
     """How many non-public positions each node has; where classes do not go by kinds of nodes, at most."""
-    bound = view.classes.by_kinds
-    if bound is None:
-        return np.full(view.n, view.n - 1, np.int64)
-    sizes, hidden = np.bincount(bound.kinds), (bound.table != Visibility.PUBLIC).astype(np.int64)
-    found: Ints = (hidden @ sizes - np.diagonal(hidden))[bound.kinds]
-    return found
+    by_kinds = view.classes.by_kinds is not None
+    return view.n - 1 - (public_positions(view) if by_kinds else np.zeros(view.n, np.int64))

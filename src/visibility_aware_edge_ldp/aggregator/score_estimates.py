@@ -3,15 +3,19 @@
 [AGGREGATE.1-3, KINDS.3, KINDS.5]
 """
 
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.compute.engines.tasks import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
@@ -21,12 +25,13 @@ from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, s
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.scores import AllScores, Floats
+from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 # What has to be summed over pairs: for 4-cycles, and for everything else that is counted over pairs.
 CYCLE_SUMS, TRIANGLE_SUMS = "cycles", "triangles"
@@ -99,26 +104,6 @@ class WorkBudget:
                 "Only a part of the work was asked for, which needs a policy that goes by kinds of nodes (everything "
                 "private, or profiles), one round, and answers from everybody. Leave it out."
             )
-
-
-AUTOMATIC = WorkBudget()
-
-
-class ScoredCollection(Protocol):
-    """What is needed of a collection of answers for positions, however it keeps them."""
-
-    survey: PositionSurvey
-    view: PublicView
-
-    def best_scores(self) -> AllScores:
-        """The unbiased score of every position, in the form that is quickest to count in."""
-
-    def rate_variance(self) -> float:
-        """Relative variance per (sides)² that dividing by observed response rates removes.  [AGGREGATE.5]"""
-
-    @property
-    def degree_bounds(self) -> tuple[Floats, Floats]:
-        """Between what everybody knows of each degree: its public edges, and those plus its non-public positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +218,44 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
     "stars": lambda given, asked: given.counted(asked, *stars.stars(given.scores, asked.sides)),
 }
-
-
 """How each statistic is estimated from scores, by its name without a parameter."""
+
+
+class ScoredCollection(ABC):
+    """A collection of answers for positions, however it keeps them: every statistic comes from their scores."""
+
+    estimators: ClassVar[Estimators] = ESTIMATORS
+    survey: PositionSurvey
+    view: PublicView
+
+    @abstractmethod
+    def best_scores(self) -> Any:
+        """The unbiased score of every position, in the form that is quickest to count in.  [AGGREGATE.1]"""
+
+    @abstractmethod
+    def rate_variance(self) -> float:
+        """Relative variance per (sides)² that dividing by observed response rates removes.  [AGGREGATE.5]"""
+
+    @property
+    def degree_bounds(self) -> tuple[Floats, Floats]:
+        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
+        low = public_graph(self.view).degrees.astype(np.float64)
+        return low, low + (self.view.n - 1 - public_positions(self.view))
+
+    def prepared(self, wanted: tuple[str, ...], budget: WorkBudget | None, made: GroupScores | None) -> ScoreEstimates:
+        """The scores and what is counted in them, shared by all statistics."""
+        return ScoreEstimates(self, wanted, budget or WorkBudget(), made)
+
+
+def rate_variance(
+    rates: Mapping[Visibility, float], sizes: Mapping[Visibility, int], edges: Mapping[Visibility, float], public: int
+) -> float:
+    """Relative variance of a count per (positions in its subgraph)², that dividing by observed rates removes.
+
+    ``edges`` are about those of each class that has answered, and ``public`` the public ones.  [AGGREGATE.5]
+    """
+    total = public + sum(edges.values())
+    if total <= 0:
+        return 0.0
+    partly = {kind: rate for kind, rate in rates.items() if kind in edges and rate < 1}
+    return sum((1 - rate) / (rate * sizes[kind]) * (edges[kind] / total) ** 2 for kind, rate in partly.items())

@@ -6,6 +6,7 @@ refused here; a second answer cannot come, because it would be out of order.  [A
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -15,16 +16,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators
-from visibility_aware_edge_ldp.aggregator.position import (
-    InOrder,
-    public_degrees,
-    public_positions,
-    rate_variance,
+from visibility_aware_edge_ldp.aggregator.collection import (
+    Collection,
+    Estimators,
+    public_graph,
+    refuse_beyond,
+    refuse_other_survey,
 )
-from visibility_aware_edge_ldp.aggregator.score_estimates import (
-    ESTIMATORS,
-)
+from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS, ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import weighted
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
@@ -41,6 +40,27 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Counts = npt.NDArray[np.int32]
 STATISTICS = ("edges", "degrees", "max_degree", "degree_histogram")
+
+
+class InOrder(ScoredCollection, Collection[PositionSurvey, PositionReport]):
+    """Reports that come in the order of positions, and a digest that is worked out as they come."""
+
+    protocol = "position"
+
+    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
+        super().__init__(survey, view)
+        self._next = 0  # the position whose answer is next
+        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
+
+    def add(self, report: PositionReport) -> None:
+        """Refuse what does not belong here; subclasses keep the rest."""
+        refuse_other_survey(report, self.survey)
+        refuse_beyond(report, self.view)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that arrived, in its order."""
+        return self._digest.hexdigest()
 
 
 class StreamedCollection(InOrder):
@@ -124,7 +144,7 @@ class StreamedCollection(InOrder):
         """For each node, the sum over its positions of a function of the score that is 0 at 0.  [AGGREGATE.1]"""
         self._refuse_missing()
         rates = self.response_rates()
-        total: Floats = public_degrees(self.view) * float(function(np.ones(1))[0])
+        total = public_graph(self.view).degrees * function(np.ones(1))
         for kind in self._asked:
             if not rates[kind]:
                 raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
@@ -146,7 +166,7 @@ class StreamedCollection(InOrder):
     @property
     def degree_bounds(self) -> tuple[Floats, Floats]:
         """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
-        low = public_degrees(self.view)
+        low = public_graph(self.view).degrees.astype(np.float64)
         return low, low + sum(self._asked.values(), np.zeros(self.view.n))
 
     def best_scores(self) -> StreamedCollection:
@@ -178,8 +198,6 @@ class TiledCollection(InOrder):
     It takes one round in which everybody answers, and a policy that goes by kinds of nodes; whatever breaks this is
     refused. ``collection.estimate`` takes it as it takes a collection in memory, with the same integers.  [KINDS.1]
     """
-
-    estimators: ClassVar[Estimators] = ESTIMATORS
 
     def __init__(self, survey: PositionSurvey, view: PublicView, path: str | Path) -> None:
         super().__init__(survey, view)
@@ -317,9 +335,3 @@ class TiledCollection(InOrder):
     def best_scores(self) -> MappedScores:
         """The scores of all positions, in a file."""
         return self.group_scores()
-
-    @property
-    def degree_bounds(self) -> tuple[Floats, Floats]:
-        """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
-        low = public_degrees(self.view)
-        return low, low + (self.view.n - 1 - public_positions(self.view))

@@ -9,12 +9,11 @@ from typing import Any
 
 from visibility_aware_edge_ldp.aggregator import streamed
 from visibility_aware_edge_ldp.aggregator.answers import Answers
-from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate
+from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate, public_triangles
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
-from visibility_aware_edge_ldp.aggregator.neighbourhood import public_triangles
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, triangles
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection, bytes_needed

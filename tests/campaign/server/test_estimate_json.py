@@ -16,6 +16,7 @@ import pytest
 from visibility_aware_edge_ldp.aggregator import (
     degrees as degree_module,
 )
+from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator import (
     rows as row_module,
 )
@@ -23,7 +24,6 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
@@ -159,7 +159,7 @@ class Population:
             answers = PositionCollection(survey, view)
             for data in (data for bodies in reports.values() for data in bodies.values()):
                 answers.absorb(codec.decode(report_in(data)))
-            return estimate.estimate(answers, names)
+            return nonresponse.estimate(answers, names)
         if self.charter.question == "degrees":
             degrees = DegreeCollection(survey, view)
             for data in reports[1].values():

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
+from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Parts, reported_rows
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, reported_rows
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import pack
@@ -50,7 +50,7 @@ def test_the_mean_over_all_answers_and_absences_is_the_truth(case: str, statisti
     for heard in range(min(needed, world.asked.size), world.asked.size + 1):
         chosen = list(combinations(world.asked.tolist(), heard))
         each = [
-            moments(world, users, lambda reports: estimate.parts_of(reported_rows(reports), statistic)[0])
+            moments(world, users, lambda reports: nonresponse.parts_of(reported_rows(reports), statistic)[0])
             for users in chosen
         ]
         value, variance, noise, pull_variance, pull_noise = np.mean(each, axis=0)
@@ -78,10 +78,10 @@ def test_a_twin_that_takes_positions_for_independent_is_caught() -> None:
 def test_with_everybody_present_the_estimates_are_those_of_position(rounds: int) -> None:
     world = RowWorld(LARGER.graph, MIXED, 2, rounds)
     collection = world.collection(world.drawn(np.random.default_rng(1)), world.asked)
-    there, here = estimate_all(collection, EVERYTHING), estimate.estimate(collection, EVERYTHING)
+    there, here = estimate_all(collection, EVERYTHING), nonresponse.estimate(collection, EVERYTHING)
     assert {name: one.as_dict() for name, one in there.items()} == {name: one.as_dict() for name, one in here.items()}
     for statistic in STATISTICS:
-        parts = estimate.parts_of(reported_rows(collection), statistic)[0]
+        parts = nonresponse.parts_of(reported_rows(collection), statistic)[0]
         assert parts.value == pytest.approx(there[statistic].value, rel=1e-9)
         assert max(parts.noise, parts.floor) == pytest.approx(there[statistic].variance, rel=1e-6)
 
@@ -98,14 +98,14 @@ def test_with_everybody_present_the_estimates_are_those_of_position(rounds: int)
 def test_what_rows_cannot_tell_is_refused_when_somebody_is_absent(statistic: str, why: str) -> None:
     collection = LARGER.collection(LARGER.drawn(np.random.default_rng(1)), LARGER.asked[1:])
     with pytest.raises(BadStatistic, match=rf"absent: .*{why}.*Ask for edges, stars:K, triangles, four_cycles or"):
-        estimate.estimate(collection, [statistic])
+        nonresponse.estimate(collection, [statistic])
 
 
 def test_too_few_answers_are_refused() -> None:
     outcomes = LARGER.drawn(np.random.default_rng(1))
     with pytest.raises(BadStatistic, match=r"Only 1 of .* at least 2 are needed"):
-        estimate.estimate(LARGER.collection(outcomes, LARGER.asked[:1]), ["triangles"])
-    assert estimate.estimate(LARGER.collection(outcomes, LARGER.asked[:1]), ["edges"])["edges"].variance == np.inf
+        nonresponse.estimate(LARGER.collection(outcomes, LARGER.asked[:1]), ["triangles"])
+    assert nonresponse.estimate(LARGER.collection(outcomes, LARGER.asked[:1]), ["edges"])["edges"].variance == np.inf
 
 
 def test_who_answered_the_first_round_only_is_absent() -> None:
@@ -114,8 +114,8 @@ def test_who_answered_the_first_round_only_is_absent() -> None:
     alone = world.collection(outcomes, present)
     half = world.collection(outcomes, present, until_second=world.asked[:10])
     assert np.array_equal(reported_rows(half).users, present)
-    for name, found in estimate.estimate(half, STATISTICS).items():
-        assert found.as_dict() == estimate.estimate(alone, [name])[name].as_dict()
+    for name, found in nonresponse.estimate(half, STATISTICS).items():
+        assert found.as_dict() == nonresponse.estimate(alone, [name])[name].as_dict()
 
 
 def test_a_row_in_part_is_refused() -> None:
@@ -126,4 +126,4 @@ def test_a_row_in_part_is_refused() -> None:
     ones = answered & (outcomes > 0)
     collection.absorb(PositionReport(world.survey.identity, 1, 0, outcomes.size, pack(answered), pack(ones)))
     with pytest.raises(ProtocolViolation, match="part of its row"):
-        estimate.estimate(collection, ["edges"])
+        nonresponse.estimate(collection, ["edges"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
+from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -27,7 +27,7 @@ def runs(share: float, seed: int = 11) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in STATISTICS}
     for _ in range(RUNS):
-        for name, one in estimate.estimate(WORLD.sample(rng, share), STATISTICS).items():
+        for name, one in nonresponse.estimate(WORLD.sample(rng, share), STATISTICS).items():
             found[name].append((float(one.value), *one.interval()))  # type: ignore[arg-type]
     return {name: np.array(each) for name, each in found.items()}
 
@@ -57,6 +57,6 @@ def test_a_twin_that_knows_of_noise_alone_is_caught() -> None:
     """The same values with the answers' noise as their only error cover far too rarely."""
     rng, truth, held = np.random.default_rng(3), exact(WORLD.graph, "triangles"), 0
     for _ in range(60):
-        parts, _ = estimate.parts_of(estimate.reported_rows(WORLD.sample(rng, 0.4)), "triangles")
+        parts, _ = nonresponse.parts_of(nonresponse.reported_rows(WORLD.sample(rng, 0.4)), "triangles")
         held += abs(parts.value - truth) <= 1.96 * max(parts.noise, parts.floor) ** 0.5
     assert held < 0.85 * 60

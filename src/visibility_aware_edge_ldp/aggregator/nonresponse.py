@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, cube_root_interval, estimate_of, share_limits
-from visibility_aware_edge_ldp.aggregator.nonresponse.cycles import cycle_parts
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
+from visibility_aware_edge_ldp.aggregator.reported_cycles import cycle_parts
+from visibility_aware_edge_ldp.aggregator.reported_rows import (
     Leaves,
     Parts,
     ReportedRows,
@@ -26,8 +26,6 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
     reported_rows,
     star_parts,
 )
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-from visibility_aware_edge_ldp.aggregator.score_estimates import AUTOMATIC, WorkBudget
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
@@ -44,6 +42,10 @@ from visibility_aware_edge_ldp.public.statistic import (
     check_statistics,
     star_size,
 )
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+    from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 
 # Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
 MOST_SKEW = 0.4
@@ -237,7 +239,7 @@ def by_position(rows: ReportedRows) -> ByPosition:
 
 
 def estimate(
-    collection: PositionCollection, statistics: Sequence[str], effort: WorkBudget = AUTOMATIC
+    collection: PositionCollection, statistics: Sequence[str], effort: WorkBudget | None = None
 ) -> dict[str, Estimate]:
     """Estimates of these statistics where each user answers for its whole row, or not at all.  [HOLDERS.1-8]
 

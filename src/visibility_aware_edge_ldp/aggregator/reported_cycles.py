@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Parts, ReportedRows
+from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, ReportedRows
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import dot, product
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows

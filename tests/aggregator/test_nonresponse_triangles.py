@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
+from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate
-from visibility_aware_edge_ldp.aggregator.nonresponse.estimate import (
+from visibility_aware_edge_ldp.aggregator.nonresponse import (
     ByPosition,
     by_position,
     transitivity_parts,
     triangle_parts,
     triangles_and_wedges,
 )
-from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import ReportedRows, reported_rows, star_parts
+from visibility_aware_edge_ldp.aggregator.reported_rows import ReportedRows, reported_rows, star_parts
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
@@ -94,7 +94,7 @@ def test_with_everybody_present_value_and_noise_are_those_of_position(rounds: in
 def test_a_graph_that_seems_to_have_no_wedges_may_have_any_share() -> None:
     world = RowWorld(erdos_renyi(12, 0, seed=1), VisibilityPolicy.nothing(), 1)
     found = [
-        estimate.estimate(world.sample(rng, 0.5), ["transitivity"])["transitivity"]
+        nonresponse.estimate(world.sample(rng, 0.5), ["transitivity"])["transitivity"]
         for rng in map(np.random.default_rng, range(12))
     ]
     unknown = [one for one in found if one.variance == np.inf]
@@ -104,19 +104,19 @@ def test_a_graph_that_seems_to_have_no_wedges_may_have_any_share() -> None:
 
 def test_two_answers_are_needed_and_what_rests_on_the_absent_is_told() -> None:
     outcomes = WORLD.drawn(np.random.default_rng(1))
-    with pytest.raises(estimate.BadStatistic, match=r"Only 1 of .* at least 2 are needed"):
-        estimate.estimate(WORLD.collection(outcomes, WORLD.asked[:1]), ["transitivity"])
+    with pytest.raises(nonresponse.BadStatistic, match=r"Only 1 of .* at least 2 are needed"):
+        nonresponse.estimate(WORLD.collection(outcomes, WORLD.asked[:1]), ["transitivity"])
     rows = reported_rows(WORLD.collection(outcomes, WORLD.asked[::2]))
     triangle, wedge = triangle_parts(rows), star_parts(rows, 2)
     more = [part.value + 0.001 * float(part.pulls.sum()) for part in (triangle, wedge)]
     change = 3 * more[0] / more[1] - 3 * triangle.value / wedge.value
-    assert 0.001 * estimate.needed_in_all(rows, "transitivity") == pytest.approx(change, rel=0.01)
+    assert 0.001 * nonresponse.needed_in_all(rows, "transitivity") == pytest.approx(change, rel=0.01)
 
 
 @cache
 def runs(share: float, world: RowWorld = WORLD) -> tuple[Estimate, ...]:
     rng = np.random.default_rng(11)
-    return tuple(estimate.estimate(world.sample(rng, share), ["transitivity"])["transitivity"] for _ in range(RUNS))
+    return tuple(nonresponse.estimate(world.sample(rng, share), ["transitivity"])["transitivity"] for _ in range(RUNS))
 
 
 def held(found: tuple[Estimate, ...]) -> float:
@@ -155,7 +155,7 @@ def test_twins_without_absence_or_without_the_covariance_are_caught(share: float
         rows = reported_rows(CLEAR.sample(rng, share))
         parts = transitivity_parts(rows)
         by_noise += abs(parts.value - truth) <= 1.96 * max(parts.noise, parts.floor) ** 0.5
-        triangle, wedge = (estimate._one(rows, name) for name in ("triangles", "stars:2"))
+        triangle, wedge = (nonresponse._one(rows, name) for name in ("triangles", "stars:2"))
         relative = sum(float(one.variance) / float(one.value) ** 2 for one in (triangle, wedge))
         apart += abs(parts.value - truth) <= 1.96 * parts.value * relative**0.5
     assert by_noise < 0.85 * runs_here

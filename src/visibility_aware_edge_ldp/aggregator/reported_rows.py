@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import factorial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.compute.exact_products import dot, product, weighted
 from visibility_aware_edge_ldp.compute.functions import powers
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE, Words, pack_rows, row_sums, unpack_rows
@@ -26,6 +25,9 @@ from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, score
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 Ints = npt.NDArray[np.int64]
 # (public, later, earlier leaves) → weight
