@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.coverage import graph_of
+from visibility_aware_edge_ldp.aggregator import nonresponse as nonresponse_estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
-from visibility_aware_edge_ldp.aggregator import nonresponse as nonresponse_estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import cycles as estimate_cycles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
