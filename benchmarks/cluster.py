@@ -53,7 +53,7 @@ def answers(nodes: int, path: Path) -> float:
     """Every position of a power-law graph answers into a file, by the clients' own code; how long that took."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
     from visibility_aware_edge_ldp.public.surveys.position import position_survey
-    from visibility_aware_edge_ldp.simulation.out_of_core import collect_tiles
+    from visibility_aware_edge_ldp.simulation.simulate import collect_tiles
     from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
     world = VisibilityAwareGraph(powerlaw(nodes, MEAN_DEGREE * nodes // 2, seed=1), VisibilityPolicy.nothing())

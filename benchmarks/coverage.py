@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.simulate import collect_rows
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

@@ -29,13 +29,8 @@ from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.simulate import (
-    collect,
-    collect_assigned_triangles,
-    collect_hubs,
-    collect_rows,
-    reports,
-)
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
+from visibility_aware_edge_ldp.simulation.simulate import collect, collect_assigned_triangles, collect_hubs, reports
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 AWAY = (0.0, 0.3, 0.6)

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionReport, po
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.simulation.simulate import collect_rows
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 Ints = npt.NDArray[np.int64]

@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.public.surveys.rows import (
 )
 from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.simulate import collect_rows
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.simulation.worlds import cut_lists
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 

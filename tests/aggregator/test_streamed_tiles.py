@@ -16,8 +16,7 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, position_survey
-from visibility_aware_edge_ldp.simulation.out_of_core import collect_tiles
-from visibility_aware_edge_ldp.simulation.simulate import collect
+from visibility_aware_edge_ldp.simulation.simulate import collect, collect_tiles
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 

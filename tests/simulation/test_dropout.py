@@ -42,12 +42,8 @@ from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
-from visibility_aware_edge_ldp.simulation.simulate import (
-    collect,
-    collect_assigned_triangles,
-    collect_hubs,
-    collect_rows,
-)
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
+from visibility_aware_edge_ldp.simulation.simulate import collect, collect_assigned_triangles, collect_hubs
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 

@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.options import plan_for
-from visibility_aware_edge_ldp.simulation.simulate import collect_rows
+from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 

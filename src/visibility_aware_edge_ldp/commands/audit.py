@@ -60,7 +60,7 @@ def audit(
     from visibility_aware_edge_ldp.audit.tables import LIMITS, failures, tables, verdict
     from visibility_aware_edge_ldp.errors import AuditFailed
     from visibility_aware_edge_ldp.presentation.result_files import audit_content, write_audit
-    from visibility_aware_edge_ldp.simulation.execution import Steps
+    from visibility_aware_edge_ldp.simulation.worlds import Steps
 
     choice = Choice(mechanism, way, MANY_RUNS if long else runs, twins)
     repeats = wanted_repeats(choice, false_alarms)

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from visibility_aware_edge_ldp.simulation.execution import Progress
+    from visibility_aware_edge_ldp.simulation.worlds import Progress
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 GraphArgument = Annotated[

@@ -82,7 +82,7 @@ def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Compar
     from visibility_aware_edge_ldp.evaluation.compare import runner
     from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
     from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
-    from visibility_aware_edge_ldp.simulation.execution import Steps
+    from visibility_aware_edge_ldp.simulation.worlds import Steps
 
     runner.refuse_too_large(design)
     checkpoint = Checkpoint(output, design)

@@ -125,8 +125,9 @@ def _forecast(
 ) -> Iterator[Any]:  # fmt: skip
     """Before a large run, what it needs; while it runs, how far it is."""
     from visibility_aware_edge_ldp.simulation.estimate import statistics_for
-    from visibility_aware_edge_ldp.simulation.execution import FILED, Phases, Run
+    from visibility_aware_edge_ldp.simulation.execution import FILED, Run
     from visibility_aware_edge_ldp.simulation.runtime_forecast import forecast, is_large
+    from visibility_aware_edge_ldp.simulation.worlds import Phases
 
     asked = statistics_for(world, trust, statistics)
     run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine)

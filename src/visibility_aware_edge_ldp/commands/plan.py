@@ -125,7 +125,7 @@ def _say_need(
 def _more_public(found: Plan, quiet: bool = False) -> list[Publicity]:
     from visibility_aware_edge_ldp.evaluation.plan.scenarios import POLICIES
     from visibility_aware_edge_ldp.evaluation.plan.summary import focus
-    from visibility_aware_edge_ldp.simulation.execution import Steps
+    from visibility_aware_edge_ldp.simulation.worlds import Steps
 
     (statistic, epsilon), models = focus(found), tuple(dict.fromkeys(row.trust for row in found.predictions))
     if quiet:

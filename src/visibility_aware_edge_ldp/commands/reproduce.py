@@ -39,7 +39,7 @@ def reproduce(
     from visibility_aware_edge_ldp.evaluation.reproduction.documents import chosen
     from visibility_aware_edge_ldp.evaluation.reproduction.measurement import reproduce as measure
     from visibility_aware_edge_ldp.evaluation.reproduction.measurement import steps
-    from visibility_aware_edge_ldp.simulation.execution import Steps
+    from visibility_aware_edge_ldp.simulation.worlds import Steps
 
     documents = chosen(table)
     graph, stand_in = default_graph()

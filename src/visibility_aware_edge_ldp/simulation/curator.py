@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.client.curator import Curator, Evidence, WorkedOu
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics, star_size
@@ -64,11 +64,12 @@ class Centre:
         return self._curator.worked_out
 
     def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:
-        """Every question of a survey, each with coins of its own."""
+        """Every question of a survey, each with random bytes of its own."""
         answers = {}
         for index, query in enumerate(survey.queries):
-            coins = secure_coins() if seed is None else keyed_coins(seeded_key(seed, "curator", survey.identity, index))
-            report = decode_answer(encode_answer(self._curator.answer(survey, index, coins)))
+            key = None if seed is None else seeded_key(seed, "curator", survey.identity, index)
+            random_bytes = secure_random_bytes() if key is None else keyed_random_bytes(key)
+            report = decode_answer(encode_answer(self._curator.answer(survey, index, random_bytes)))
             evidence, reach = self._curator.evidence(query), partial(self._curator.reach, query)
             found = estimate_curator(survey, self.world.public, report, evidence.standard_deviation, reach)
             low, high = bounds(self.world.public, query.statistic)

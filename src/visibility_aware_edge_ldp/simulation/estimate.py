@@ -15,10 +15,10 @@ from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import answers
 from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
-from visibility_aware_edge_ldp.simulation.execution import Phases, Progress
-from visibility_aware_edge_ldp.simulation.models import Request, answer
+from visibility_aware_edge_ldp.simulation.execution import Request
+from visibility_aware_edge_ldp.simulation.models import answer
 from visibility_aware_edge_ldp.simulation.options import Keywords, Options, options_for
-from visibility_aware_edge_ldp.simulation.worlds import check_world
+from visibility_aware_edge_ldp.simulation.worlds import Phases, Progress, check_world
 
 
 def estimate(

@@ -1,33 +1,29 @@
-"""One run of ``estimate``: by which strategy it is done, what memory and disk it needs, and how far it has come.
+"""One run of ``estimate``: by which strategy it is done, and what memory and disk it needs.
 
 A run that would go by kinds of nodes and does not fit into memory goes through files, where these fit on the disk.
-Progress is one plain callback, so that nothing below the commands knows how it is shown.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator import streamed
-from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledCollection
+from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledCollection, bytes_needed
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, work_of
-from visibility_aware_edge_ldp.compute.tiles.layout import Ints, TileSource
+from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import memory, options
 from visibility_aware_edge_ldp.simulation.memory import Need
+from visibility_aware_edge_ldp.simulation.worlds import NOBODY_LISTENS, Phases
 
 STREAMED, KINDS, FILED, PLANES = "streamed", "kinds", "filed", "planes"
 DEGREES, BY_ROWS, LISTS = "degrees", "rows", "lists"
-Progress = Callable[[float, float], None]
-"""Is told how much is done, and how much there is in all, in any unit."""
-ANSWERS, ROWS, COUNTING, PATHS = "answers", "rows", "counting", "paths"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ class Run:
         rows, or lists.
         """
         if self.trust == POSITION.name:
-            if self.estimator == "unbiased" and set(self.statistics) <= set(streamed.STATISTICS):
+            if self.estimator == "unbiased" and set(self.statistics) <= set(STATISTICS):
                 return STREAMED
             one_plane = self.kinds is not None and self.rounds == 1 and not self.dropout
             if not one_plane or self.estimator != "unbiased":
@@ -195,54 +191,24 @@ class Run:
         return f"Use {smaller}{sample}, or --trust curator if there is a trusted centre."
 
 
-class Steps:
-    """Work that is counted in steps: call it with how many more are done."""
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What ``estimate`` was asked for, validated."""
 
-    def __init__(self, progress: Progress | None, total: float) -> None:
-        self._progress, self._done, self._total = progress, 0.0, total
+    world: VisibilityAwareGraph
+    epsilon: Number
+    statistics: tuple[str, ...]
+    options: Any
+    dropout: float = 0.0
+    seed: int | str | None = None
+    phases: Phases = NOBODY_LISTENS
 
-    def __call__(self, more: float = 1.0) -> None:
-        """So much more is done."""
-        self._done += more
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-class Phases:
-    """Answers, sums over rows, triangles, and paths of 4-cycles as one work; ``sizes`` say how long each is."""
-
-    def __init__(self, progress: Progress | None, sizes: Mapping[str, float] | None = None) -> None:
-        self._progress = progress
-        self._sizes = sizes or {ANSWERS: 1.0, ROWS: 0.5, COUNTING: 0.25, PATHS: 0.25}
-
-    def of(self, phase: str) -> Progress:
-        """The callback for one of them."""
-        names, total = list(self._sizes), sum(self._sizes.values())
-        if phase not in self._sizes:
-            return lambda done, of_all: None
-        before = sum(self._sizes[name] for name in names[: names.index(phase)])
-
-        def progress(done: float, of_all: float) -> None:
-            if self._progress is not None:
-                self._progress(before + self._sizes[phase] * (done / of_all if of_all else 1.0), total)
-
-        return progress
-
-
-NOBODY_LISTENS = Phases(None)
-
-
-def watched(engine: Engine, progress: Progress) -> Engine:
-    """The same engine, and ``progress`` is told of every task that is done."""
-
-    def run(source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ints]]:
-        found: Iterable[tuple[Task, Ints]] = engine(source, tasks)
-        steps = Steps(progress, sum(map(work_of, tasks)))
-        for task, counts in found:
-            steps(work_of(task))
-            yield task, counts
-
-    return run
+    @cached_property
+    def run(self) -> Run:
+        """Which way it goes, and what memory it takes."""
+        known = ("rounds", "estimator", "hide", "work", "engine")
+        chosen = {name: getattr(self.options, name) for name in known if hasattr(self.options, name)}
+        return Run(self.world, self.options.trust.name, self.statistics, dropout=self.dropout, **chosen)
 
 
 # Below this share lists are faster than a bit for every position.
@@ -258,3 +224,16 @@ def by_lists(survey: PositionSurvey, statistics: tuple[str, ...]) -> bool:
     """Whether lists of the drawn positions are better than a bit for every position; 4-cycles need the bits."""
     positions = survey.nodes * (survey.nodes - 1) // 2
     return positions > MOST_POSITIONS or (survey.rate <= LISTED_BELOW and all(map(_in_lists, statistics)))
+
+
+def refuse_large_sample(world: VisibilityAwareGraph, survey: PositionSurvey, lists: bool) -> None:
+    """Say before the work starts that it does not fit, and what would."""
+    n, m, rounds = world.graph.n, world.graph.m, survey.rounds
+    if lists:
+        octets = bytes_needed(n, survey.rate, len(world.public.edges), rounds)
+        fits = float(survey.rate) * memory.available_bytes() / octets / 2
+        need = memory.graph_need(n, m).plus("lists of the sample", octets)
+        memory.refuse(n, need, f"Sample fewer of them, about --sample-positions {fits:.1g}.")
+    else:
+        need = memory.by_planes(n, m, 1 + 2 * (rounds + 1), rounds, pairs=True)
+        memory.refuse(n, need, f"Sample fewer positions, --sample-positions {float(LISTED_BELOW):g}, without 4-cycles.")

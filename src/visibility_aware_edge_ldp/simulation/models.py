@@ -2,12 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from visibility_aware_edge_ldp.aggregator import streamed
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate, public_triangles
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
@@ -16,77 +14,37 @@ from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, triangles
-from visibility_aware_edge_ldp.aggregator.sample import SampledCollection, bytes_needed
+from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection
+from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection
 from visibility_aware_edge_ldp.compute.engines.tasks import on_threads
 from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, open_engine
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.guarantee import Release
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey
-from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.public.triangle_assignment import hubs_see_everybody
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.simulation import memory
 from visibility_aware_edge_ldp.simulation.curator import Centre, survey_for
-from visibility_aware_edge_ldp.simulation.execution import (
-    ANSWERS,
-    COUNTING,
-    FILED,
-    LISTED_BELOW,
-    NOBODY_LISTENS,
-    PATHS,
-    PLANES,
-    ROWS,
-    Phases,
-    Run,
-    Steps,
-    by_lists,
-    watched,
-)
+from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
-from visibility_aware_edge_ldp.simulation.out_of_core import by_file, collect_rows_on
-from visibility_aware_edge_ldp.simulation.simulate import (
-    collect,
-    collect_assigned_triangles,
-    collect_hubs,
-    collect_rows,
-)
-from visibility_aware_edge_ldp.simulation.worlds import certificate
+from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
+from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, collect_assigned_triangles, collect_hubs
+from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Steps, certificate, watched
 
 COIN_ASSUMPTION = "the coin of the sample was public before anybody answered, and hangs on no bit"
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """What ``estimate`` was asked for, validated."""
-
-    world: VisibilityAwareGraph
-    epsilon: Number
-    statistics: tuple[str, ...]
-    options: Any
-    dropout: float = 0.0
-    seed: int | str | None = None
-    phases: Phases = NOBODY_LISTENS
-
-    @cached_property
-    def run(self) -> Run:
-        """Which way it goes, and what memory it takes."""
-        known = ("rounds", "estimator", "hide", "work", "engine")
-        chosen = {name: getattr(self.options, name) for name in known if hasattr(self.options, name)}
-        return Run(self.world, self.options.trust.name, self.statistics, dropout=self.dropout, **chosen)
 
 
 def answer(request: Request) -> Answers:
@@ -129,13 +87,13 @@ def position_answers(
     """All positions are asked, and everything is estimated from the same answers.
 
     Where counts for each node suffice, answers are counted as they come and not kept; with a ``folder`` they are kept
-    in files there, for which see ``out_of_core.by_file``.
+    in files there, for which see ``simulate.by_file``.
     """
     world, wanted, seed, told = request.world, request.statistics, request.seed, request.phases.of(ANSWERS)
     survey = position_survey(world.public, request.epsilon, request.options.rounds)
     unbiased = request.options.estimator == "unbiased"
     collection: Any
-    if unbiased and set(wanted) <= set(streamed.STATISTICS):
+    if unbiased and set(wanted) <= set(STATISTICS):
         collection = collect(world, survey, seed, request.dropout, told, into=StreamedCollection)
         found = estimate(collection, wanted)
     elif folder is not None:
@@ -159,7 +117,7 @@ def sample(request: Request) -> Answers:
     coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of a sample").hex()
     survey = position_survey(world.public, request.epsilon, chosen.rounds, sample=chosen.sample_positions, coin=coin)
     lists = by_lists(survey, request.statistics)
-    _refuse_too_large(world, survey, lists)
+    refuse_large_sample(world, survey, lists)
     kind: type[Any] = SampledCollection if lists else PositionCollection
     collection = collect(world, survey, seed, request.dropout, request.phases.of(ANSWERS), into=kind)
     found = estimate(collection, request.statistics)
@@ -172,19 +130,6 @@ def sample(request: Request) -> Answers:
         world, POSITION, survey.releases, seed, rates, sizes, assumptions=(COIN_ASSUMPTION,), notes=(note,)
     )
     return Answers(found, certified)
-
-
-def _refuse_too_large(world: VisibilityAwareGraph, survey: PositionSurvey, lists: bool) -> None:
-    """Say before the work starts that it does not fit, and what would."""
-    n, m, rounds = world.graph.n, world.graph.m, survey.rounds
-    if lists:
-        octets = bytes_needed(n, survey.rate, len(world.public.edges), rounds)
-        fits = float(survey.rate) * memory.available_bytes() / octets / 2
-        need = memory.graph_need(n, m).plus("lists of the sample", octets)
-        memory.refuse(n, need, f"Sample fewer of them, about --sample-positions {fits:.1g}.")
-    else:
-        need = memory.by_planes(n, m, 1 + 2 * (rounds + 1), rounds, pairs=True)
-        memory.refuse(n, need, f"Sample fewer positions, --sample-positions {float(LISTED_BELOW):g}, without 4-cycles.")
 
 
 def user(request: Request) -> Answers:

@@ -7,6 +7,7 @@ kernels this machine has, and whatever else runs on it, is accounted for. Nothin
 figures of an ordinary machine.
 """
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,22 +26,10 @@ from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.trust import trust_model
-from visibility_aware_edge_ldp.simulation.execution import (
-    ANSWERS,
-    BY_ROWS,
-    COUNTING,
-    DEGREES,
-    FILED,
-    KINDS,
-    LISTS,
-    PATHS,
-    PLANES,
-    ROWS,
-    Phases,
-    Run,
-)
-from visibility_aware_edge_ldp.simulation.models import Request, answer, position_answers
+from visibility_aware_edge_ldp.simulation.execution import BY_ROWS, DEGREES, FILED, KINDS, LISTS, PLANES, Request, Run
+from visibility_aware_edge_ldp.simulation.models import answer, position_answers
 from visibility_aware_edge_ldp.simulation.options import options_for
+from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Phases
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -251,8 +240,6 @@ def request_of(run: Run, phases: Phases) -> Request:
 @cache
 def seconds_of_a_triple() -> float:
     """Of all cores together, on random bits of which a quarter are ones."""
-    import os
-
     generator, cores = np.random.default_rng(1), os.cpu_count() or 1
     shape = (strip_start(_TRIAL_SIDES), SIDE, WORDS)
     one, other = (generator.integers(0, 1 << 63, shape, dtype=np.uint64) for _ in range(2))

@@ -4,42 +4,52 @@ Every protocol's clients are cut from the graph, answer every round and are coll
 Where there is a seed, each client's random bytes follow from it, so that runs repeat whatever the order of the clients.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar, overload
+from uuid import uuid4
 
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
-from visibility_aware_edge_ldp.aggregator.collection import Collection
+from visibility_aware_edge_ldp.aggregator.collection import Collection, estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection, bought_plan, capped_plan
-from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
+from visibility_aware_edge_ldp.aggregator.streamed import TiledCollection
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.reporter import Purse
-from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
-from visibility_aware_edge_ldp.client.views import FriendLists, TwoHop, two_hop
+from visibility_aware_edge_ldp.client.views import TwoHop, two_hop
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport
-from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.execution import ANSWERS, NOBODY_LISTENS, ROWS, Phases, Progress, Steps
-from visibility_aware_edge_ldp.simulation.worlds import CoinsFor, coins_for, cut, cut_lists, cut_sample, who_is_present
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
+from visibility_aware_edge_ldp.simulation.worlds import (
+    Progress,
+    Steps,
+    cut,
+    cut_lists,
+    cut_sample,
+    random_bytes_for,
+    who_is_present,
+)
 
 # Runs of positions that may be answered before they are needed: a few megabytes.
 RUNS_AT_ONCE = 16
-# Users of two-round surveys who answer together.
-USERS_AT_ONCE = 1024
+# How many positions of the answers take as long as one of a strip.
+STRIP = 0.1
 C = TypeVar("C", bound=Collection[Any, Any])
 
 
@@ -104,18 +114,18 @@ def reports(
     ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits. Some clients answer
     while the reports of those before them are taken in.
     """
-    name, coins = survey.protocol, coins_for(seed)
+    name, random_bytes = survey.protocol, random_bytes_for(seed)
     how = SIMULATED[name]
-    users = None if how.asked else who_is_present(world.graph.n, dropout, coins("dropout", 0))
+    users = None if how.asked else who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
 
     def answers(view: Any) -> list[Any]:
         client = CLIENTS[name](view, world.public, exact_purse(survey))
         present = None if users is None else users[view.start : view.start + view.count]
         if how.asked is not None:
-            present = who_is_present(how.asked(survey, view), dropout, coins("dropout", view.start))
+            present = who_is_present(how.asked(survey, view), dropout, random_bytes("dropout", view.start))
         sent = []
         for number in range(1, survey.rounds + 1):
-            report = client.answer(survey, number, coins(how.purpose(number), view.start), present)
+            report = client.answer(survey, number, random_bytes(how.purpose(number), view.start), present)
             sent.append(through_bytes(name, report, number))
             _ = sent[-1].digest  # kept with the report, and worked out here on all cores
         return sent
@@ -170,75 +180,45 @@ def collect(
     return collection
 
 
-def collect_rows(
+def collect_tiles(
     world: VisibilityAwareGraph,
-    surveys: Mapping[str, RowSurvey],
+    survey: PositionSurvey,
+    path: str | Path,
     seed: int | str | None = None,
-    dropout: float = 0.0,
-    phases: Phases = NOBODY_LISTENS,
-) -> dict[str, RowCollection]:
-    """Every user answers for its row once and then every survey's sum; what is sent goes through its bytes.
-
-    The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
-    """
-    coins = coins_for(seed)
-    collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
-    clients = _first_round(world, surveys, collections, coins, dropout, Steps(phases.of(ANSWERS), world.graph.n))
-    steps, layout = Steps(phases.of(ROWS), len(surveys) * len(clients)), PROTOCOLS["rows"].layout(2)
-    for name, survey in surveys.items():
-        first = FirstRound(survey, world.public, collections[name].close_first_round())
-        # The clients and the aggregator read the transcript at the same time, each for itself.
-        list(on_cores(lambda read: read(), (first.prepared, collections[name].read_transcript)))
-
-        def sent(
-            one: tuple[int, TwoRoundClient],
-            name: str = name,
-            survey: RowSurvey = survey,
-            first: FirstRound = first,
-        ) -> bytes:
-            start, users = one
-            return layout.encode(users.total(survey, first, coins(f"{name} sums", start)))
-
-        for octets in on_cores(sent, clients):
-            collections[name].absorb(layout.decode(octets))
-            steps()
-    return collections
+    steps: Steps | None = None,
+) -> TiledCollection:
+    """Every position answers, in order, with the same random bytes as in memory; ``steps`` counts positions."""
+    with TiledCollection(survey, world.public, path) as collection:
+        for report in reports(world, survey, seed):
+            collection.absorb(report)
+            if steps is not None:
+                steps(report.count)
+    return collection
 
 
-def _first_round(
+def by_file(
     world: VisibilityAwareGraph,
-    surveys: Mapping[str, RowSurvey],
-    collections: Mapping[str, RowCollection],
-    coins: CoinsFor,
-    dropout: float,
-    steps: Steps,
-) -> list[tuple[int, TwoRoundClient]]:
-    """The first user of each client with the client, once all of them have answered for their rows."""
-    present = who_is_present(world.graph.n, dropout, coins("dropout", 0))
+    survey: PositionSurvey,
+    statistics: Sequence[str],
+    effort: WorkBudget,
+    folder: Path,
+    *,
+    keep_tiles: bool = False,
+    seed: int | str | None = None,
+    progress: Progress | None = None,
+) -> tuple[TiledCollection, dict[str, Estimate]]:
+    """What a collection in memory would find, from files in this folder; ``keep_tiles`` where workers read them.
 
-    def answer(view: FriendLists) -> tuple[TwoRoundClient, list[PositionReport]]:
-        users = TwoRoundClient(view, world.public, row_purse(surveys))
-        here = None if present is None else present[view.start : view.start + view.count]
-        each = (users.answer(survey, 1, coins("row answers", view.start), here) for survey in surveys.values())
-        sent = [through_bytes("rows", report) for report in each]
-        for report in sent:
-            _ = report.digest  # kept with the report, and worked out here on all cores
-        return users, sent
-
-    clients, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
-    for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
-        for name, report in zip(surveys, sent, strict=True):
-            collections[name].absorb_answers(report)
-        clients.append((view.start, users))
-        steps(view.count)
-    return clients
-
-
-def row_purse(surveys: Mapping[str, RowSurvey]) -> Purse:
-    """Enough for these surveys, which share their first round, and nothing more."""
-    one = next(iter(surveys.values()))
-    whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
-    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC})
+    ``progress`` is told of answers, and then of the strips of the plane.
+    """
+    positions, sides = position_count(world.graph.n), -(-world.graph.n // SIDE)
+    # A strip is written in about the time in which so many positions answer.
+    strip = STRIP * SIDE * world.graph.n
+    steps = Steps(progress, positions + strip * sides * 2)
+    collection = collect_tiles(world, survey, folder / f"{uuid4().hex}.tiles", seed, steps)
+    each = 2 * strip * sides / collection.strips
+    scores = collection.group_scores(keep_tiles, lambda: steps(each))
+    return collection, estimate(collection, statistics, effort, scores)
 
 
 def collect_assigned_triangles(
@@ -262,11 +242,11 @@ def collect_assigned_triangles(
     first = collect(world, asked, seed, dropout, into=DegreeCollection)
     plan = bought_plan(first, rest, delta) if cap is None else capped_plan(first, cap)
     survey = neighbourhood_survey(world.public, rest, plan)
-    everybody, coins = TwoHop(0, world.graph.edges, world.graph.n), coins_for(seed)
+    everybody, random_bytes = TwoHop(0, world.graph.edges, world.graph.n), random_bytes_for(seed)
     users = NeighbourhoodClient(everybody, world.public, exact_purse(survey), (first.survey, first.reported))
-    staying = who_is_present(world.graph.n, leaving, coins("leaving", 0))
-    present = plan.heard & first.took_part
-    report = users.answer(survey, 1, coins("owned triangles", 0), present if staying is None else present & staying)
+    staying = who_is_present(world.graph.n, leaving, random_bytes("leaving", 0))
+    present = plan.heard & first.took_part & (True if staying is None else staying)
+    report = users.answer(survey, 1, random_bytes("owned triangles", 0), present)
     collection = NeighbourhoodCollection(survey, world.public, first)
     collection.absorb(through_bytes(collection.protocol, report))
     return collection
@@ -276,10 +256,10 @@ def collect_hubs(
     world: VisibilityAwareGraph, survey: HubSurvey, seed: int | str | None = None, absent: Iterable[int] = ()
 ) -> HubCollection:
     """Every hub of the survey's plan answers, but for the nodes in ``absent``; all goes through its bytes."""
-    coins, graph, gone = coins_for(seed), world.graph, set(absent)
+    random_bytes, graph, gone = random_bytes_for(seed), world.graph, set(absent)
     collection = HubCollection(survey, world.public)
     for place, node in enumerate(survey.plan.hubs):
         if node not in gone:
             hub = HubClient(two_hop(graph.n, graph.edges, node), world.public, exact_purse(survey))
-            collection.absorb(through_bytes("hubs", hub.answer(survey, 1, coins("hub", place))))
+            collection.absorb(through_bytes("hubs", hub.answer(survey, 1, random_bytes("hub", place))))
     return collection

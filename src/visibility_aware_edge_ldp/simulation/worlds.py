@@ -1,6 +1,9 @@
-"""A world in a simulation: what each client holds of it, who takes part, and the certificate of what was asked."""
+"""A world in a simulation: what each client holds of it, who takes part, and the certificate of what was asked.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+And how far a run has come: progress is one plain callback, so that nothing below the commands knows how it is shown.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,15 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.answers import Certificate
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, PositionEdges
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, work_of
+from visibility_aware_edge_ldp.compute.tiles.layout import TileSource
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.entropy import (
+    RandomBytes,
+    keyed_random_bytes,
+    secure_random_bytes,
+    seeded_key,
+)
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Release
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
@@ -21,9 +31,12 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 MOST_COUNTED = 200_000_000
 POLICY_ASSUMPTION = "which positions are public follows from public knowledge alone"
 ROSTER_ASSUMPTION = "the list of nodes is public knowledge"
-CoinsFor = Callable[[str, int], Coins]
+RandomBytesFor = Callable[[str, int], RandomBytes]
 Bits = npt.NDArray[np.bool_]
 USERS_PER_VIEW = 1 << 16
+Progress = Callable[[float, float], None]
+"""Is told how much is done, and how much there is in all, in any unit."""
+ANSWERS, ROWS, COUNTING, PATHS = "answers", "rows", "counting", "paths"
 
 
 def check_world(world: object) -> None:
@@ -114,16 +127,66 @@ def cut_lists(graph: Graph, users_per_view: int = USERS_PER_VIEW) -> Iterator[Fr
         yield FriendLists(first, offsets - offsets[0], friends[offsets[0] : offsets[-1]])
 
 
-def coins_for(seed: int | str | None) -> CoinsFor:
-    """Coins for each (purpose, run of positions): secret without a seed, repeatable with one."""
+def random_bytes_for(seed: int | str | None) -> RandomBytesFor:
+    """RandomBytes for each (purpose, run of positions): secret without a seed, repeatable with one."""
     if seed is None:
-        return lambda purpose, start: secure_coins()
-    return lambda purpose, start: keyed_coins(seeded_key(seed, purpose, start))
+        return lambda purpose, start: secure_random_bytes()
+    return lambda purpose, start: keyed_random_bytes(seeded_key(seed, purpose, start))
 
 
-def who_is_present(count: int, dropout: float, coins: Coins) -> Bits | None:
-    """Who takes part, each by a coin of its own; None for everybody."""
+def who_is_present(count: int, dropout: float, random_bytes: RandomBytes) -> Bits | None:
+    """Who takes part, each by a draw of its own; None for everybody."""
     if not dropout:
         return None
-    drawn = np.frombuffer(coins(4 * count), dtype="<u4")
+    drawn = np.frombuffer(random_bytes(4 * count), dtype="<u4")
     return drawn >= int(dropout * 2**32)
+
+
+class Steps:
+    """Work that is counted in steps: call it with how many more are done."""
+
+    def __init__(self, progress: Progress | None, total: float) -> None:
+        self._progress, self._done, self._total = progress, 0.0, total
+
+    def __call__(self, more: float = 1.0) -> None:
+        """So much more is done."""
+        self._done += more
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+class Phases:
+    """Answers, sums over rows, triangles, and paths of 4-cycles as one work; ``sizes`` say how long each is."""
+
+    def __init__(self, progress: Progress | None, sizes: Mapping[str, float] | None = None) -> None:
+        self._progress = progress
+        self._sizes = sizes or {ANSWERS: 1.0, ROWS: 0.5, COUNTING: 0.25, PATHS: 0.25}
+
+    def of(self, phase: str) -> Progress:
+        """The callback for one of them."""
+        names, total = list(self._sizes), sum(self._sizes.values())
+        if phase not in self._sizes:
+            return lambda done, of_all: None
+        before = sum(self._sizes[name] for name in names[: names.index(phase)])
+
+        def progress(done: float, of_all: float) -> None:
+            if self._progress is not None:
+                self._progress(before + self._sizes[phase] * (done / of_all if of_all else 1.0), total)
+
+        return progress
+
+
+NOBODY_LISTENS = Phases(None)
+
+
+def watched(engine: Engine, progress: Progress) -> Engine:
+    """The same engine, and ``progress`` is told of every task that is done."""
+
+    def run(source: TileSource, tasks: Sequence[Task]) -> Iterator[tuple[Task, Ints]]:
+        found: Iterable[tuple[Task, Ints]] = engine(source, tasks)
+        steps = Steps(progress, sum(map(work_of, tasks)))
+        for task, counts in found:
+            steps(work_of(task))
+            yield task, counts
+
+    return run

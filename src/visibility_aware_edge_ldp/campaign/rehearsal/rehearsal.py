@@ -47,7 +47,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
 from visibility_aware_edge_ldp.public.statistic import exact
-from visibility_aware_edge_ldp.simulation.execution import Progress, Steps
+from visibility_aware_edge_ldp.simulation.worlds import Progress, Steps
 
 # Nobody waits for a deadline in a rehearsal: rounds are closed by the operator.
 _FAR = 4_000_000_000

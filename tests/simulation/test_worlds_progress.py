@@ -8,7 +8,7 @@ from visibility_aware_edge_ldp.compute.engines.tasks import Task, work_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import worlds
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.execution import ANSWERS, COUNTING, PATHS, ROWS, Phases, Steps, watched
+from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Phases, Steps, watched
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 WORLD = VisibilityAwareGraph(erdos_renyi(60, 200, 1), VisibilityPolicy.nothing())

@@ -15,9 +15,8 @@ from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
-from visibility_aware_edge_ldp.simulation import out_of_core, simulate
-from visibility_aware_edge_ldp.simulation.out_of_core import _Clients, collect_rows_on
-from visibility_aware_edge_ldp.simulation.simulate import collect_rows
+from visibility_aware_edge_ldp.simulation import rows
+from visibility_aware_edge_ldp.simulation.rows import _Clients, collect_rows, collect_rows_on
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 GRAPH = powerlaw(1500, 9000, seed=1)  # two blocks of users
@@ -92,12 +91,12 @@ def test_without_a_seed_no_two_runs_are_alike() -> None:
 def test_a_worker_that_draws_fresh_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: coins from the operating system in a task, so that a task run again would be a second answer."""
     found = clients("one")
-    monkeypatch.setitem(found.__dict__, "coins", out_of_core.coins_for(None))
+    monkeypatch.setitem(found.__dict__, "random_bytes", rows.random_bytes_for(None))
     assert found.total("triangles", 0) != found.total("triangles", 0)
 
 
 def test_blocks_are_those_of_the_local_run() -> None:
-    assert clients("one").lists[1].start == simulate.USERS_AT_ONCE
+    assert clients("one").lists[1].start == rows.USERS_AT_ONCE
 
 
 def test_surveys_with_two_first_rounds_are_refused_before_anybody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,9 +114,9 @@ def test_what_workers_read_is_for_their_eyes_only(monkeypatch: pytest.MonkeyPatc
 
     def look(path: Path, item: tuple[str, int]) -> bytes:
         seen.append(path.stat().st_mode & 0o777)
-        return out_of_core._clients_in(path).total(*item)
+        return rows._clients_in(path).total(*item)
 
-    monkeypatch.setattr(out_of_core, "_second_report", look)
+    monkeypatch.setattr(rows, "_second_report", look)
     with Threads(1) as engine:
         collect_rows_on(engine, world, row_surveys(world.public, Fraction(1), ("triangles",)), seed=1)
     assert set(seen) == {0o600}

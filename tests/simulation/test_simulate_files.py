@@ -22,10 +22,10 @@ from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation import memory, out_of_core
+from visibility_aware_edge_ldp.simulation import memory, simulate
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.execution import Run
-from visibility_aware_edge_ldp.simulation.out_of_core import collect_tiles
+from visibility_aware_edge_ldp.simulation.simulate import collect_tiles
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -95,7 +95,7 @@ def test_no_file_is_left_when_a_run_breaks_off(
         seen.extend(folder.iterdir())
         raise trouble
 
-    monkeypatch.setattr(out_of_core, where, fail)
+    monkeypatch.setattr(simulate, where, fail)
     with pytest.raises(trouble):
         estimate(WORLDS["nothing"], "position", 1, ["triangles"], seed=3)
     assert seen
@@ -106,14 +106,14 @@ TOLD_TO_END = """
 import signal
 import sys
 from visibility_aware_edge_ldp import cli
-from visibility_aware_edge_ldp.simulation import out_of_core
+from visibility_aware_edge_ldp.simulation import simulate
 from visibility_aware_edge_ldp.simulation.execution import Run
 Run._goes_into_a_file = property(lambda _: True)
 def wait(*_):
     print("waiting", flush=True)
     import time
     time.sleep(60)
-out_of_core.estimate = wait
+simulate.estimate = wait
 sys.argv = ["va-edge-ldp", "estimate", "random:300,900", "--statistics", "triangles", "--json"]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # though nobody listened before
 cli.main()

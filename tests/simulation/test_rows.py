@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, triangle_survey
 from visibility_aware_edge_ldp.public.transcript import response_rate
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation import simulate
+from visibility_aware_edge_ldp.simulation import rows
 from visibility_aware_edge_ldp.simulation.worlds import cut_lists
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
@@ -134,7 +134,7 @@ def test_users_answer_for_themselves_whatever_the_runs(monkeypatch: pytest.Monke
     stage = Stage("groups", "nothing public")
     spreads = []
     for users_at_once in (25, 1024):
-        monkeypatch.setattr(simulate, "USERS_AT_ONCE", users_at_once)
+        monkeypatch.setattr(rows, "USERS_AT_ONCE", users_at_once)
         values = [triangles(collect_triangles(stage.world, stage.survey, f"runs {i}")).value for i in range(200)]
         assert abs(z_of(values, stage.truth)) < Z_LIMIT
         spreads.append(np.std(values))

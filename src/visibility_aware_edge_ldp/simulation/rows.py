@@ -1,0 +1,214 @@
+"""USER rows in a simulation: both rounds of all users, in this process or on an engine's workers.
+
+On an engine a task is a block of users, and what comes back is their reports' bytes. The first round is held here. Then
+every worker reads one file with the broadcast transcript and the users' lists: in a simulation the workers *are* the
+clients, and see the truth. A block's random bytes are keyed by the run's key, the round and the block, so that a task
+that is run again after a worker's death repeats its answer, and never draws fresh noise.
+"""
+
+import os
+import pickle
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.compute.engines.workers import Workers
+from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.worlds import (
+    ANSWERS,
+    NOBODY_LISTENS,
+    ROWS,
+    Phases,
+    RandomBytesFor,
+    Steps,
+    cut_lists,
+    random_bytes_for,
+    who_is_present,
+)
+
+# Users of two-round surveys who answer together.
+USERS_AT_ONCE = 1024
+
+
+def collect_rows(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, RowSurvey],
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    phases: Phases = NOBODY_LISTENS,
+) -> dict[str, RowCollection]:
+    """Every user answers for its row once and then every survey's sum; what is sent goes through its bytes.
+
+    The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
+    """
+    random_bytes = random_bytes_for(seed)
+    collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
+    clients = _first_round(world, surveys, collections, random_bytes, dropout, Steps(phases.of(ANSWERS), world.graph.n))
+    steps = Steps(phases.of(ROWS), len(surveys) * len(clients))
+    for name, survey in surveys.items():
+        first = FirstRound(survey, world.public, collections[name].close_first_round())
+        # The clients and the aggregator read the transcript at the same time, each for itself.
+        list(on_cores(lambda read: read(), (first.prepared, collections[name].read_transcript)))
+
+        def sent(
+            one: tuple[int, TwoRoundClient],
+            name: str = name,
+            survey: RowSurvey = survey,
+            first: FirstRound = first,
+        ) -> bytes:
+            start, users = one
+            return encode_rows(users.total(survey, first, random_bytes(f"{name} sums", start)))
+
+        for octets in on_cores(sent, clients):
+            collections[name].absorb(decode_rows(octets))
+            steps()
+    return collections
+
+
+def _first_round(
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, RowSurvey],
+    collections: Mapping[str, RowCollection],
+    random_bytes: RandomBytesFor,
+    dropout: float,
+    steps: Steps,
+) -> list[tuple[int, TwoRoundClient]]:
+    """The first user of each client with the client, once all of them have answered for their rows."""
+    present = who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+
+    def answer(view: FriendLists) -> tuple[TwoRoundClient, list[PositionReport]]:
+        users = TwoRoundClient(view, world.public, row_purse(surveys))
+        here = None if present is None else present[view.start : view.start + view.count]
+        each = (users.answer(survey, 1, random_bytes("row answers", view.start), here) for survey in surveys.values())
+        sent = [decode(encode(report)) for report in each]
+        for report in sent:
+            _ = report.digest  # kept with the report, and worked out here on all cores
+        return users, sent
+
+    clients, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
+    for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
+        for name, report in zip(surveys, sent, strict=True):
+            collections[name].absorb_answers(report)
+        clients.append((view.start, users))
+        steps(view.count)
+    return clients
+
+
+def row_purse(surveys: Mapping[str, RowSurvey]) -> Purse:
+    """Enough for these surveys, which share their first round, and nothing more."""
+    one = next(iter(surveys.values()))
+    whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
+    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC})
+
+
+def collect_rows_on(
+    engine: Workers,
+    world: VisibilityAwareGraph,
+    surveys: Mapping[str, RowSurvey],
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    phases: Phases = NOBODY_LISTENS,
+) -> dict[str, RowCollection]:
+    """As ``simulate.collect_rows``, with the second round on an engine; the same seed gives the same reports.
+
+    Without a seed the run's key comes from the operating system, once, and leaves this process only in the file that
+    the workers read.
+    """
+    if len({survey.first.identity for survey in surveys.values()}) != 1:
+        raise ProtocolViolation("Surveys that are asked together share their first round; ask these one by one.")
+    key = secrets.token_hex(32) if seed is None else seed
+    clients = _Clients(world, dict(surveys), key, dropout)
+    collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
+    answered = Steps(phases.of(ANSWERS), len(clients.lists))
+    for block in range(len(clients.lists)):
+        for name, collection in collections.items():
+            collection.absorb_answers(decode(encode(clients.answer(name, block)[1])))
+        answered()
+    clients.transcripts.update({name: each.close_first_round() for name, each in collections.items()})
+    path = engine.folder() / f"{secrets.token_hex(8)}.clients"
+    blocks = [(name, block) for name in surveys for block in range(len(clients.lists))]
+    summed = Steps(phases.of(ROWS), len(blocks))
+    try:
+        # The lists and the key of the random bytes: for nobody else's eyes.
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            pickle.dump(clients, file)
+        for (name, _), sent in engine.each(partial(_second_report, path), blocks):
+            collections[name].absorb(decode_rows(sent))
+            summed()
+    finally:
+        path.unlink(missing_ok=True)
+        _clients_in.cache_clear()
+    return collections
+
+
+@dataclass(frozen=True, eq=False)
+class _Clients:
+    """All users, as every worker has them: their lists, the broadcast, and the key of their random bytes."""
+
+    world: VisibilityAwareGraph = field(repr=False)
+    surveys: dict[str, RowSurvey]
+    key: int | str = field(repr=False)
+    dropout: float
+    transcripts: dict[str, Transcript] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Without what can be worked out again; the graph and the policy make a world."""
+        return _received, (self.world.graph, self.world.policy, self.surveys, self.key, self.dropout, self.transcripts)
+
+    @cached_property
+    def lists(self) -> list[FriendLists]:
+        """The users' friend lists, block by block."""
+        return list(cut_lists(self.world.graph, USERS_AT_ONCE))
+
+    @cached_property
+    def random_bytes(self) -> RandomBytesFor:
+        return random_bytes_for(self.key)
+
+    @cached_property
+    def first_rounds(self) -> dict[str, FirstRound]:
+        """What everybody makes of the transcripts."""
+        heard = self.transcripts.items()
+        return {name: FirstRound(self.surveys[name], self.world.public, transcript) for name, transcript in heard}
+
+    def answer(self, name: str, block: int) -> tuple[TwoRoundClient, PositionReport]:
+        """A block's users, who have answered the first round of a survey."""
+        view, public = self.lists[block], self.world.public
+        present = who_is_present(public.n, self.dropout, self.random_bytes("dropout", 0))
+        here = None if present is None else present[view.start : view.start + view.count]
+        users = TwoRoundClient(view, public, row_purse(self.surveys))
+        return users, users.answer(self.surveys[name], 1, self.random_bytes("row answers", view.start), here)
+
+    def total(self, name: str, block: int) -> bytes:
+        """The second report of a block's users: the same however often it is asked for."""
+        users, _ = self.answer(name, block)
+        random_bytes = self.random_bytes(f"{name} sums", self.lists[block].start)
+        return encode_rows(users.total(self.surveys[name], self.first_rounds[name], random_bytes))
+
+
+def _received(graph: object, policy: object, *rest: object) -> _Clients:
+    return _Clients(VisibilityAwareGraph(graph, policy), *rest)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1)
+def _clients_in(path: Path) -> _Clients:
+    """Read once by each worker: the file is written by the run itself, in a folder that only its user may enter."""
+    clients: _Clients = pickle.loads(path.read_bytes())  # noqa: S301
+    return clients
+
+
+def _second_report(path: Path, task: tuple[str, int]) -> bytes:
+    """What a worker does."""
+    return _clients_in(path).total(*task)
