@@ -10,7 +10,7 @@ import pytest
 from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
+from visibility_aware_edge_ldp.aggregator.position import estimate_ipw_capped
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.position import position_survey

@@ -192,6 +192,27 @@ class AnswerBits(Collection[PositionSurvey, P]):
         return digest_of(*(octets.data for octets in (*self._answered, *self._ones)))
 
 
+class InOrder(Collection[PositionSurvey, PositionReport]):
+    """Reports that come in the order of positions, and a digest that is worked out as they come."""
+
+    protocol = "position"
+
+    def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
+        super().__init__(survey, view)
+        self._next = 0  # the position whose answer is next
+        self._digest = hashlib.sha256(f"{survey.identity} ".encode())
+
+    def add(self, report: PositionReport) -> None:
+        """Refuse what does not belong here; subclasses keep the rest."""
+        refuse_other_survey(report, self.survey)
+        refuse_beyond(report, self.view)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that arrived, in its order."""
+        return self._digest.hexdigest()
+
+
 def digest_of(*parts: bytes | memoryview) -> str:
     """SHA-256 of these parts, one after the other."""
     found = hashlib.sha256()

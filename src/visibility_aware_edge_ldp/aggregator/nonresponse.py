@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, cube_root_interval, estimate_of, share_limits
@@ -22,23 +21,22 @@ from visibility_aware_edge_ldp.aggregator.reported_rows import (
     Leaves,
     Parts,
     ReportedRows,
+    Zone,
     edge_parts,
     reported_rows,
     star_parts,
 )
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.counts.rows import on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, score, spread, square
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import (
-    EDGES,
     FOUR_CYCLES,
     STATISTICS,
     TRANSITIVITY,
-    TRIANGLES,
     check_statistics,
     star_size,
 )
@@ -56,7 +54,6 @@ _WHY = {
     "max_degree": f"{_UNKNOWN}, and one of them may have the most",
     "degree_histogram": f"{_UNKNOWN}, and how sure the others' histogram would be is not known well enough",
 }
-Counts = npt.NDArray[np.int32]
 BLOCK = 48
 
 
@@ -67,11 +64,11 @@ def triangle_parts(rows: ReportedRows) -> Parts:
 
 def triangles_and_wedges(rows: ReportedRows, by_position: ByPosition | None = None) -> Together:
     """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]"""
-    sums = _Sums(rows, by_position)
+    summed = _Sums(rows, by_position)
     backend.kernels("bitset")  # chosen once, before the threads start
-    parts = on_all_cores(sums.block, range(0, rows.scores.n, BLOCK))
-    value, noise, floor, pull_noise, *shared = np.sum([part.sums for part in parts], axis=0).tolist()
-    pulls = np.concatenate([part.pulls for part in parts])
+    parts = on_all_cores(summed.block, range(0, rows.scores.n, BLOCK))
+    value, noise, floor, pull_noise, *shared = np.sum([sums for sums, _ in parts], axis=0).tolist()
+    pulls = np.concatenate([pulls for _, pulls in parts])
     return Together(Parts(value, noise, floor, pulls, pull_noise), *shared)
 
 
@@ -99,48 +96,42 @@ class ByPosition(NamedTuple):
     later: Floats
 
 
-class _Block(NamedTuple):
-    sums: Floats
-    pulls: Floats
-
-
 class _Sums:
     """Sums over pairs v < w of what third users add: earlier ones, those after v, and those after w."""
 
     def __init__(self, rows: ReportedRows, wedges: ByPosition | None = None) -> None:
-        scores, self.wedges = rows.scores, wedges
+        scores, self.wedges, self.public = rows.scores, wedges, rows.is_public
         self.n, self.planes, self.later = scores.n, scores.planes, rows.later
         self.earlier = self.planes ^ self.later
         _, self.one, self.two = rows.weights(2).tolist()
-        self.public = rows.is_public
         self.score, self.spread, self.square = (scores.weights(each) for each in (score, spread, square))
         self.hidden, self.hidden_square = self.score - self.public, self.square - self.public
 
-    def block(self, start: int) -> _Block:
-        """The pairs v < w with v in a block of rows."""
+    def block(self, start: int) -> tuple[Floats, Floats]:
+        """Sums over the pairs v < w with v in a block of rows, and the pulls of these v."""
         stop = min(start + BLOCK, self.n)
         inside = upper(stop - start, self.n - start)
+        nothing = np.zeros(inside.shape)
         bits = [unpack_rows(plane[start:stop], self.n, start) & inside for plane in self.planes]
-        y, p, s, noise = (_weighed(each, bits, inside) for each in (self.score, self.public, self.hidden, self.spread))
-        before = self._counts(self.earlier[:, start:stop], self.planes[:, start:])
-        after = self._counts(self.later[:, start:stop], self.planes[:, start:])
-        last = self._counts(self.planes[:, start:stop], self.later[:, start:])
-
-        known, all_first = _form(before, self.public, self.public), _form(before, self.score, self.score)
+        sides = (self.score, self.public, self.hidden, self.spread)
+        y, p, s, noise = (sum((w * b for w, b in zip(each.tolist(), bits, strict=True)), nothing) for each in sides)
+        before = Zone.of(self.earlier[:, start:stop], self.planes[:, start:])
+        after = Zone.of(self.later[:, start:stop], self.planes[:, start:])
+        last = Zone.of(self.planes[:, start:stop], self.later[:, start:])
+        between = after.less(last)
+        known, all_first = before.form(self.public, self.public), before.form(self.score, self.score)
         by_first = self.one * known + self.two * (all_first - known)
         side = self.one * self.public + self.two * self.hidden
-        by_own, by_public = _form(after, self.score, side), _form(after, self.public, side)
+        by_own, by_public = after.form(self.score, side), after.form(self.public, side)
         slope = by_first + by_own
         change = slope**2
-
-        pairs = _form(before, self.spread, self.spread)
-        mixed = _form(before, self.spread, self.score) + _form(before, self.score, self.spread)
+        pairs = before.form(self.spread, self.spread)
+        mixed = before.form(self.spread, self.score) + before.form(self.score, self.spread)
         public_pairs, three = self.one**2 * p * pairs, self.two**2 * noise * pairs
         corrected = 2 * three + self.two**2 * (noise * mixed + s * pairs) + public_pairs
-
-        elsewhere = _form(before, self.square, self.square) - known
-        elsewhere += _form(after - last, self.square, self.hidden_square)
-        by_last = _form(last, self.score, self.hidden)
+        elsewhere = before.form(self.square, self.square) - known
+        elsewhere += between.form(self.square, self.hidden_square)
+        by_last = last.form(self.score, self.hidden)
         elsewhere += by_last**2
         sums = (
             s * by_first + p * (known + self.one * (all_first - known)),
@@ -153,36 +144,12 @@ class _Sums:
             by_wedges = self.wedges.first[start:stop, None] + self.wedges.second[start:] - self.wedges.own * s
             both = noise * slope * by_wedges - self.one * pairs * (self.two * s + self.one * p)
             adjacent = self.two**2 * noise * mixed
-            beside = _form(before, self.hidden_square, self.score) + _form(before, self.score, self.hidden_square)
-            beside += _form(after - last, self.score, self.hidden_square) + by_last * self.wedges.later[start:]
+            beside = before.form(self.hidden_square, self.score) + before.form(self.score, self.hidden_square)
+            beside += between.form(self.score, self.hidden_square) + by_last * self.wedges.later[start:]
             pulled = both + self.two**2 * noise * beside - 2 * adjacent
             shared = [float((both - adjacent).sum()), float(pulled.sum())]
         pulls: Floats = (s * by_first + (y * by_own - p * by_public) / 2).sum(axis=1)
-        return _Block(np.array([*(each.sum() for each in sums), *shared]), pulls)
-
-    @staticmethod
-    def _counts(left: Words, right: Words) -> Counts:
-        """(K, K, rows, columns): how many users each pair shares through every two planes."""
-        kernel = backend.shared_counts
-        return (
-            np.stack([[kernel(a, b) for b in right] for a in left]) if len(left) else np.zeros((0, 0, 1, 1), np.int32)
-        )
-
-
-def _weighed(weights: Floats, bits: list[Bits], inside: Bits) -> Floats:
-    found = np.zeros(inside.shape)
-    for weight, each in zip(weights.tolist(), bits, strict=True):
-        found += weight * each
-    return found
-
-
-def _form(counts: Counts, left: Floats, right: Floats) -> Floats:
-    """Σ over third users of a function of the one side times a function of the other."""
-    found = np.zeros(counts.shape[2:])
-    for (a, b), count in zip(np.ndindex(counts.shape[:2]), counts.reshape(-1, *counts.shape[2:]), strict=True):
-        if weight := float(left[a] * right[b]):
-            found += weight * count
-    return found
+        return np.array([*(each.sum() for each in sums), *shared]), pulls
 
 
 class Transitivity(NamedTuple):
@@ -267,21 +234,19 @@ def _one(rows: ReportedRows, statistic: str) -> Estimate:
 
 def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
     """A statistic's estimate with how it varies, and how many sides its subgraphs have, 0 for a ratio.  [HOLDERS.6]"""
-    k = star_size(statistic)
-    if k is not None:
+    if (k := star_size(statistic)) is not None:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {rows.asked - rows.users.size} of {rows.asked} users are "
-        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles, "
-        f"{FOUR_CYCLES.name} or transitivity."
+        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."
     )
 
 
 _PARTS: dict[str, Callable[[ReportedRows], Parts]] = {
-    EDGES.name: edge_parts,
-    TRIANGLES.name: triangle_parts,
+    "edges": edge_parts,
+    "triangles": triangle_parts,
     FOUR_CYCLES.name: cycle_parts,
     TRANSITIVITY.name: transitivity_parts,
 }

@@ -9,38 +9,30 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.report_screening import FALSE_ALARM, Flag, degree_band, flags
-from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, ReportedRows, reported_rows
+from visibility_aware_edge_ldp.aggregator.report_screening import degree_band, rounded_up
+from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, ReportedRows, matrix_of, reported_rows
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import product
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.counts.degree_functions import DegreeFunction, NoisyDegrees, binomial, per_answer
-from visibility_aware_edge_ldp.counts.row_cycles import Rates, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.scores import Floats, score
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, star_size, tail_start
-from visibility_aware_edge_ldp.public.transcript import ones_between, pair_rate, response_rate
+from visibility_aware_edge_ldp.public.statistic import star_size, tail_start
+from visibility_aware_edge_ldp.public.transcript import ones_between
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
-    from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-    from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 
 Ints = npt.NDArray[np.int64]
 # Beyond so many users the bound on triangles does without the answers: it needs a few n × n arrays.
 FEW_USERS, MOST_USERS = 1_000, 5000
-DIGITS = 4
-# The noise's tail is read off at this scale, where rounding to whole numbers does not matter.
-UNIT = 10**6
 
 
 def poisoning_bound(collection: PositionCollection, statistic: str, liars: int) -> float:
@@ -151,9 +143,9 @@ class RowPoisoning:
         rows, n = self.rows, self.rows.scores.n
         _, one, two = rows.weights(2).tolist()
         public, hidden = rows.is_public, rows.scores.weights(score) - rows.is_public
-        sides = _matrix(rows.scores.planes, one * public + two * hidden, n)
-        known = _matrix(rows.later, public, n)
-        answers = _matrix(rows.later, public + hidden, n)
+        sides = matrix_of(rows.scores.planes, one * public + two * hidden, n)
+        known = matrix_of(rows.later, public, n)
+        answers = matrix_of(rows.later, public + hidden, n)
         firsts = (one - two) * product(known.T, known) + two * product(answers.T, answers)
         heard = np.zeros(n)
         heard[rows.users] = 1
@@ -197,13 +189,6 @@ def _later_bits(plane: Words, n: int) -> Ints:
     return found
 
 
-def _matrix(planes: Words, weights: Floats, n: int) -> Floats:
-    found = np.zeros((n, n))
-    for plane, weight in zip(planes, weights.tolist(), strict=True):
-        found += weight * unpack_rows(plane, n)
-    return found
-
-
 def _growth(most: float, liars: int, order: int) -> Floats:
     """The first coefficients of ((1 + Xt)/(1 − Xt))^(liars − 1)/(1 − Xt).  [LIARS.2]"""
     up = np.array([math.comb(liars - 1, q) * most**q for q in range(order + 1)])
@@ -222,14 +207,6 @@ def _binomials(tops: Ints, order: int) -> Floats:
     for i in range(order):
         found *= np.maximum(tops - i, 0) / (i + 1)
     return found
-
-
-def rounded_up(bound: float) -> float:
-    """To a few digits, never below: the last bits of a bound depend on the machine, and say nothing."""
-    if not bound or not math.isfinite(bound):
-        return bound
-    unit = 10.0 ** (math.floor(math.log10(bound)) - DIGITS + 1)
-    return float(f"{math.ceil(bound / unit * (1 + 1e-9)) * unit:.{DIGITS - 1}e}")
 
 
 def degree_bound(collection: DegreeCollection, statistic: str, liars: int) -> float:
@@ -262,87 +239,3 @@ def _range(nodes: int, places: Ints, noise: tuple[float, float], function: Degre
     none = np.zeros(0, np.int64)
     everywhere = NoisyDegrees(nodes, none, places, np.zeros(places.size, np.int64), first, second, none)
     return float(np.ptp(per_answer(everywhere, function)[0]))
-
-
-class SumPoisoning:
-    """What the second reports of rows may say, and how far liars in either round move the estimate.  [LIARS.5-6]"""
-
-    def __init__(self, collection: RowCollection) -> None:
-        self.collection, survey = collection, collection.survey
-        asked, first, _ = collection.counts
-        self.rate = response_rate(asked, first) if asked else 1.0
-        scores = collection.scores(self.rate)
-        self.largest = float(np.abs(scores.values).max(initial=1.0))
-        if survey.statistic == FOUR_CYCLES.name:
-            rates = Rates(self.rate, pair_rate(asked, first), int(len(collection.view.edges) > 0))
-            self.largest = largest_path(path_scores(scores, rates), scores)
-        self.later = np.arange(collection.view.n)[::-1].astype(np.float64)
-        self.reach = survey.reach_noise.interval(1 - FALSE_ALARM / 2)[1]
-
-    @property
-    def sums(self) -> Floats:
-        """The largest that each user's sum is, up to its sign, in its unit."""
-        survey = self.collection.survey
-        pace = 1 / float(survey.total_noise.beta) * (1 + 1e-6)
-        scale = np.maximum(self.later, pace) * self.largest * (1 + 1e-6) * 2.0**survey.fineness + 2
-        honest = self.later**2 / 2 * self.largest * 2.0**survey.fineness + 1
-        found: Floats = honest + _tail(survey.total_noise, FALSE_ALARM / 2) * scale
-        return found
-
-    def flagged(self) -> list[Flag]:
-        """Second reports that no honest user sends."""
-        who = np.flatnonzero(self.collection.answered)
-        reaches, totals, far = self.collection.reaches[who], self.collection.totals[who], self.sums[who]
-        found = flags(who, reaches, (np.full(who.size, -self.reach), self.later[who] + self.reach), "reach", 2)
-        return sorted(found + flags(who, totals, (-far, far), "sum", 2))
-
-    def bound(self, liars: int) -> float:
-        """By how much so many unflagged liars move the estimate, at most."""
-        collection = self.collection
-        asked, _, second = collection.counts
-        if not second or collection.survey.statistic != "triangles":
-            return math.inf
-        own = 2 * self.sums / 2.0**collection.survey.fineness
-        channels = [collection.survey.first.channel(kind).scores for kind in NON_PUBLIC]
-        width = max(float(max(scores) - min(scores)) for scores in channels) / self.rate
-        told = np.arange(collection.view.n) * self.later * width
-        each = asked / second * (own + told)[collection.answered_first]
-        return rounded_up(float(np.sort(each)[::-1][:liars].sum()))
-
-
-def _tail(noise: SmoothNoise, chance: Fraction) -> float:
-    """How many bounds away from 0 the noise is at most, but for this chance."""
-    return (noise.interval(UNIT, 1 - chance)[1] + 1) / UNIT
-
-
-class HubPoisoning:
-    """What hubs may report, and how far liars among them move the estimate.  [LIARS.5-6]"""
-
-    def __init__(self, collection: HubCollection) -> None:
-        self.collection = collection
-        plan, nodes = collection.survey.plan, collection.view.n
-        self.most: Floats = plan.sizes * (plan.sizes - 1) / 2 * max(nodes - 2, 0)
-
-    def band(self, number: str) -> tuple[Floats, Floats]:
-        """Where each reporter's number lies if it is honest."""
-        survey = self.collection.survey
-        tail = _tail(survey.noises[number], FALSE_ALARM / len(survey.numbers))
-        far: Floats = survey.floors(number) * np.float64(tail)
-        return -far - 1, self.most + far + 1
-
-    def flagged(self, values: dict[int, tuple[int, ...]]) -> list[Flag]:
-        """Of the reports' numbers, by the reporter's place, those that no honest hub sends."""
-        survey, places = self.collection.survey, sorted(values)
-        found: list[Flag] = []
-        for index, number in enumerate(survey.numbers):
-            low, high = self.band(number)
-            said = np.array([values[place][index] for place in places], np.float64)
-            who = [survey.plan.hubs[place] for place in places]
-            found += flags(who, said, (low[places], high[places]), f"triangles, {number}", 1)
-        return sorted(found)
-
-    def bound(self, liars: int) -> float:
-        """By how much so many unflagged liars move the estimate, at most."""
-        low, high = self.band(self.collection.survey.numbers[0])
-        each = (high - low)[self.collection.present]
-        return rounded_up(float(np.sort(each)[::-1][:liars].sum()))

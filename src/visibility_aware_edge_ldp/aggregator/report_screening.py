@@ -1,4 +1,7 @@
-"""Which reports no honest user sends, but for one time in a thousand million: listed, never dropped.  [LIARS.5]"""
+"""Which reports no honest user sends, but for one time in a thousand million: listed, never dropped.  [LIARS.5]
+
+And, of second reports of rows and of hubs, how far liars who are not listed move the estimate.  [LIARS.6]
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,30 @@ from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.compute.exact_products import weighted
 from visibility_aware_edge_ldp.compute.functions import log
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
+from visibility_aware_edge_ldp.counts.row_cycles import Rates, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.scores import Floats, score, spread
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
-from visibility_aware_edge_ldp.public.transcript import ones_between
+from visibility_aware_edge_ldp.public.transcript import ones_between, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+    from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 
 Ints = npt.NDArray[np.int64]
 # An honest report is flagged with less than this chance.
 FALSE_ALARM = Fraction(1, 10**9)
 # A row is compared with its peers where there are so many positions on either side.
 ENOUGH = 30
+# Bounds are rounded up to so many digits.
+DIGITS = 4
+# The noise's tail is read off at this scale, where rounding to whole numbers does not matter.
+UNIT = 10**6
 
 
 @dataclass(frozen=True, order=True)
@@ -160,3 +172,95 @@ def flagged_degrees(survey: DegreeSurvey, users: Sequence[int], values: Ints) ->
         for kind, said in zip(survey.classes, values, strict=True)
     ]
     return sorted(flag for each in found for flag in each)
+
+
+def rounded_up(bound: float) -> float:
+    """To a few digits, never below: the last bits of a bound depend on the machine, and say nothing."""
+    if not bound or not math.isfinite(bound):
+        return bound
+    unit = 10.0 ** (math.floor(math.log10(bound)) - DIGITS + 1)
+    return float(f"{math.ceil(bound / unit * (1 + 1e-9)) * unit:.{DIGITS - 1}e}")
+
+
+class SumPoisoning:
+    """What the second reports of rows may say, and how far liars in either round move the estimate.  [LIARS.5-6]"""
+
+    def __init__(self, collection: RowCollection) -> None:
+        self.collection, survey = collection, collection.survey
+        asked, first, _ = collection.counts
+        self.rate = response_rate(asked, first) if asked else 1.0
+        scores = collection.scores(self.rate)
+        self.largest = float(np.abs(scores.values).max(initial=1.0))
+        if survey.statistic == FOUR_CYCLES.name:
+            rates = Rates(self.rate, pair_rate(asked, first), int(len(collection.view.edges) > 0))
+            self.largest = largest_path(path_scores(scores, rates), scores)
+        self.later = np.arange(collection.view.n)[::-1].astype(np.float64)
+        self.reach = survey.reach_noise.interval(1 - FALSE_ALARM / 2)[1]
+
+    @property
+    def sums(self) -> Floats:
+        """The largest that each user's sum is, up to its sign, in its unit."""
+        survey = self.collection.survey
+        pace = 1 / float(survey.total_noise.beta) * (1 + 1e-6)
+        scale = np.maximum(self.later, pace) * self.largest * (1 + 1e-6) * 2.0**survey.fineness + 2
+        honest = self.later**2 / 2 * self.largest * 2.0**survey.fineness + 1
+        found: Floats = honest + _tail(survey.total_noise, FALSE_ALARM / 2) * scale
+        return found
+
+    def flagged(self) -> list[Flag]:
+        """Second reports that no honest user sends."""
+        who = np.flatnonzero(self.collection.answered)
+        reaches, totals, far = self.collection.reaches[who], self.collection.totals[who], self.sums[who]
+        found = flags(who, reaches, (np.full(who.size, -self.reach), self.later[who] + self.reach), "reach", 2)
+        return sorted(found + flags(who, totals, (-far, far), "sum", 2))
+
+    def bound(self, liars: int) -> float:
+        """By how much so many unflagged liars move the estimate, at most."""
+        collection = self.collection
+        asked, _, second = collection.counts
+        if not second or collection.survey.statistic != "triangles":
+            return math.inf
+        own = 2 * self.sums / 2.0**collection.survey.fineness
+        channels = [collection.survey.first.channel(kind).scores for kind in NON_PUBLIC]
+        width = max(float(max(scores) - min(scores)) for scores in channels) / self.rate
+        told = np.arange(collection.view.n) * self.later * width
+        each = asked / second * (own + told)[collection.answered_first]
+        return rounded_up(float(np.sort(each)[::-1][:liars].sum()))
+
+
+def _tail(noise: SmoothNoise, chance: Fraction) -> float:
+    """How many bounds away from 0 the noise is at most, but for this chance."""
+    return (noise.interval(UNIT, 1 - chance)[1] + 1) / UNIT
+
+
+class HubPoisoning:
+    """What hubs may report, and how far liars among them move the estimate.  [LIARS.5-6]"""
+
+    def __init__(self, collection: HubCollection) -> None:
+        self.collection = collection
+        plan, nodes = collection.survey.plan, collection.view.n
+        self.most: Floats = plan.sizes * (plan.sizes - 1) / 2 * max(nodes - 2, 0)
+
+    def band(self, number: str) -> tuple[Floats, Floats]:
+        """Where each reporter's number lies if it is honest."""
+        survey = self.collection.survey
+        tail = _tail(survey.noises[number], FALSE_ALARM / len(survey.numbers))
+        far: Floats = survey.floors(number) * np.float64(tail)
+        return -far - 1, self.most + far + 1
+
+    def flagged(self, values: dict[int, tuple[int, ...]]) -> list[Flag]:
+        """Of the reports' numbers, by the reporter's place, those that no honest hub sends."""
+        survey, places = self.collection.survey, sorted(values)
+        found: list[Flag] = []
+        for index, number in enumerate(survey.numbers):
+            low, high = self.band(number)
+            said = np.array([values[place][index] for place in places], np.float64)
+            who = [survey.plan.hubs[place] for place in places]
+            found += flags(who, said, (low[places], high[places]), f"triangles, {number}", 1)
+        return sorted(found)
+
+    def bound(self, liars: int) -> float:
+        """By how much so many unflagged liars move the estimate, at most."""
+        low, high = self.band(self.collection.survey.numbers[0])
+        each = (high - low)[self.collection.present]
+        return rounded_up(float(np.sort(each)[::-1][:liars].sum()))

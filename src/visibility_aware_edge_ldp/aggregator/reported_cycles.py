@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, ReportedRows
+from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, ReportedRows, Zone, matrix_of
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import dot, product
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
 from visibility_aware_edge_ldp.counts.rows import on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, score, spread, square
 from visibility_aware_edge_ldp.errors import BadStatistic
 
-Counts = npt.NDArray[np.int32]
 BLOCK = 48
 # So many octets are taken for each pair of users, and for the pairs of no more users than this.
 OCTETS, MOST = 80, 10_000
@@ -70,7 +69,7 @@ class Slopes(NamedTuple):
 def slopes_of(rows: ReportedRows, closings: Closings) -> Slopes:
     """All of them, a few rows at a time: with the closings 48·n² octets, and a part more.  [HOLDERS.8]"""
     n, known = rows.scores.n, rows.is_public
-    hidden, public = (_matrix(rows.later, weights, n) for weights in (rows.scores.weights(score) - known, known))
+    hidden, public = (matrix_of(rows.later, weights, n) for weights in (rows.scores.weights(score) - known, known))
     closings.both_ways()
     squares = np.array([dot(row, row) for row in hidden])
     parts = [_rows(rows, closings, hidden, public, squares, start) for start in range(0, n, ROWS)]
@@ -109,15 +108,6 @@ def _sides(bits: Floats, forks: Floats, start: int) -> Floats:
     found = product(mine, later) + product(mine, later.T)
     found += product(bits[:stop, start:stop].T, forks[:stop, below])
     found += product(forks[:stop, start:stop].T, bits[:stop, below])
-    return found
-
-
-def _matrix(planes: Words, weights: Floats, n: int) -> Floats:
-    found = np.zeros((n, n))
-    for plane, weight in zip(planes, weights.tolist(), strict=True):
-        if weight:
-            for start in range(0, n, ROWS):
-                found[start : start + ROWS] += weight * unpack_rows(plane[start : start + ROWS], n)
     return found
 
 
@@ -165,26 +155,6 @@ class _Functions:
         self.squares_beside_two = 2 * self.two**2 * self.p + 3 * self.three**2 * self.ss
 
 
-class _Zone:
-    """How many third users in one zone each pair x < y shares through every two planes."""
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-        self.known: dict[bytes, Floats] = {}
-
-    def form(self, left: Floats, right: Floats) -> Floats:
-        """Σ over third users of a function of the position with x times a function of the one with y."""
-        weights = np.outer(left, right)
-        key = weights.tobytes()
-        if key not in self.known:  # the estimate and its pulls want the same ones
-            found = np.zeros(self.counts.shape[2:])
-            for place in np.argwhere(weights).tolist():
-                found += weights[tuple(place)] * self.counts[tuple(place)]
-            found.setflags(write=False)
-            self.known[key] = found
-        return self.known[key]
-
-
 class _Sums:
     """Sums over pairs x < y of what third users add: earlier ones, those between the two, and later ones."""
 
@@ -201,21 +171,14 @@ class _Sums:
         diagonals = np.zeros(inside.shape)
         for weight, plane in zip((self.one_spread * self.f.v).tolist(), self.planes, strict=True):
             diagonals += weight * unpack_rows(plane[start:stop], self.n, start)
-        before = self._zone(self.earlier[:, start:stop], self.planes[:, start:])
-        after = self._zone(self.later[:, start:stop], self.planes[:, start:])
-        last = self._zone(self.planes[:, start:stop], self.later[:, start:])
-        between = _Zone(after.counts - last.counts)
+        before = Zone.of(self.earlier[:, start:stop], self.planes[:, start:])
+        after = Zone.of(self.later[:, start:stop], self.planes[:, start:])
+        last = Zone.of(self.planes[:, start:stop], self.later[:, start:])
+        between = after.less(last)
         pairs = _Pairs(self.f, before, between, last, after)
         closings.put(start, inside, pairs.first, pairs.second, pairs.closing, pairs.chain)
         terms = pairs.value(), *pairs.noise(diagonals), pairs.pull_noise()
         return np.array([float((term * inside).sum()) for term in terms])
-
-    @staticmethod
-    def _zone(left: Words, right: Words) -> _Zone:
-        kernel = backend.shared_counts
-        if not len(left):
-            return _Zone(np.zeros((0, 0, left.shape[1], right.shape[1]), np.int32))
-        return _Zone(np.stack([[kernel(a, b) for b in right] for a in left]))
 
 
 class _Pairs:
@@ -226,7 +189,7 @@ class _Pairs:
     x-m-y with x < m < y, and ``top`` those with m > y; no user is left out of them.
     """
 
-    def __init__(self, f: _Functions, before: _Zone, between: _Zone, last: _Zone, after: _Zone) -> None:
+    def __init__(self, f: _Functions, before: Zone, between: Zone, last: Zone, after: Zone) -> None:
         self.f, self.before, self.between, self.last, self.after = f, before, between, last, after
         self.known = before.form(f.p, f.p)
         self.fork = before.form(f.y, f.y) - self.known
@@ -278,7 +241,7 @@ class _Pairs:
 
     @staticmethod
     def _without(
-        zone: _Zone, whole: Floats, weight: float, left: tuple[Floats, ...], right: tuple[Floats, ...]
+        zone: Zone, whole: Floats, weight: float, left: tuple[Floats, ...], right: tuple[Floats, ...]
     ) -> Floats:
         """Σ over third users of a function of both positions times the square of the whole without that user."""
         none, once, twice = (zone.form(a, b) for a, b in zip(left, right, strict=True))

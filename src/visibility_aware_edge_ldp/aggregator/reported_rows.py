@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import dot, product, weighted
 from visibility_aware_edge_ldp.compute.functions import powers
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE, Words, pack_rows, row_sums, unpack_rows
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 Ints = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int32]
 # (public, later, earlier leaves) → weight
 Terms = dict[tuple[int, int, int], float]
 BLOCK = 256
@@ -118,6 +120,47 @@ def reported_rows(collection: PositionCollection) -> ReportedRows:
             groups.append((nested, [float(value) for value in survey.channel(kind).scores]))
     public = int(len(view.edges) > 0)
     return ReportedRows(scores_of(groups, view.n), public, int(asked.sum()), np.flatnonzero(heard & asked))
+
+
+class Zone:
+    """How many third users in one zone each pair of users shares through every two planes."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self.known: dict[bytes, Floats] = {}
+
+    @staticmethod
+    def of(left: Words, right: Words) -> Zone:
+        """Of the pairs of users with these rows of all planes."""
+        if not len(left):
+            return Zone(np.zeros((0, 0, left.shape[1], right.shape[1]), np.int32))
+        return Zone(np.stack([[backend.shared_counts(a, b) for b in right] for a in left]))
+
+    def less(self, other: Zone) -> Zone:
+        """The third users of this zone who are not in the other, which lies in it."""
+        return Zone(self.counts - other.counts)
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Σ over third users of a function of the position with one end times a function of the one with the other."""
+        weights = np.outer(left, right)
+        key = weights.tobytes()
+        if key not in self.known:  # the estimate and its pulls want the same ones
+            found = np.zeros(self.counts.shape[2:])
+            for place in np.argwhere(weights).tolist():
+                found += weights[tuple(place)] * self.counts[tuple(place)]
+            found.setflags(write=False)
+            self.known[key] = found
+        return self.known[key]
+
+
+def matrix_of(planes: Words, weights: Floats, n: int) -> Floats:
+    """(n, n): the weighted sum of the planes' bits, a few rows at a time."""
+    found = np.zeros((n, n))
+    for plane, weight in zip(planes, weights.tolist(), strict=True):
+        if weight:
+            for start in range(0, n, BLOCK):
+                found[start : start + BLOCK] += weight * unpack_rows(plane[start : start + BLOCK], n)
+    return found
 
 
 def star_parts(rows: ReportedRows, k: int) -> Parts:

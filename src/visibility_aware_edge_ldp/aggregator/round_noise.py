@@ -14,9 +14,9 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute.functions import exp
 from visibility_aware_edge_ldp.counts import cycles, triangles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, believed
-from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise
+from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertex_noise
 from visibility_aware_edge_ldp.counts.rows import Step
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 
 Integers = npt.NDArray[np.int64]
@@ -42,56 +42,6 @@ class Counted(NamedTuple):
     def beyond(self, expected: float) -> float:
         """The square of what there is more than was expected, less what noise adds to it."""
         return max(max(self.value - expected, 0.0) ** 2 - self.variance, 0.0)
-
-
-class Shape(NamedTuple):
-    """What the first answers say of all users' degrees, and what a graph with these and no other order has.
-
-    ``variance`` is that of one score, 0 where nothing was reported; ``kept`` the share of users who reported.
-    [TRIANGLE.6]
-    """
-
-    edges: float
-    stars: float
-    variance: float
-    kept: float
-
-    @property
-    def branching(self) -> float:
-        """How many further friends a friend has."""
-        return self.stars / self.edges
-
-    @property
-    def triangles(self) -> float:
-        return self.branching**3 / 6
-
-    @property
-    def cycles(self) -> float:
-        return self.branching**4 / 8
-
-    @property
-    def own_noise(self) -> float:
-        """The variance that first answers give to the reported rows' sums of triangles, one by one and together."""
-        return self.variance * self.kept * self.stars / 3
-
-
-def shape_of(scores: Scores, kept: float) -> Shape:
-    """Edges and 2-stars of all users from reported scores; what may be noise of the 2-stars is left out."""
-    n, (heard, variance) = scores.n, size_and_spread(scores)
-    edges = heard / kept
-    # A 2-star is reported by one user if its middle comes first, and else by two.
-    share = (kept + 2 * kept**2) / 3
-    stars = float((scores.node_sums(score) ** 2 - scores.node_sums(square)).sum()) / 2 / share
-    least = max(2 * edges**2 / n - edges, edges / 2)
-    more, noise = max(stars - least, 0.0), (variance / kept) ** 2 * n**3 / 2 / share
-    return Shape(edges, least + more * (more**2 / (more**2 + noise) if more else 0.0), variance, kept)
-
-
-def size_and_spread(scores: Scores) -> tuple[float, float]:
-    """About how many edges were reported, and the variance of one score."""
-    n = scores.n
-    edges = max(float(scores.node_sums(score).sum()) / 2, 1.0)
-    return edges, float(scores.node_sums(spread).sum()) / (n * (n - 1))
 
 
 def first_noise(measured: float, n: int, shape: Shape, found: Counted) -> Spread:

@@ -24,20 +24,17 @@ from visibility_aware_edge_ldp.aggregator.round_noise import (
     Held,
     Owned,
     Places,
-    Shape,
     absence,
     first_cycle_noise,
     first_noise,
     noise_part,
     owned,
     second_noise,
-    shape_of,
-    size_and_spread,
 )
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.counts.row_noise import first_vertices
+from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertices, shape_of, size_and_spread
 from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, scores_of_rows, triangle_total
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -105,14 +102,12 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     @property
     def reaches(self) -> Integers:
         """The first number of every user: how far its row reaches, with noise."""
-        reaches: Integers = self.numbers[0]
-        return reaches
+        return np.asarray(self.numbers[0])
 
     @property
     def totals(self) -> Integers:
         """The second number of every user: the sum over its row, with noise."""
-        totals: Integers = self.numbers[1]
-        return totals
+        return np.asarray(self.numbers[1])
 
     @cached_property
     def asked(self) -> Bits:
@@ -138,17 +133,12 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     @property
     def sums(self) -> Floats:
         """What those who answered twice said that they own."""
-        found: Floats = self.totals[self.answered] / 2.0**self.survey.fineness
-        return found
+        return np.asarray(self.totals[self.answered] / 2.0**self.survey.fineness)
 
     @property
     def releases(self) -> tuple[Release, ...]:
         """What was paid for in both rounds, named by what arrived."""
         return (*self.first.releases, super().releases[-1])
-
-    def read_transcript(self) -> None:
-        """Work out what follows from the first round alone, before the second reports come."""
-        _ = self.reported_scores
 
     @cached_property
     def reported_scores(self) -> Scores:
@@ -194,7 +184,12 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
     kept, public = first / asked if asked else 1.0, int(len(collection.view.edges) > 0)
     seen_by_all = Rates(kept, kept * response_rate(asked, first), public)
     everything = collection.scores(kept)
-    value = _public_rows(collection, partial(_cycle_total, everything, seen_by_all))
+
+    def total(offsets: Integers, members: Members) -> float:
+        pulls = cycle_pulls(path_scores(everything, seen_by_all), seen_by_all)
+        return float(np.sum(over_rows(everything, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
+
+    value = _public_rows(collection, total)
     if not asked:
         return Estimate(FOUR_CYCLES.name, value, 0.0, collection.releases)
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
@@ -222,27 +217,20 @@ def _responses(collection: RowCollection, fewest: int) -> tuple[int, int, int]:
 
 def _public_rows(collection: RowCollection, total: Callable[[Integers, Members], float]) -> float:
     """The sums of the users whose whole row is public: everybody can work them out."""
-    edges = collection.view.edges.astype(np.int64)
-    first, second = edges.min(axis=1, initial=collection.view.n), edges.max(axis=1, initial=-1)
-    kept = ~collection.asked[first] if len(edges) else np.zeros(0, np.bool_)
-    if not kept.any():
+    edges = np.sort(collection.view.edges.astype(np.int64), axis=1)
+    first, second = edges[~collection.asked[edges[:, 0]]].T
+    if not first.size:
         return 0.0
-    order = np.lexsort((second[kept], first[kept]))
-    lengths = np.bincount(first[kept], minlength=collection.view.n)
-    return total(np.concatenate([[0], np.cumsum(lengths)]), second[kept][order].astype(np.int32))
-
-
-def _cycle_total(scores: Scores, rates: Rates, offsets: Integers, members: Members) -> float:
-    pulls = cycle_pulls(path_scores(scores, rates), rates)
-    return float(np.sum(over_rows(scores, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
+    order = np.lexsort((second, first))
+    lengths = np.bincount(first, minlength=collection.view.n)
+    return total(np.concatenate([[0], np.cumsum(lengths)]), second[order].astype(np.int32))
 
 
 def _owned(collection: RowCollection, largest: float, by_answers: float) -> Owned:
     """Which part of the sums is noise; ``by_answers`` is what first answers add to the squares of all reported rows."""
-    asked, first, second = collection.counts
-    noise = second_noise(collection.survey, collection.reaches[collection.answered], largest)
-    tail = float(collection.survey.total_noise.alpha)
-    return owned(collection.sums, noise, by_answers * second / first, asked, tail)
+    (asked, first, second), survey = collection.counts, collection.survey
+    noise = second_noise(survey, collection.reaches[collection.answered], largest)
+    return owned(collection.sums, noise, by_answers * second / first, asked, float(survey.total_noise.alpha))
 
 
 def _held(collection: RowCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None) -> Held:
@@ -251,9 +239,8 @@ def _held(collection: RowCollection, shape: Shape, answers: Spread, value: float
     shared = TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
     if middles is None:
         return Held(shared=shared)
-    n, rate = collection.view.n, response_rate(asked, first)
-    noise = 2 * answers.variance + shape.own_noise + shape.variance**2 * n * shape.edges
-    noise += shape.variance**3 * n**3 / 6 / shape.kept
+    n, rate, each = collection.view.n, response_rate(asked, first), shape.variance
+    noise = 2 * answers.variance + shape.own_noise + each**2 * n * shape.edges + each**3 * n**3 / 6 / shape.kept
     return Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
 
 
@@ -276,14 +263,10 @@ def hidden_share(collection: RowCollection) -> float:
 def transitivity(
     triangle: Estimate, wedge: Estimate, rows: RowCollection | None = None, degrees: DegreeCollection | None = None
 ) -> Estimate:
-    """3T/S₂; with the collections behind the two, what they have in common by nonresponse is taken out.
-
-    [RATIO.1-2]
-    """
+    """3T/S₂; given the two collections, what both have in common by nonresponse is taken out.  [RATIO.1-2]"""
     releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
     stars = float(wedge.value)
-    known = math.isfinite(float(triangle.variance) + float(wedge.variance))
-    if stars <= 0 or not known:
+    if stars <= 0 or not math.isfinite(float(triangle.variance) + float(wedge.variance)):
         return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
     value = 3 * float(triangle.value) / stars
     shared = covariance(rows, degrees) if rows is not None and degrees is not None else 0.0

@@ -11,8 +11,7 @@ from visibility_aware_edge_ldp.aggregator.collection import UserCollection, esti
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
-from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, triangles
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget

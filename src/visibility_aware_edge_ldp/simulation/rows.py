@@ -61,7 +61,7 @@ def collect_rows(
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round())
         # The clients and the aggregator read the transcript at the same time, each for itself.
-        list(on_cores(lambda read: read(), (first.prepared, collections[name].read_transcript)))
+        list(on_cores(lambda read: read(), (first.prepared, lambda each=collections[name]: each.reported_scores)))
 
         def sent(
             one: tuple[int, TwoRoundClient],

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 from uuid import uuid4
 
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
-from visibility_aware_edge_ldp.aggregator.collection import Collection, estimate
+from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection, bought_plan, capped_plan
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.aggregator.streamed import TiledCollection
+from visibility_aware_edge_ldp.aggregator.tiled import TiledCollection
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
@@ -50,7 +50,6 @@ from visibility_aware_edge_ldp.simulation.worlds import (
 RUNS_AT_ONCE = 16
 # How many positions of the answers take as long as one of a strip.
 STRIP = 0.1
-C = TypeVar("C", bound=Collection[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -146,31 +145,12 @@ def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterato
     yield from before
 
 
-@overload
 def collect(
     world: VisibilityAwareGraph,
     survey: Any,
     seed: int | str | None = None,
     dropout: float = 0.0,
     progress: Progress | None = None,
-) -> Any: ...
-@overload
-def collect(
-    world: VisibilityAwareGraph,
-    survey: Any,
-    seed: int | str | None = None,
-    dropout: float = 0.0,
-    progress: Progress | None = None,
-    *,
-    into: type[C],
-) -> C: ...
-def collect(
-    world: VisibilityAwareGraph,
-    survey: Any,
-    seed: int | str | None = None,
-    dropout: float = 0.0,
-    progress: Progress | None = None,
-    *,
     into: type[Any] | None = None,
 ) -> Any:
     """What all clients of a survey send, in the collection of its protocol, or in another one."""

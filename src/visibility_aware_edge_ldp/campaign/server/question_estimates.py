@@ -15,9 +15,15 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.nonresponse import estimate as estimate_positions
 from visibility_aware_edge_ldp.aggregator.nonresponse import needed_in_all
-from visibility_aware_edge_ldp.aggregator.poisoning import HubPoisoning, RowPoisoning, SumPoisoning, degree_bound
+from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-from visibility_aware_edge_ldp.aggregator.report_screening import Flag, flagged_degrees, flagged_rows
+from visibility_aware_edge_ldp.aggregator.report_screening import (
+    Flag,
+    HubPoisoning,
+    SumPoisoning,
+    flagged_degrees,
+    flagged_rows,
+)
 from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign.questions.question import Report

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-from visibility_aware_edge_ldp.aggregator.streamed import TiledCollection
+from visibility_aware_edge_ldp.aggregator.tiled import TiledCollection
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import pack, unpack

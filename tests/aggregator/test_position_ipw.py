@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.ipw import estimate_ipw_capped
+from visibility_aware_edge_ldp.aggregator.position import estimate_ipw_capped
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
