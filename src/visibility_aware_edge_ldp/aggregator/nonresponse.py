@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -238,9 +237,10 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
+    why, away = _WHY.get(statistic, _UNKNOWN), rows.asked - rows.users.size
     raise BadStatistic(
-        f"{statistic} cannot be estimated from rows while {rows.asked - rows.users.size} of {rows.asked} users are "
-        f"absent: {_WHY.get(statistic, _UNKNOWN)}. Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."
+        f"{statistic} cannot be estimated from rows while {away} of {rows.asked} users are absent: {why}. "
+        f"Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."
     )
 
 
@@ -272,7 +272,7 @@ def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
         _, noise = _spreads(rows, found.less(share))
         return estimate_of(statistic, value - share, absence.plus(Spread(noise)))
 
-    return replace(first, limits=partial(share_limits, first, error))
+    return replace(first, limits=lambda level: share_limits(first, error, level))
 
 
 def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:

@@ -255,8 +255,8 @@ def _spread(collection: RowCollection, rows: Owned, places: Places, held: Held) 
 def hidden_share(collection: RowCollection) -> float:
     """About the share of edges that are not public."""
     asked, first, _ = collection.counts
-    public = len(collection.view.edges)
-    hidden = max(size_and_spread(collection.reported_scores)[0] - public, 0.0) * asked / first
+    found, public = size_and_spread(collection.reported_scores)[0], len(collection.view.edges)
+    hidden = max(found - public, 0.0) * asked / first
     return hidden / (hidden + public) if hidden else 0.0
 
 
@@ -295,7 +295,6 @@ def covariance(rows: RowCollection, degrees: DegreeCollection) -> float:
     if together < 2 or second == asked:
         return 0.0
     wedges, _ = degree_functions.per_answer(degrees.noisy_degrees(), lambda d: degree_functions.binomial(d, 2))
-    owned = rows.totals[both] / 2.0**rows.survey.fineness
-    spread = float(np.cov(owned, wedges[both[degrees.answered]])[0, 1])
+    spread = float(np.cov(rows.totals[both] / 2.0**rows.survey.fineness, wedges[both[degrees.answered]])[0, 1])
     overlap = asked**2 * (together / (second * answered) - 1 / asked)
     return (1 + TRIANGLE_PLACES.hidden(hidden_share(rows)).mean) * overlap * spread

@@ -9,7 +9,7 @@ that is run again after a worker's death repeats its answer, and never draws fre
 import os
 import pickle
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -61,7 +61,8 @@ def collect_rows(
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round())
         # The clients and the aggregator read the transcript at the same time, each for itself.
-        list(on_cores(lambda read: read(), (first.prepared, lambda each=collections[name]: each.reported_scores)))
+        reading: tuple[Callable[[], object], ...] = (first.prepared, partial(collections[name].scores, 1.0))
+        list(on_cores(lambda read: read(), reading))
 
         def sent(
             one: tuple[int, TwoRoundClient],
