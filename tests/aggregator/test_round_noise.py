@@ -16,14 +16,12 @@ from visibility_aware_edge_ldp.aggregator.round_noise import (
     Held,
     Noise,
     Owned,
-    Shape,
     absence,
     kurtosis,
     owned,
-    shape_of,
 )
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
-from visibility_aware_edge_ldp.counts.row_noise import first_vertices
+from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertices, shape_of
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
