@@ -76,7 +76,9 @@ def test_a_task_run_again_repeats_its_answer() -> None:
 
 def test_blocks_do_not_share_coins() -> None:
     found = clients("one")
-    drawn = {found.coins(purpose, start)(16) for purpose in ("row answers", "triangles sums") for start in (0, 1024)}
+    drawn = {
+        found.random_bytes(purpose, start)(16) for purpose in ("row answers", "triangles sums") for start in (0, 1024)
+    }
     assert len(drawn) == 4
 
 
