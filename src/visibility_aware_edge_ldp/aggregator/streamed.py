@@ -11,11 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import (
-    Estimators,
-    InOrder,
-    public_graph,
-)
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, InOrder, public_graph
 from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS, ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.exact_products import weighted

@@ -182,11 +182,7 @@ class Plan:
 
 
 def plan_for(
-    statistics: Sequence[str],
-    epsilon: Number,
-    nodes: int,
-    degree_share: Number = DEGREE_SHARE,
-    absent: bool = False,
+    statistics: Sequence[str], epsilon: Number, nodes: int, degree_share: Number = DEGREE_SHARE, absent: bool = False
 ) -> Plan:
     """All of epsilon to the only question, or a share to the degrees.
 

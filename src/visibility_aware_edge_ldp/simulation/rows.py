@@ -64,19 +64,19 @@ def collect_rows(
         reading: tuple[Callable[[], object], ...] = (first.prepared, partial(collections[name].scores, 1.0))
         list(on_cores(lambda read: read(), reading))
 
-        def sent(
-            one: tuple[int, TwoRoundClient],
-            name: str = name,
-            survey: RowSurvey = survey,
-            first: FirstRound = first,
-        ) -> bytes:
-            start, users = one
-            return encode_rows(users.total(survey, first, random_bytes(f"{name} sums", start)))
-
-        for octets in on_cores(sent, clients):
+        answer = partial(_second_answer, survey, first, random_bytes, f"{name} sums")
+        for octets in on_cores(answer, clients):
             collections[name].absorb(decode_rows(octets))
             steps()
     return collections
+
+
+def _second_answer(
+    survey: RowSurvey, first: FirstRound, random_bytes: RandomBytesFor, purpose: str, client: tuple[int, TwoRoundClient]
+) -> bytes:
+    """The bytes of a client's second report, drawn for the first of its users."""
+    start, users = client
+    return encode_rows(users.total(survey, first, random_bytes(purpose, start)))
 
 
 def _first_round(
@@ -133,11 +133,7 @@ def collect_rows_on(
     key = secrets.token_hex(32) if seed is None else seed
     clients = _Clients(world, dict(surveys), key, dropout)
     collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
-    answered = Steps(phases.of(ANSWERS), len(clients.lists))
-    for block in range(len(clients.lists)):
-        for name, collection in collections.items():
-            collection.absorb_answers(decode(encode(clients.answer(name, block)[1])))
-        answered()
+    _first_round(world, surveys, collections, clients.random_bytes, dropout, Steps(phases.of(ANSWERS), world.graph.n))
     clients.transcripts.update({name: each.close_first_round() for name, each in collections.items()})
     path = engine.folder() / f"{secrets.token_hex(8)}.clients"
     blocks = [(name, block) for name in surveys for block in range(len(clients.lists))]
@@ -194,9 +190,8 @@ class _Clients:
 
     def total(self, name: str, block: int) -> bytes:
         """The second report of a block's users: the same however often it is asked for."""
-        users, _ = self.answer(name, block)
-        random_bytes = self.random_bytes(f"{name} sums", self.lists[block].start)
-        return encode_rows(users.total(self.surveys[name], self.first_rounds[name], random_bytes))
+        client = self.lists[block].start, self.answer(name, block)[0]
+        return _second_answer(self.surveys[name], self.first_rounds[name], self.random_bytes, f"{name} sums", client)
 
 
 def _received(graph: object, policy: object, *rest: object) -> _Clients:

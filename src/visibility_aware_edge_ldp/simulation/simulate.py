@@ -77,9 +77,7 @@ SIMULATED = {
         lambda graph, survey: cut(graph), "round {}".format, asked=lambda survey, view: int(view.count)
     ),
     "sample": Simulated(
-        cut_sample,
-        "round {}".format,
-        asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size),
+        cut_sample, "round {}".format, asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size)
     ),
     "degrees": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "degrees"),
     "histogram": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "histogram"),
