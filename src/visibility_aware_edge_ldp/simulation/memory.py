@@ -163,21 +163,11 @@ def _classes(n: int) -> float:
     return n * n / 4 if n * (n - 1) // 2 <= MOST_COUNTED else 0
 
 
-def everything(n: int, rounds: int = 1) -> Need:
-    """One POSITION estimate of all statistics where everything is private."""
-    if rounds > 1:
-        return by_planes(n, 0, 1 + rounds, rounds, pairs=True)
-    return by_kinds(n, 0, 1, public=False, cycles=True, triangles=True, all_rows=n < 14_000)
-
-
 def needed_bytes(n: int, rounds: int = 1) -> int:
     """Memory of one POSITION estimate of all statistics where everything is private."""
-    return everything(n, rounds).octets
-
-
-def refuse_too_large(n: int, rounds: int = 1) -> None:
-    """Say before the work starts that the answers of all positions do not fit."""
-    refuse(n, everything(n, rounds), "Use an induced subgraph with --top N.")
+    if rounds > 1:
+        return by_planes(n, 0, 1 + rounds, rounds, pairs=True).octets
+    return by_kinds(n, 0, 1, public=False, cycles=True, triangles=True, all_rows=n < 14_000).octets
 
 
 def refuse(n: int, need: Need, way_out: str) -> None:
