@@ -16,8 +16,8 @@ from visibility_aware_edge_ldp.aggregator.round_noise import (
     Held,
     Noise,
     Owned,
-    absence,
     kurtosis,
+    nonresponse_spread,
     owned,
 )
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
@@ -119,7 +119,7 @@ def held_by_all(ties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return common.sum(axis=1), common.sum(axis=0)
 
 
-def test_absence_by_the_actual_numbers() -> None:
+def test_nonresponse_by_the_actual_numbers() -> None:
     """[TRIANGLE.8]: for each numbering the variance is its own; on average over numberings alone it is not."""
     told, average = [], []
     for seed in range(12):
@@ -132,7 +132,9 @@ def test_absence_by_the_actual_numbers() -> None:
             for _ in range(150):
                 some = random.permutation(GRAPH.n)[:60]
                 rows = Owned(float((owns[some] ** 2).sum()), 0.0)
-                found.append(absence(owns[some], rows, counts, TRIANGLE_PLACES, Held(holds[some] if held else None)))
+                found.append(
+                    nonresponse_spread(owns[some], rows, counts, TRIANGLE_PLACES, Held(holds[some] if held else None))
+                )
             values.append(np.mean([one.variance for one in found]) / truth)
     assert np.mean(told) == pytest.approx(1, abs=0.05)
     assert np.std(told) < 0.08 < np.std(average)

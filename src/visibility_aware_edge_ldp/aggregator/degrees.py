@@ -144,8 +144,8 @@ def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
     """What a count varies at least by who answered: as a share does that has two more on either side."""
     answers, absent = degrees.noisy.size, degrees.absent.size
     each, noise = degree_functions.per_answer(degrees, lambda degree: degree >= threshold, clamped=True)
-    known, away = (int((public >= threshold).sum()) for public in (degrees.public, degrees.absent))
-    hidden = 1 - (known + away) / degrees.asked  # the share of those of whom the public does not know it
+    known, others = (int((public >= threshold).sum()) for public in (degrees.public, degrees.absent))
+    hidden = 1 - (known + others) / degrees.asked  # the share of those of whom the public does not know it
     counted = float(np.clip(each.sum() - known, 0.0, answers * hidden))
     share = (counted + 2 * hidden) / (answers + 4)
     noisy = max(degrees.expansion**2 * float(noise.sum()), 0.0)

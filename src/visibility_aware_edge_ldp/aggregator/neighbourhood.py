@@ -30,11 +30,11 @@ Floats = npt.NDArray[np.float64]
 def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
     """A plan with bounds from noisy degrees: pure for delta = 0, believed where delta pays for it.  [OWNED.1]"""
     first, small = degrees.survey, parse_delta(delta)
-    heard = degrees.answered | ~degrees.hiding.any(axis=0)
+    reported = degrees.answered | ~degrees.hiding.any(axis=0)
     if small:
-        return believed_plan(first, degrees.reported, heard, small)
+        return believed_plan(first, degrees.reported, reported, small)
     loss = least_loss(parse_epsilon(epsilon), first.multipliers, first.classes)
-    return weighted_plan(first, degrees.reported, heard, loss)
+    return weighted_plan(first, degrees.reported, reported, loss)
 
 
 def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
@@ -65,8 +65,8 @@ class NeighbourhoodCollection(UserCollection[NeighbourhoodSurvey, NeighbourhoodR
     @property
     def response_rate(self) -> float:
         """The share of the users with a bound of their own that sent their count."""
-        heard = self.survey.plan.heard
-        return float(self.took_part[heard].mean()) if heard.any() else 0.0
+        reported = self.survey.plan.heard
+        return float(self.took_part[reported].mean()) if reported.any() else 0.0
 
     def counts(self) -> tuple[Floats, Floats]:
         """What the users with a bound of their own sent, as numbers of triangles, and the variance of each."""
@@ -141,10 +141,10 @@ def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats,
     bounds = plan.bounds[used][order].astype(np.float64)
     weights = bounds * (bounds - 1)
     below, squares = (np.cumsum(each) - each for each in (weights, weights**2))
-    away = absent / (1 - absent) * float(weights.sum())
+    nonresponse = absent / (1 - absent) * float(weights.sum())
     # Of the two, 2(B + A)/(B + 2A) have reported on average; a user is missed where both others are absent.
-    heard, among = 2 * (below + away), below * (below + 2 * away)
-    rates = np.divide(heard, among, out=np.zeros(order.size), where=among > 0)
+    reported, among = 2 * (below + nonresponse), below * (below + 2 * nonresponse)
+    rates = np.divide(reported, among, out=np.zeros(order.size), where=among > 0)
     shares, counted = rates * counts[order], 1 - absent**2
     gains = np.empty(order.size)
     gains[order] = (1 + rates**2 * squares) / counted**2
@@ -156,8 +156,8 @@ def _seen_in_cliques(absent: float) -> tuple[float, float]:
 
     For users of equal degree in cliques, expanded to all users; the absent have the lowest ranks.
     """
-    heard = 1 - absent
-    return heard * (heard + 3 * absent), heard**2 * (heard**2 + 5 * heard * absent + 20 / 3 * absent**2)
+    reported = 1 - absent
+    return reported * (reported + 3 * absent), reported**2 * (reported**2 + 5 * reported * absent + 20 / 3 * absent**2)
 
 
 def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:

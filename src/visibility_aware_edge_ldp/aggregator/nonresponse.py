@@ -237,9 +237,9 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    why, away = _WHY.get(statistic, _UNKNOWN), rows.asked - rows.users.size
+    why, silent = _WHY.get(statistic, _UNKNOWN), rows.asked - rows.users.size
     raise BadStatistic(
-        f"{statistic} cannot be estimated from rows while {away} of {rows.asked} users are absent: {why}. "
+        f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "
         f"Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."
     )
 
@@ -256,31 +256,31 @@ def _spreads(rows: ReportedRows, parts: Parts) -> tuple[Spread, float]:
     """What nonresponse adds, and the variance of the noise.  [HOLDERS.4]"""
     rate = rows.response_rate
     needed = parts.pulls[rows.users] * rate
-    absence = missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
-    return absence, max(parts.noise, parts.floor, 0.0)
+    nonresponse = missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
+    return nonresponse, max(parts.noise, parts.floor, 0.0)
 
 
 def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
     """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [HOLDERS.6]"""
-    value, (absence, noise) = found.parts.value, _spreads(rows, found.parts)
-    first = replace(estimate_of(statistic, value, absence.plus(Spread(noise))), unbiased=False)
+    value, (nonresponse, noise) = found.parts.value, _spreads(rows, found.parts)
+    first = replace(estimate_of(statistic, value, nonresponse.plus(Spread(noise))), unbiased=False)
     # So much of the error, in standard errors, comes from nonresponse.
-    drawn = math.sqrt(absence.variance / first.variance) if 0 < first.variance < math.inf else 0.0
+    drawn = math.sqrt(nonresponse.variance / first.variance) if 0 < first.variance < math.inf else 0.0
 
     def error(share: float) -> Estimate:
-        absence, _ = _spreads(rows, found.less(share + drawn * (value - share)))
+        nonresponse, _ = _spreads(rows, found.less(share + drawn * (value - share)))
         _, noise = _spreads(rows, found.less(share))
-        return estimate_of(statistic, value - share, absence.plus(Spread(noise)))
+        return estimate_of(statistic, value - share, nonresponse.plus(Spread(noise)))
 
     return replace(first, limits=lambda level: share_limits(first, error, level))
 
 
 def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:
     """Noise, and what nonresponse adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4]"""
-    absence, noise = _spreads(rows, parts)
-    found = absence.plus(Spread(noise))
+    nonresponse, noise = _spreads(rows, parts)
+    found = nonresponse.plus(Spread(noise))
     if math.isfinite(found.variance):
-        third = found.third + _leaning(parts, absence.variance, noise, sides)
+        third = found.third + _leaning(parts, nonresponse.variance, noise, sides)
         if statistic == FOUR_CYCLES.name:  # a bend for large skews, too  [HOLDERS.8]
             whole = estimate_of(statistic, parts.value, found._replace(third=third))
             return replace(whole, limits=lambda level: cube_root_interval(whole, level))
@@ -288,13 +288,13 @@ def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> E
     return estimate_of(statistic, parts.value, found)
 
 
-def _leaning(parts: Parts, absence: float, noise: float, sides: int) -> float:
+def _leaning(parts: Parts, nonresponse: float, noise: float, sides: int) -> float:
     """The variance rises and falls with the estimate: a subgraph of many answers is missed with each.  [HOLDERS.5]"""
-    variance = absence + noise
+    variance = nonresponse + noise
     # An estimate below two standard errors says nothing of how the variance moves with it.
     level = max(parts.value, 2 * math.sqrt(variance))
     if not level:
         return 0.0
     needed = max(float(parts.pulls.sum()) / level, 1.0)
-    moving = (1 - 1 / needed) * absence + (1 - 1 / sides) * (noise - parts.floor)
+    moving = (1 - 1 / needed) * nonresponse + (1 - 1 / sides) * (noise - parts.floor)
     return 2 * moving * variance / level

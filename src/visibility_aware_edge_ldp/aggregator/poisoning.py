@@ -147,11 +147,11 @@ class RowPoisoning:
         known = matrix_of(rows.later, public, n)
         answers = matrix_of(rows.later, public + hidden, n)
         firsts = (one - two) * product(known.T, known) + two * product(answers.T, answers)
-        heard = np.zeros(n)
-        heard[rows.users] = 1
+        reported = np.zeros(n)
+        reported[rows.users] = 1
         middles, halves = known, np.zeros((n, n))
         for plane, middle, half in self.classes:
-            held = np.triu(unpack_rows(plane, n), 1) * heard[:, None]
+            held = np.triu(unpack_rows(plane, n), 1) * reported[:, None]
             middles, halves = middles + middle * held, halves + half * held
         bent = spectral_width(sides) / 2 * (halves**2).sum(axis=1)
         ranges: Floats = 2 * (halves * np.abs(firsts + product(middles, sides))).sum(axis=1) + bent

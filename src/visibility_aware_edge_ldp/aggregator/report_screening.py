@@ -126,15 +126,15 @@ def _against_peers(collection: PositionCollection) -> list[Flag]:
     scores, hidden = rows.scores, 1 - rows.is_public
     own = np.stack([row_sums(plane) for plane in rows.later])
     peers = scores.plane_degrees - own
-    heard = [_heard(rows.public, scores.member, part) for part in (own, peers)]
+    reported = [_reported(rows.public, scores.member, part) for part in (own, peers)]
     noise = [weighted(scores.weights(spread) * hidden, part) for part in (own, peers)]
     friends = [weighted(scores.weights(score) * hidden, part) for part in (own, peers)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.clip((friends[0] + friends[1]) / (heard[0] + heard[1]), 0, 1)
-        spreads = [np.maximum(noise[i] / heard[i] + share * (1 - share), 0) / heard[i] for i in (0, 1)]
-        largest = _range(collection) / np.minimum(heard[0], heard[1])
-        expected, error = friends[1] / heard[1] * heard[0], _reach(spreads[0] + spreads[1], largest) * heard[0]
-    enough = (heard[0] >= ENOUGH) & (heard[1] >= ENOUGH) & np.isin(np.arange(scores.n), rows.users)
+        share = np.clip((friends[0] + friends[1]) / (reported[0] + reported[1]), 0, 1)
+        spreads = [np.maximum(noise[i] / reported[i] + share * (1 - share), 0) / reported[i] for i in (0, 1)]
+        largest = _range(collection) / np.minimum(reported[0], reported[1])
+        expected, error = friends[1] / reported[1] * reported[0], _reach(spreads[0] + spreads[1], largest) * reported[0]
+    enough = (reported[0] >= ENOUGH) & (reported[1] >= ENOUGH) & np.isin(np.arange(scores.n), rows.users)
     who = np.flatnonzero(enough)
     return flags(who, friends[0][who], ((expected - error)[who], (expected + error)[who]), "friends, against peers", 1)
 
@@ -152,7 +152,7 @@ def _reach(variance: Floats, largest: Floats) -> Floats:
     return found
 
 
-def _heard(public: int, member: npt.NDArray[np.bool_], counts: Ints) -> Ints:
+def _reported(public: int, member: npt.NDArray[np.bool_], counts: Ints) -> Ints:
     """How many positions that are not public were reported: those in the first plane of each class."""
     firsts = [i for i in range(public, len(member)) if member[i].sum() == 1]
     found: Ints = counts[firsts].sum(axis=0)

@@ -81,9 +81,9 @@ class ReportedRows:
 
         [HOLDERS.1]
         """
-        heard, least = self.users.size, min(most, self.asked)
-        if heard < least:
-            raise BadStatistic(f"Only {heard} of {self.asked} users have answered; at least {least} are needed.")
+        reported, least = self.users.size, min(most, self.asked)
+        if reported < least:
+            raise BadStatistic(f"Only {reported} of {self.asked} users have answered; at least {least} are needed.")
         found = np.zeros(most + 1)  # nobody can need more holders than there are
         found[0] = 1.0
         for number in range(min(most, self.asked)):
@@ -111,7 +111,7 @@ def reported_rows(collection: PositionCollection) -> ReportedRows:
     if survey.sample is not None:
         raise BadStatistic("A survey of a sample of positions is not held by rows; estimate it with aggregator.sample.")
     complete = collection.complete
-    heard = Transcript(survey.identity, complete, collection.transcript.ones & complete).rows_heard(view)
+    reported = Transcript(survey.identity, complete, collection.transcript.ones & complete).rows_heard(view)
     asked = holders(view)
     groups = [([view.edge_bits], [1.0])] if len(view.edges) else []
     for kind in NON_PUBLIC:
@@ -119,7 +119,7 @@ def reported_rows(collection: PositionCollection) -> ReportedRows:
         if nested[0].any():
             groups.append((nested, [float(value) for value in survey.channel(kind).scores]))
     public = int(len(view.edges) > 0)
-    return ReportedRows(scores_of(groups, view.n), public, int(asked.sum()), np.flatnonzero(heard & asked))
+    return ReportedRows(scores_of(groups, view.n), public, int(asked.sum()), np.flatnonzero(reported & asked))
 
 
 class Zone:

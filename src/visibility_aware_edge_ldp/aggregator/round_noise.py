@@ -61,16 +61,16 @@ def first_cycle_noise(scores: Scores, shape: Shape, found: Counted, step: Step |
         scores, lambda block: {**cycles.cycle_sums(block), "triangles": triangles.triangle_sums(block)["count"] / 3}
     )
     # Of the other sides of a cycle with one side reported, all three are with this chance.
-    heard = (2 * kept**2 + kept) / 3
+    reported = (2 * kept**2 + kept) / 3
     measured, doubt = cycles.one_side_alone(scores, sums)
     paths, joined = shape.edges * shape.branching**2, shape.branching**6 / 2
     joined += UNEVEN * 16 * found.beyond(shape.cycles) / shape.edges
-    least, guessed = (ONE_SIDE * variance * heard * (paths + more) for more in (0.0, heard * joined))
+    least, guessed = (ONE_SIDE * variance * reported * (paths + more) for more in (0.0, reported * joined))
     one_side = believed(Spread(ONE_SIDE * measured, ONE_SIDE * doubt / kept), Spread(guessed, guessed / 2), least)
     counted = Counted(sums["triangles"] / kept**2, variance**3 * scores.n**3 / 6 / kept**5)
     two_sides = first_noise(first_vertex_noise(scores, step), scores.n, shape, counted)
     scale = (TWO_SIDES * scores.n * variance) ** 0.5 / kept**3
-    return one_side.times(1 / (kept * heard)).plus(two_sides.times(scale))
+    return one_side.times(1 / (kept * reported)).plus(two_sides.times(scale))
 
 
 class Counts(NamedTuple):
@@ -222,7 +222,7 @@ class Held(NamedTuple):
 UNTOLD = Held()
 
 
-def absence(sums: Floats, rows: Owned, counts: Counts, places: Places, held: Held = UNTOLD) -> Spread:
+def nonresponse_spread(sums: Floats, rows: Owned, counts: Counts, places: Places, held: Held = UNTOLD) -> Spread:
     """What users who did not report add, whatever their lists: they are missed as first vertices and as holders.
 
     [TRIANGLE.4]

@@ -24,10 +24,10 @@ from visibility_aware_edge_ldp.aggregator.round_noise import (
     Held,
     Owned,
     Places,
-    absence,
     first_cycle_noise,
     first_noise,
     noise_part,
+    nonresponse_spread,
     owned,
     second_noise,
 )
@@ -248,7 +248,7 @@ def _spread(collection: RowCollection, rows: Owned, places: Places, held: Held) 
     """How a sum over all rows varies by second-round noise and by nonresponse."""
     share, counts = hidden_share(collection), collection.counts
     here = places.hidden(share)
-    missed = absence(collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2))
+    missed = nonresponse_spread(collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2))
     return missed.plus(noise_part(rows, counts, here.both + here.held))
 
 

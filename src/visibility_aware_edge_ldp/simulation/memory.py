@@ -120,7 +120,7 @@ def free_disk() -> int:
 
 
 def by_planes(n: int, m: int, planes: int, rounds: int, pairs: bool) -> Need:
-    """POSITION with a plane for each outcome of a position: hashed or listed classes, two rounds, absence."""
+    """POSITION with a plane for each outcome of a position: hashed or listed classes, two rounds, nonresponse."""
     packed, cores = n * n / 16, _cores()
     need = graph_need(n, m).plus("answers, two bits a position and round", 2 * rounds * packed)
     need = need.plus("classes, one bit a position and class", 3 * packed)

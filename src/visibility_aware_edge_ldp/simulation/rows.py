@@ -177,8 +177,8 @@ class _Clients:
     @cached_property
     def first_rounds(self) -> dict[str, FirstRound]:
         """What everybody makes of the transcripts."""
-        heard = self.transcripts.items()
-        return {name: FirstRound(self.surveys[name], self.world.public, transcript) for name, transcript in heard}
+        broadcast = self.transcripts.items()
+        return {name: FirstRound(self.surveys[name], self.world.public, transcript) for name, transcript in broadcast}
 
     def answer(self, name: str, block: int) -> tuple[TwoRoundClient, PositionReport]:
         """A block's users, who have answered the first round of a survey."""

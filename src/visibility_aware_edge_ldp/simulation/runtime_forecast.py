@@ -215,12 +215,12 @@ def _taken(run: Run) -> Forecast:
     """How long it really takes here."""
     begin, answered = time.perf_counter(), 0.0
 
-    def hear(done: float, total: float) -> None:
+    def note(done: float, total: float) -> None:
         nonlocal answered
         if done <= total / 2:  # counting is the second half
             answered = time.perf_counter() - begin
 
-    request = request_of(run, Phases(hear))
+    request = request_of(run, Phases(note))
     if run.strategy == FILED:
         with TemporaryDirectory(prefix="va-edge-ldp-") as folder:
             position_answers(request, WorkBudget(run.work), Path(folder))
@@ -234,7 +234,7 @@ def request_of(run: Run, phases: Phases) -> Request:
     trust = trust_model(run.trust)
     given = {name: getattr(run, name) for name in trust.options if hasattr(run, name) and name != "engine"}
     dropout = run.dropout if "dropout" in trust.options else 0.0
-    return Request(run.world, 1, run.statistics, options_for(trust, given), dropout, "foretold", phases)
+    return Request(run.world, 1, run.statistics, options_for(trust, given), dropout, "forecast", phases)
 
 
 @cache
