@@ -20,7 +20,6 @@ from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public import triangle_assignment
-from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, decode_hub, encode_hub, hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
@@ -206,12 +205,6 @@ def test_a_fold_takes_each_hub_once_and_says_who_is_missing() -> None:
     assert complete.interval(0.95)[1] < partial.interval(0.95)[1]
     with pytest.raises(ProtocolViolation, match="another roster"):
         HubCollection(survey, WORLD.public)
-
-
-def test_public_triangles_are_counted_exactly() -> None:
-    everything = VisibilityAwareGraph(GRAPH, VisibilityPolicy(1))
-    assert public_triangles(everything.public) == exact(GRAPH, "triangles")
-    assert public_triangles(WORLD.public) == 0
 
 
 def uncovered(world: VisibilityAwareGraph, nodes: tuple[int, ...], keep: int) -> tuple[int, float, HubCollection]:
