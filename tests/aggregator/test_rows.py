@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.round_noise import TRIANGLE_PLACES, Counts, Owned, Places, absence
+from visibility_aware_edge_ldp.aggregator.round_noise import TRIANGLE_PLACES, Counts, Owned, Places, nonresponse_spread
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, cycles, transitivity, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
@@ -167,12 +167,12 @@ def test_what_the_absent_add_is_unbiased_for_few_answers_and_unknown_for_one() -
     for answers in (2, 5, 20):
         chosen = random.choice(sums, answers, replace=False)
         known, counts = Owned(float((chosen**2).sum()), 0.0), Counts(30, answers, answers)
-        found = absence(chosen, known, counts, nothing_held)
+        found = nonresponse_spread(chosen, known, counts, nothing_held)
         assert found == pytest.approx(missing(chosen, 0.0, 30))
-        assert absence(chosen, known, counts, TRIANGLE_PLACES).variance >= found.variance
+        assert nonresponse_spread(chosen, known, counts, TRIANGLE_PLACES).variance >= found.variance
     whole = Owned(float((sums**2).sum()), 0.0)
-    assert absence(sums[:1], whole, Counts(30, 1, 1), TRIANGLE_PLACES).variance == np.inf
-    assert absence(sums, whole, Counts(30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
+    assert nonresponse_spread(sums[:1], whole, Counts(30, 1, 1), TRIANGLE_PLACES).variance == np.inf
+    assert nonresponse_spread(sums, whole, Counts(30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
 
 
 def test_fewer_answers_than_a_subgraph_has_holders_are_refused() -> None:
