@@ -14,7 +14,6 @@ from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, edges, stars, tail, total
 from visibility_aware_edge_ldp.counts.degree_histogram import (
     fitted_histogram,
-    projected,
     projected_histogram,
     unbiased_histogram,
 )
@@ -147,30 +146,6 @@ def expansion_of_public(each: NoisyDegrees, threshold: int) -> float:
     """What starting from the public degrees changes: the tail knows of the absent what is public."""
     reach = (each.public >= threshold).sum() + (each.absent >= threshold).sum()
     return float(reach - each.expansion * (each.public >= threshold).sum())
-
-
-@pytest.mark.parametrize(
-    ("counts", "nearest"),
-    [
-        ([3.0, 4.0, 3.0], [3, 4, 3]),
-        ([-1.0, 6.0, 5.0], [0, 5.5, 4.5]),
-        ([20.0, -5.0, -5.0], [10, 0, 0]),
-        ([0.0, 0.0, 0.0], [10 / 3] * 3),
-        ([-7.0], [10]),
-    ],
-)
-def test_the_projection_is_the_nearest(counts: list[float], nearest: list[float]) -> None:
-    found = projected(np.array(counts), 10)
-    assert found == pytest.approx(nearest)
-    assert found.sum() == pytest.approx(10)
-
-
-def test_the_projection_is_nearer_than_a_thousand_others() -> None:
-    rng = np.random.default_rng(2)
-    counts = rng.normal(1, 4, 10)
-    found = projected(counts, 10)
-    others = rng.dirichlet(np.ones(10), 1000) * 10
-    assert ((others - counts) ** 2).sum(axis=1).min() > ((found - counts) ** 2).sum()
 
 
 def test_fitted_and_projected_sum_to_the_users_and_are_not_negative() -> None:
