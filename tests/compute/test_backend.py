@@ -154,7 +154,7 @@ def test_the_first_result_on_a_small_graph_takes_two_seconds_and_compiles_nothin
     done, seconds = program(ESTIMATE, tmp_path)
     print(f"{seconds:.2f} s")
     assert "four_cycles" in done.stdout
-    assert done.stderr == ""
+    assert backend.COMPILING not in done.stderr  # what was read is said there too
     assert not list(tmp_path.rglob("*.nb[ic]"))
     assert seconds < 2
 
