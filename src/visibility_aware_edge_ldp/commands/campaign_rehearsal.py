@@ -25,6 +25,7 @@ from visibility_aware_edge_ldp.commands.common import (
     print_json,
     print_table,
     progress_bar,
+    say_what_was_read,
 )
 from visibility_aware_edge_ldp.commands.estimate import _ending_in_order
 from visibility_aware_edge_ldp.errors import BadInput
@@ -61,6 +62,7 @@ def rehearse(
     asked = statistics.split(",") if statistics else ()
     with _ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
         found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
+    say_what_was_read(graph, held, as_json)
     if as_json:
         print_json({"graph": about(world.graph), **found.as_dict()})
     else:

@@ -61,8 +61,6 @@ def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> 
 
     graph, stand_in = default_graph() if text is None else (open_graph(text, **table), False)
     notes = list(graph.notes)
-    if text is not None and Path(text).is_file() and not quiet:
-        typer.echo(preview(graph), err=True)
     if stand_in:
         notes.append(
             "The real Facebook graph is not here; this is a synthetic one like it. "
@@ -78,11 +76,16 @@ def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> 
     return graph
 
 
-def preview(graph: Graph) -> str:
-    """One line that shows whether a file was read as it was meant: "3 people, 2 ties; first: ann – bob"."""
+def say_what_was_read(text: str | None, graph: Graph, quiet: bool) -> None:
+    """On stderr, whether a file was read as it was meant: "3 people, 2 ties; first: ann – bob".
+
+    Said once all arguments are known to be right, so that a refusal stays one sentence.
+    """
+    if text is None or quiet or not Path(text).is_file():
+        return
     counts = f"{graph.n:,} people, {graph.m:,} tie{'' if graph.m == 1 else 's'}"
     first = "" if not graph.m else f"; first: {' – '.join(str(graph.names[end]) for end in graph.edges[0])}"
-    return f"{graph.source}: {counts}{first}"
+    typer.echo(f"{graph.source}: {counts}{first}", err=True)
 
 
 def say_need(octets: float, seconds: float = 0.0, hint: str = "", processes: int = 1, disk: float = 0) -> None:

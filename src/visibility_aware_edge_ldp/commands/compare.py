@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.commands.common import (
     print_tour,
     progress_bar,
     say_need,
+    say_what_was_read,
     to_type,
     typed,
 )
@@ -66,6 +67,7 @@ def compare(
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
     design = designed(held, chosen, losses, trials, statistics, models, seed, options)
+    say_what_was_read(graph, held, as_json)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
     if as_json:
         print_json(comparison.as_dict())

@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.commands.common import (
     print_tour,
     progress_bar,
     say_need,
+    say_what_was_read,
     to_type,
 )
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
@@ -97,6 +98,7 @@ def estimate(
             degree_share=degree_share, hide=hide, reporters=reporters, work=work,
             sample_positions=sample_positions, engine=engine, seed=seed, progress=progress,
         )  # fmt: skip
+    say_what_was_read(graph, held, as_json)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     if as_json:
         shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
