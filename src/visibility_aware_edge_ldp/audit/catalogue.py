@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import ModuleType
 
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, family
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, exact, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
     chain,
@@ -24,6 +24,8 @@ from visibility_aware_edge_ldp.audit.statistical import mutants
 from visibility_aware_edge_ldp.audit.timing import campaign as timed_campaign
 from visibility_aware_edge_ldp.audit.timing import measure as timed
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.mechanisms.mechanism import BUILT_IN as BUILT_IN_MECHANISMS
+from visibility_aware_edge_ldp.mechanisms.mechanism import MECHANISMS
 
 ALL = "all"
 WAYS: dict[str, tuple[str, ...]] = {
@@ -115,9 +117,14 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
 
 
 def registered() -> tuple[Audit, ...]:
-    """The audits and mutants of stages that other programs have put into ``STAGES``."""
+    """The audits and mutants of stages and mechanisms that other programs have registered."""
     stages = [stage for name, stage in STAGES.items() if name not in BUILT_IN]
-    return tuple(audit for stage in stages for audit in (*stage.audits, *stage.mutants))
+    about = "any two of its inputs, for each of its examples, by its law"
+    made = [known for name, known in MECHANISMS.items() if name not in BUILT_IN_MECHANISMS]
+    return (
+        *(exact(known.name, mechanisms.audit_registered, known, about) for known in made),
+        *(audit for stage in stages for audit in (*stage.audits, *stage.mutants)),
+    )
 
 
 REAL_NAMES = frozenset(audit.name for audit in catalogue() if not audit.broken)

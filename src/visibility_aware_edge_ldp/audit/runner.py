@@ -175,7 +175,8 @@ def run(choice: Choice, repeats: int = 0, progress: Progress | None = None, core
     start, workers, step = time.perf_counter(), cores or usable_cores(), progress or (lambda _: None)
     audits = chosen(choice)
     # Other processes know only the audits of this package.
-    here = [i for i, audit in enumerate(audits) if audit in registered()]
+    own = {audit.name for audit in registered()}
+    here = [i for i, audit in enumerate(audits) if audit.name in own]
     clocked = [i for i, audit in enumerate(audits) if audit.way == "time" and i not in here]
     others = sorted(set(range(len(audits))) - {*clocked, *here}, key=lambda i: (bool(audits[i].broken), audits[i].way))
     done: dict[int, Outcome] = {}
