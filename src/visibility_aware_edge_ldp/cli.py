@@ -11,7 +11,7 @@ import visibility_aware_edge_ldp.commands.campaign_participant as people
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
 from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
-from visibility_aware_edge_ldp.commands.common import START
+from visibility_aware_edge_ldp.commands.common import START, load_plugin
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.estimate import estimate
@@ -65,8 +65,20 @@ datasets.command("fetch")(fetch_dataset)
 
 
 @app.callback(invoke_without_command=True)
-def front(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def front(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE",
+            help="Before the command: load a module or a .py file that registers a statistic, a mechanism or a "
+            "protocol. Its code runs as yours. May be repeated.",
+        ),
+    ] = None,
+) -> None:
     """Private statistics on graphs whose edges are not all equally secret."""
+    for named in plugin or ():
+        load_plugin(named)
     if version:
         typer.echo(f"va-edge-ldp {__version__}")
         raise typer.Exit

@@ -7,13 +7,14 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module  # noqa: TID251 - which module a plugin is, only its user knows
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from visibility_aware_edge_ldp.commands.terminal import speaks_unicode
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +54,28 @@ START = """Where to start:
 va-edge-ldp estimate random:300,3000                      # one collection
 va-edge-ldp compare --epsilons 1 --trials 2 --output out  # a report
 va-edge-ldp plan --nodes 10000 --edges 200000             # which ε is needed"""
+
+
+def load_plugin(named: str) -> None:
+    """Import a module by its name, or a Python file by its path, for the sake of what it registers."""
+    path = Path(named)
+    try:
+        if path.suffix != ".py":
+            import_module(named)
+            return
+        # Last, so that nothing else in its folder stands in for a module of Python or of this package. Processes that
+        # a comparison starts are given the same list of folders, and find it too.
+        sys.path.append(str(path.resolve().parent))
+        found = import_module(path.stem).__file__
+    except VaEdgeLdpError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BadInput(
+            f"The plugin {named!r} cannot be loaded: {reason}. Give a module's name or a .py file."
+        ) from error
+    if found is None or not path.exists() or not path.samefile(found):
+        raise BadInput(f"The plugin {named!r} has the name of another module, {found}; rename the file.")
 
 
 def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> Graph:

@@ -1,7 +1,7 @@
 """The protocols: each one value with its trust model, statistics, survey and the bytes of its reports.
 
-A protocol is added by registering a ``Protocol`` here and one file on each side: a client, a collection, a prediction
-of the planner and an audit, all under its name. Programs outside this package call :func:`register`.
+A protocol is added by registering a ``Protocol`` here and one file on each side: a client, a collection and an audit,
+all under its name. Programs outside this package call :func:`register`.
 """
 
 from collections.abc import Callable, Sequence
