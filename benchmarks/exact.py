@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks import rivals
 from benchmarks.estimates import facebook
 from benchmarks.registry import OURS, Comparison, Setting, Target, real_graph, rival, words_for, work
-from visibility_aware_edge_ldp.client.sensitivity.profile import triangle_profile
+from visibility_aware_edge_ldp.client.sensitivity import triangle_profile
 from visibility_aware_edge_ldp.counts.exact import triangles
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy

@@ -17,8 +17,7 @@ from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import hubs as questions
-from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey, hub_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import HubPlan, hub_plan
+from visibility_aware_edge_ldp.public.surveys.hubs import HubPlan, HubSurvey, hub_plan, hub_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 

@@ -16,8 +16,13 @@ from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, Prot
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import encode_owned, neighbourhood_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_plan, clipped_plan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    OwnerPlan,
+    believed_plan,
+    clipped_plan,
+    encode_owned,
+    neighbourhood_survey,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

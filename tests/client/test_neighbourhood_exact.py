@@ -26,8 +26,13 @@ from visibility_aware_edge_ldp.audit.protocols.neighbourhood import (
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey, neighbourhood_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_margin, believed_plan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodSurvey,
+    OwnerPlan,
+    believed_margin,
+    believed_plan,
+    neighbourhood_survey,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

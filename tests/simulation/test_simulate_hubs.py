@@ -15,8 +15,7 @@ from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
-from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan, hub_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect_hubs
 from visibility_aware_edge_ldp.truth.readers import read_graph
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

@@ -24,13 +24,12 @@ from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
-from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, hub_plan, hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import clipped_plan, neighbourhood_survey
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import triangle_survey
 from visibility_aware_edge_ldp.public.surveys.sample import PositionSample
 from visibility_aware_edge_ldp.public.transcript import Transcript
-from visibility_aware_edge_ldp.public.triangle_assignment import clipped_plan, hub_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 

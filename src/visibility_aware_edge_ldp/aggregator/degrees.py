@@ -18,7 +18,6 @@ from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, Nois
 from visibility_aware_edge_ldp.counts.degree_histogram import fitted_histogram
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.policy.private_members import users_with
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -71,7 +70,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     @cached_property
     def hiding(self) -> degree_functions.Bits:
         """(classes, n): which users have positions of each class.  [DEGREESUM.4]"""
-        return users_with(self.view, self.survey.classes)
+        return self.view.users_with(self.survey.classes)
 
     @cached_property
     def public_degrees(self) -> Ints:

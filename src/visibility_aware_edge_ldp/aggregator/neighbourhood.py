@@ -17,8 +17,14 @@ from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
-from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan, believed_plan, clipped_plan, weighted_plan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodReport,
+    NeighbourhoodSurvey,
+    OwnerPlan,
+    believed_plan,
+    clipped_plan,
+    weighted_plan,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 
 if TYPE_CHECKING:

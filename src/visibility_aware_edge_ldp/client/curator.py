@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse
-from visibility_aware_edge_ldp.client.sensitivity.profile import (
-    Profile,
-    constant_sensitivity,
-    star_profile,
-    triangle_profile,
-)
+from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensitivity, star_profile, triangle_profile
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes

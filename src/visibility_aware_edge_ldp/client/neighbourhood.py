@@ -11,8 +11,14 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    BELIEVED,
+    CLIPPED,
+    WEIGHTED,
+    NeighbourhoodReport,
+    NeighbourhoodSurvey,
+    OwnerPlan,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

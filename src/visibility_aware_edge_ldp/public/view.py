@@ -1,25 +1,35 @@
 """The public view: what everybody knows of every position.  [POSITION.1]"""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.rules import Names
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, times_epsilon
 
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy
+    from visibility_aware_edge_ldp.public.policy.rules import Names
+
+Bits = npt.NDArray[np.bool_]
 Octets = npt.NDArray[np.uint8]
+# Users are tried against so many others, evenly spread; then those still in doubt against everybody.
+PROBES = (4, 64)
+# How many positions may be looked at for those still in doubt.
+MOST_LOOKED_AT = 1 << 25
+_BLOCK = 1 << 22
 _DIGITS = re.compile("-?[0-9]+")
 HEAD = ("class", "positions", "share", "loss per edge", "who may know the bit")
 KNOWN_BY = {
@@ -85,9 +95,21 @@ class PublicView:
         if len(self.edges) and (self.classes.of(self.edges[:, 0], self.edges[:, 1]) != Visibility.PUBLIC).any():
             raise BadPolicy("A public view may hold edges at PUBLIC positions only.")
 
+    def users_with(self, classes: Sequence[Visibility]) -> Bits:
+        """(classes, n): which users have a position of each class, found without n² work.
+
+        A user may be counted in though it has none, where finding out would take too long: noise is then left in, and
+        every estimate stays as true as before.
+        """
+        wanted = tuple(classes)
+        if wanted not in self._users_with:
+            found = _users_with(self, wanted)
+            found.setflags(write=False)  # everybody who asks is given the same array
+            self._users_with[wanted] = found
+        return self._users_with[wanted]
+
     @cached_property
-    def users_with(self) -> dict[tuple[Visibility, ...], npt.NDArray[np.bool_]]:
-        """What ``hidden.users_with`` has found, so that it need not look again."""
+    def _users_with(self) -> dict[tuple[Visibility, ...], Bits]:
         return {}
 
     @property
@@ -139,7 +161,7 @@ class PublicView:
         """How many positions each class has."""
         if self._only is not None:
             return {kind: self.positions if kind == self._only else 0 for kind in Visibility}
-        return {kind: int(backend.kernels("response").ones_in(bits)) for kind, bits in self.class_bits.items()}
+        return {kind: int(np.bitwise_count(bits).sum()) for kind, bits in self.class_bits.items()}
 
     @cached_property
     def secrets(self) -> Secrets:
@@ -168,6 +190,37 @@ class PublicView:
         """SHA-256 of the node names in order, and of their types."""
         text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _users_with(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:
+    if view.classes.is_constant or view.n < 2:
+        there = np.array([view.n > 1 and kind in view.present for kind in classes], np.bool_)
+        return np.repeat(there[:, None], view.n, axis=1)
+    known = view.classes.by_kinds
+    return _by_looking(view, classes) if known is None else _by_kinds(known.kinds, known.table, classes)
+
+
+def _by_kinds(kinds: Ints, table: npt.NDArray[np.uint8], classes: Sequence[Visibility]) -> Bits:
+    others = np.bincount(kinds, minlength=len(table)) - np.eye(len(table), dtype=np.int64)
+    has = [((table == kind) & (others > 0)).any(axis=1)[kinds] for kind in classes]
+    return np.array(has, np.bool_).reshape(len(classes), kinds.size)
+
+
+def _by_looking(view: PublicView, classes: Sequence[Visibility]) -> Bits:
+    found = np.zeros((len(classes), view.n), np.bool_)
+    for probes in (*PROBES, view.n):
+        doubtful = np.flatnonzero(~found.all(axis=0))
+        if doubtful.size * probes > MOST_LOOKED_AT:
+            found[:, doubtful] = True
+            break
+        others = np.unique(np.linspace(0, view.n - 1, min(probes, view.n)).astype(np.int64))
+        step = max(1, _BLOCK // others.size)
+        for start in range(0, doubtful.size, step):
+            users = doubtful[start : start + step]
+            table = view.classes.of(np.repeat(users, others.size), np.tile(others, users.size))
+            table, apart = table.reshape(users.size, others.size), users[:, None] != others
+            found[:, users] |= np.array([((table == kind) & apart).any(axis=1) for kind in classes])
+    return found
 
 
 class _OneClass(dict[Visibility, Octets]):

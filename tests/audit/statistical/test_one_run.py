@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.audit.statistical.mutants import AskedPerTriangle
 from visibility_aware_edge_ldp.audit.statistical.shipped_counts import Owned
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import PRIVATE, Positions, Rows, one_round, two_rounds
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import BELIEVED
 
 CANARIES = 300_000
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.statistical.shipped_counts import Centres, Hubs, Owned
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, WEIGHTED
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import BELIEVED, WEIGHTED
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PRIVATE = Visibility.PRIVATE

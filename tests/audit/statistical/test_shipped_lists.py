@@ -33,8 +33,8 @@ from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys import hubs as hub_surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import BELIEVED, WEIGHTED
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, WEIGHTED
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -23,8 +23,12 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers as Ints
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, OwnerPlan, believed_plan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    BELIEVED,
+    NeighbourhoodSurvey,
+    OwnerPlan,
+    believed_plan,
+)
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Bounds = tuple[int, ...]

@@ -38,7 +38,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN
-from visibility_aware_edge_ldp.public.triangle_assignment import BELIEVED, WEIGHTED
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import BELIEVED, WEIGHTED
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 

@@ -22,7 +22,6 @@ from visibility_aware_edge_ldp.campaign.questions.question import (
 )
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.policy.private_members import users_with
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys import degrees, hubs
 from visibility_aware_edge_ldp.public.surveys.degrees import LISTS, DegreeReport, DegreeSurvey, degree_survey
@@ -55,7 +54,7 @@ DEGREES = Question(
     "degrees",
     PROTOCOLS["degrees"],
     lambda view, epsilon, statistics, split: degree_survey(view, epsilon),
-    lambda view, survey: np.asarray(users_with(view, survey.classes).any(axis=0)),
+    lambda view, survey: np.asarray(view.users_with(survey.classes).any(axis=0)),
     # An edge is charged at what both ends' reports cost, so nothing of it is left to others.
     lambda participant, nodes: np.ones(nodes, np.bool_),
     (

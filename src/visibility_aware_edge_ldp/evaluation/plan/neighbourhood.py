@@ -12,15 +12,13 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
-from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import (
-    MOST_HUBS,
+from visibility_aware_edge_ldp.public.surveys.hubs import MOST_HUBS, SHARED, HubPlan, hub_survey, hubs_see_everybody
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    FIRST_SHARE,
     WEIGHTED,
-    HubPlan,
     OwnerPlan,
     believed_plan,
-    hubs_see_everybody,
+    neighbourhood_survey,
     weighted_plan,
 )
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD

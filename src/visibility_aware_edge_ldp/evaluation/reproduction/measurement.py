@@ -15,7 +15,6 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
-from visibility_aware_edge_ldp.public.policy.private_members import users_with
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.estimate import estimate
@@ -204,7 +203,7 @@ def clipped_stars(
 
     ``epsilon`` is per edge; both of its ends report, at half of it each.
     """
-    private = users_with(world.public, NON_PUBLIC).any(axis=0)
+    private = world.public.users_with(NON_PUBLIC).any(axis=0)
     degrees = np.where(private, np.minimum(world.graph.degrees, CAP), world.graph.degrees)
     sensitivities = np.where(private, CAP - 1, 0).astype(np.int64)
     noise = sample_each(epsilon / 2, sensitivities, keyed_random_bytes(seeded_key(seed, trust)))

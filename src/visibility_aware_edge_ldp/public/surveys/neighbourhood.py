@@ -1,21 +1,196 @@
-"""NEIGHBOURHOOD (a): every user reports how many triangles it owns; the question and its price.  [OWNER.1-4]"""
+"""NEIGHBOURHOOD (a): every user reports how many triangles it owns; the question and its price.  [OWNER.1-4]
 
+The public plan says who owns a triangle, and how large everybody's noise is: users are ranked by a public bound on
+their degree, and a triangle is counted by its user of highest rank.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
-from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, TooLarge
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, variances
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import smallest
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, NumberReport, Numbers
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey, least_loss
-from visibility_aware_edge_ldp.public.triangle_assignment import OwnerPlan
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+
+Floats = npt.NDArray[np.float64]
+BELIEVED, WEIGHTED, CLIPPED = GUARDS = ("believed", "weighted", "clipped")
+# Probabilities are worked out in doubles, whose errors this covers many times over.
+_ROUNDED_UP = 1 + 1e-9
+# With more users the rounding of weights would show.  [OWNER.3]
+MOST_USERS = 1 << 19
+# Margins above noisy degrees that are tried.
+_MARGINS = 40
 # What of epsilon buys the degrees that bound everybody's noise.
 FIRST_SHARE = Fraction(1, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnerPlan:
+    """A bound on each user's degree, and what keeps the promise where a bound is wrong.
+
+    Parameters
+    ----------
+    guard
+        "believed": nothing does, and ``delta`` pays for it. "weighted": triangles at a user with more friends than
+        its bound count for less, and the promise is pure. "clipped": users forget friends beyond their bound.
+    bounds
+        One whole number for each user, at least 1.
+    heard
+        Whose bound was made from a report of its own.
+    first
+        The survey of degrees that the bounds were bought with.
+    lost
+        How many triangles the guard leaves out, at most, on average; infinite where nobody can say.
+    """
+
+    guard: str
+    bounds: Ints = field(repr=False)
+    heard: Bits = field(repr=False)
+    first: DegreeSurvey | None = None
+    delta: Fraction = Fraction(0)
+    lost: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.guard not in GUARDS:
+            raise BadInput(f"{self.guard!r} is not a guard; use {', '.join(GUARDS)}.")
+        most = max(self.bounds.size, 2)
+        if self.bounds.shape != self.heard.shape or ((self.bounds < 1) | (self.bounds > most)).any():
+            raise BadInput(f"A plan has one bound for each user, from 1 to {most}, the number of users.")
+        if self.bounds.size > MOST_USERS:
+            raise TooLarge(f"Counts of owned triangles are made for at most {MOST_USERS:,} users.")
+        if (self.guard == BELIEVED) != (self.delta > 0):
+            raise BadPrivacyParameter("Bounds that are believed need a delta above 0; the other guards are pure.")
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """Everybody's rank: by bound, equal bounds by number. Noise grows with rank.  [OWNER.1]"""
+        ranks = np.empty(self.bounds.size, np.int64)
+        ranks[np.argsort(self.bounds, kind="stable")] = np.arange(self.bounds.size)
+        return ranks
+
+    @property
+    def unit(self) -> int:
+        """Counts are reported in parts of this size: weighted ones are not whole numbers.  [OWNER.3]"""
+        return 1 << (8 * self.bounds.size - 1).bit_length() if self.guard == WEIGHTED else 1
+
+    @property
+    def sensitivities(self) -> Ints:
+        """How far each user's noise reaches, in units; 0 where its count is 0 whatever the graph.  [OWNER.2-4]"""
+        scaled = {BELIEVED: self.bounds, WEIGHTED: 2 * self.bounds + 1, CLIPPED: 3 * (self.bounds - 1)}
+        return scaled[self.guard] * self.unit
+
+    @property
+    def margin(self) -> int:
+        """What a believed bound is above the noisy degree."""
+        return 0 if self.first is None or self.guard != BELIEVED else believed_margin(self.first, self.delta)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all that decides counts and noise."""
+        head = f"{self.guard} {self.delta} {self.first.identity if self.first else ''} ".encode()
+        return hashlib.sha256(
+            head + self.bounds.astype(">i8").tobytes() + np.packbits(self.heard).tobytes()
+        ).hexdigest()
+
+
+def believed_plan(first: DegreeSurvey, noisy: Ints, heard: Bits, delta: Fraction) -> OwnerPlan:
+    """Bounds that hold for the two ends of an edge together, except with probability delta.  [OWNER.2]"""
+    if not heard.all():
+        raise BadInput(
+            f"{int((~heard).sum())} users did not report a degree, so no bound on theirs can be believed; "
+            "use a pure plan (delta = 0)."
+        )
+    bounds = np.clip(noisy + believed_margin(first, delta), 2, max(noisy.size - 2, 2))
+    return OwnerPlan(BELIEVED, bounds, heard, first, delta)
+
+
+def weighted_plan(first: DegreeSurvey, noisy: Ints, heard: Bits, loss: Fraction) -> OwnerPlan:
+    """Bounds by the margin that balances what is lost above them with the noise, as far as noisy degrees tell."""
+    margins = _tried(first)
+    friends = float(np.maximum(noisy[heard].sum(), 0)) * heard.size / max(int(heard.sum()), 1)
+    lost = overshoots(noises_of(first), margins) * friends / 2
+    errors = [
+        float(variances(loss, 2 * _padded(noisy + margin, heard) + 1).sum()) + bias**2
+        for margin, bias in zip(margins, lost, strict=True)
+    ]
+    best = int(np.argmin(errors))
+    return OwnerPlan(WEIGHTED, _padded(noisy + margins[best], heard), heard, first, lost=float(lost[best]))
+
+
+def clipped_plan(nodes: int, cap: int, lost: float = np.inf) -> OwnerPlan:
+    """The hard cap of document 004: everybody has the same bound, and nothing is bought.  [OWNER.4]"""
+    if cap < 2:
+        raise BadInput(f"With a cap of {cap} nobody is in a triangle; use at least 2.")
+    return OwnerPlan(
+        CLIPPED, np.full(nodes, min(cap, max(nodes - 1, 2)), np.int64), np.ones(nodes, np.bool_), lost=lost
+    )
+
+
+def _padded(wanted: Ints, heard: Bits) -> Ints:
+    """Between 2 and what a degree can be; those not heard come last, and own only what nobody else could."""
+    bounds = np.clip(wanted, 2, max(wanted.size - 1, 2))
+    return np.where(heard, bounds, max(1, int(bounds[heard].min(initial=2)) - 1))
+
+
+def _tried(first: DegreeSurvey) -> Ints:
+    """Margins worth trying: up to where hardly anybody's degree is above its bound."""
+    noises = noises_of(first)
+    most = 12 / min(float(noise.rate) for noise in noises) if noises else 0
+    return np.unique(np.linspace(0, most, _MARGINS).astype(np.int64))
+
+
+def noises_of(first: DegreeSurvey) -> tuple[DiscreteLaplace, ...]:
+    """The noises in a reported degree, one for each class."""
+    return tuple(first.mechanism(kind) for kind in first.classes)
+
+
+def believed_margin(first: DegreeSurvey, delta: Fraction) -> int:
+    """The least m such that two degrees both have a noise below −m with probability at most delta.  [OWNER.2]"""
+    noises = noises_of(first)
+    return smallest(lambda m: m >= 0 and float(tails(noises, m + 1)) ** 2 <= float(delta)) if noises else 0
+
+
+def tails(noises: tuple[DiscreteLaplace, ...], t: npt.ArrayLike) -> Floats:
+    """The probability that the noise in a degree is at most −t, t ≥ 1, rounded up.  [OWNER.5]"""
+    powers = [weight * root ** np.asarray(t, np.float64) for weight, root in _geometric(noises)]
+    return np.asarray(np.minimum(np.sum(powers, axis=0) * _ROUNDED_UP, 1.0), dtype=np.float64)
+
+
+def overshoots(noises: tuple[DiscreteLaplace, ...], margins: Ints) -> Floats:
+    """How far a degree lies above its noisy degree plus m, on average, rounded up.  [OWNER.5]"""
+    powers = [weight * root ** (margins + 1.0) / (1 - root) for weight, root in _geometric(noises)]
+    return np.asarray(np.sum(powers, axis=0) * _ROUNDED_UP, dtype=np.float64) * np.ones(margins.shape)
+
+
+@cache
+def _geometric(noises: tuple[DiscreteLaplace, ...]) -> tuple[tuple[float, float], ...]:
+    """Weights w and roots r such that the noise is at most −t with probability Σ w·r^t.  [OWNER.5]"""
+    if len(noises) < 2:
+        return tuple((1 / (1 + noise.alpha), noise.alpha) for noise in noises)
+    rates = sorted(float(noise.rate) for noise in noises)
+    if rates[1] < rates[0] * (1 + 1e-6):
+        rates[0] *= 1 - 1e-6  # equal roots need another formula; a little more noise is an upper bound
+    a, b = (math.exp(-rate) for rate in rates)
+    share, both = (1 - a) * (1 - b) / ((1 + a) * (1 + b)), a * b / (1 - a * b)
+    return ((share * (both + a / (a - b)) / (1 - a), a), (share * (both - b / (a - b)) / (1 - b), b))
 
 
 @dataclass(frozen=True)

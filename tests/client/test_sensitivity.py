@@ -14,15 +14,15 @@ import numpy.typing as npt
 import pytest
 
 from visibility_aware_edge_ldp.audit.protocols.curator import existing_edges_only
-from visibility_aware_edge_ldp.client.sensitivity.profile import (
+from visibility_aware_edge_ldp.client.sensitivity import (
     Profile,
     Ramp,
     constant_sensitivity,
     star_profile,
     triangle_profile,
 )
-from visibility_aware_edge_ldp.client.sensitivity.star_frontier import StarEnd, StarPoint, star_frontier
-from visibility_aware_edge_ldp.client.sensitivity.triangle_frontier import triangle_frontier
+from visibility_aware_edge_ldp.client.star_frontier import StarEnd, StarPoint, star_frontier
+from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.compute import backend, ranked_graph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy

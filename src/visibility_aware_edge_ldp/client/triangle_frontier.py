@@ -4,8 +4,11 @@ One search keeps the best value at each distance; a position that cannot beat it
 looked at closer.  [SENS.3-6]
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +23,10 @@ from visibility_aware_edge_ldp.compute.ranked_graph import (
     ranked,
     ranking,
 )
-from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 
 Ranks = Ints | Int32s
 PLENTY = 1 << 40

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from visibility_aware_edge_ldp.client.sensitivity.profile import triangle_profile
+from visibility_aware_edge_ldp.client.sensitivity import triangle_profile
 from visibility_aware_edge_ldp.compute import backend, ranked_graph
 from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -4,16 +4,21 @@ A position {u, v} changes the count by C(d_u, k−1) + C(d_v, k−1), the edge b
 degrees; a node's degree grows by its non-public empty positions.  [SENS.7-9]
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.ranked_graph import GrowingLists, Ints
-from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 
 Bits = npt.NDArray[np.bool_]
 # Python's integers: stars of many edges do not fit into 64 bits.

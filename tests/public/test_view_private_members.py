@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.public.policy import private_members
+from visibility_aware_edge_ldp.public import view as views
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.private_members import users_with
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -47,18 +46,18 @@ def view_of(policy: VisibilityPolicy, n: int = N) -> PublicView:
 @pytest.mark.parametrize("name", POLICIES)
 def test_as_if_every_position_were_looked_at(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     view = view_of(POLICIES[name])
-    assert (users_with(view, NON_PUBLIC) == by_brute_force(view)).all()
-    monkeypatch.setattr(private_members, "PROBES", (2, 3))
-    monkeypatch.setattr(private_members, "_BLOCK", 64)
+    assert (view.users_with(NON_PUBLIC) == by_brute_force(view)).all()
+    monkeypatch.setattr(views, "PROBES", (2, 3))
+    monkeypatch.setattr(views, "_BLOCK", 64)
     view = view_of(POLICIES[name])  # the first one remembers what was found
-    assert (users_with(view, NON_PUBLIC) == by_brute_force(view)).all()
-    assert users_with(view, ()).shape == (0, N)
+    assert (view.users_with(NON_PUBLIC) == by_brute_force(view)).all()
+    assert view.users_with(()).shape == (0, N)
 
 
 def test_where_looking_takes_too_long_everybody_in_doubt_is_counted_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_members, "MOST_LOOKED_AT", 100)
+    monkeypatch.setattr(views, "MOST_LOOKED_AT", 100)
     view = view_of(POLICIES["rare"])
-    assert users_with(view, NON_PUBLIC).all()
+    assert view.users_with(NON_PUBLIC).all()
     assert not by_brute_force(view).all()
 
 
@@ -66,10 +65,10 @@ def test_where_looking_takes_too_long_everybody_in_doubt_is_counted_in(monkeypat
 @pytest.mark.parametrize("policy", [POLICIES["nothing"], POLICIES["hash"], POLICIES["both"]], ids=str)
 def test_the_smallest_rosters(n: int, policy: VisibilityPolicy) -> None:
     view = view_of(policy, n)
-    assert (users_with(view, NON_PUBLIC) == by_brute_force(view)).all()
+    assert (view.users_with(NON_PUBLIC) == by_brute_force(view)).all()
 
 
 def test_a_private_user_among_public_ones_hides_nothing() -> None:
-    found = users_with(view_of(POLICIES["any"]), (Visibility.PRIVATE,))
+    found = view_of(POLICIES["any"]).users_with((Visibility.PRIVATE,))
     assert np.flatnonzero(~found[0]).tolist() == [0, 5, 89]
-    assert not users_with(view_of(POLICIES["one private"]), (Visibility.PRIVATE,)).any()
+    assert not view_of(POLICIES["one private"]).users_with((Visibility.PRIVATE,)).any()

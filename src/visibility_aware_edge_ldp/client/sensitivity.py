@@ -4,23 +4,27 @@ A profile is the small part of the graph that decides the local sensitivity at e
 private facts: it stays with the centre, and only noise scaled by ``smooth`` leaves.  [SENS.1-2]
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.sensitivity.star_frontier import Exact, StarPoint, star_frontier
-from visibility_aware_edge_ldp.client.sensitivity.triangle_frontier import triangle_frontier
+from visibility_aware_edge_ldp.client.star_frontier import Exact, StarPoint, star_frontier
+from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.compute.ranked_graph import Ints
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
-from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy
 
 HORIZON = 64
 DIGITS = 50
