@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.mechanisms import mechanism
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import all_random_bytes
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes, keyed_random_bytes
 from visibility_aware_edge_ldp.mechanisms.mechanism import MECHANISMS, Law, Mechanism, exact_loss, problems, register
 
 NAME = "coloured response"

@@ -206,9 +206,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             self._took_part[survey.identity] = here
             return report
         first = cast(FirstRound, self._first)
-        asked = self._asked_again(survey, first)
-        if present is not None:
-            asked = asked & present
+        asked = self._asked_again(survey, first) & who_takes_part(present, self._view.count)
         return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
 
     def _measure(self, survey: RowSurvey, first: FirstRound) -> tuple[Floats, Floats]:
@@ -264,14 +262,8 @@ def _noised(
     total = np.floor(sums * unit + 0.5).astype(np.int64)
     noisy_reach = _cut_sum(steps, survey.reach_noise.sample_many(steps.size, random_bytes))
     noisy_total = _cut_sum(total, survey.total_noise.sample_each(bound, random_bytes))
-    return RowReport(
-        survey.identity,
-        first.transcript.digest,
-        start,
-        asked,
-        np.where(asked, noisy_reach, 0),
-        np.where(asked, noisy_total, 0),
-    )
+    sent = (np.where(asked, numbers, 0) for numbers in (noisy_reach, noisy_total))
+    return RowReport(survey.identity, first.transcript.digest, start, asked, *sent)
 
 
 def _cut_sum(values: Integers, noise: Integers) -> Integers:
@@ -298,10 +290,8 @@ def _weights(public: PublicView, start: int, count: int, friend_visible: float) 
 
 def _reaches(masks: Words, start: int, block: RowBlock) -> tuple[Floats, Floats]:
     """As ``triangle_reaches``, from pulls that are known."""
-    rows, later = (
-        np.minimum(block.users - start, masks.shape[1] - 1),
-        np.arange(block.pulls.shape[1]) > block.users[:, None],
-    )
+    rows = np.minimum(block.users - start, masks.shape[1] - 1)
+    later = np.arange(block.pulls.shape[1]) > block.users[:, None]
     largest = np.zeros((len(masks), len(rows)))
     for found, mask in zip(largest, masks, strict=True):
         inside = unpack_rows(mask[rows], later.shape[1]) & later

@@ -50,8 +50,8 @@ def within_one(n: int, edges: Edges, chosen: Bits) -> Bits:
 class PositionBits:
     """POSITION: the bits of the positions numbered ``start`` and on, each held by a reporter of its own.
 
-    A real reporter holds one; a simulation lets many answer in one call, each with coins of its own. They are kept
-    packed, eight a byte, the first in the lowest bit and zeros after the last.
+    A real reporter holds one; a simulation lets many answer in one call, each with random bytes of its own. They are
+    kept packed, eight a byte, the first in the lowest bit and zeros after the last.
     """
 
     start: int

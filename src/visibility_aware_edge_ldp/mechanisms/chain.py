@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import random_words
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
 
 Bits = npt.NDArray[np.bool_]
@@ -88,8 +89,8 @@ def flip_given(threshold: int, better: int, worse: int = 0, agree: bool = True) 
 def chained(threshold: int, bits: Bits, levels: Sequence[Level], random_bytes: RandomBytes) -> Bits:
     """One answer for each bit at this threshold, given all that was answered before.  [CHAIN.2]
 
-    Where this threshold was answered before, the same answer again. As many coins are drawn, and as much is computed,
-    whatever the bits and answers are.
+    Where this threshold was answered before, the same answer again. As many random bytes are drawn, and as much is
+    computed, whatever the bits and answers are.
     """
     check_threshold(threshold)
     thresholds = [level.threshold for level in levels]
@@ -134,11 +135,7 @@ def _bernoulli(
     A 64-bit word decides all but one case in 2^64; then further words are drawn, as long as they tie.
     """
     tops = np.array([[[int(chance * RESOLUTION) for chance in two] for two in row] for row in chances], np.uint64)
-    count = which[0].size
-    drawn = random_bytes(8 * count)
-    if len(drawn) != 8 * count:
-        raise ProtocolViolation(f"{8 * count} bytes of coins were asked for and {len(drawn)} came; nothing was drawn.")
-    words, limits = np.frombuffer(drawn, ">u8").astype(np.uint64), tops[which]
+    words, limits = random_words(random_bytes, which[0].size), tops[which]
     events: Bits = words < limits
     for tie in np.flatnonzero(words == limits):
         up, down, agree = (int(part[tie]) for part in which)

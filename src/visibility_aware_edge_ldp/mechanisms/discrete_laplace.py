@@ -14,7 +14,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute.functions import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers, all_random_bytes
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers, random_words
 
 Reported = TypeVar("Reported", int, Integers)
 # Tables ask for many powers with so many digits: each is the product of two of few, some steps and some strides.
@@ -153,7 +153,7 @@ def sample_each(epsilon: Fraction, sensitivities: Integers, random_bytes: Random
 
     Doubles invert the distribution function; what they cannot decide is placed with as many digits as it takes.
     """
-    words = np.frombuffer(all_random_bytes(random_bytes, 8 * sensitivities.size), dtype=">u8").astype(np.uint64)
+    words = random_words(random_bytes, sensitivities.size)
     noisy = np.flatnonzero(sensitivities > 0)
     drawn = np.zeros(sensitivities.size, dtype=np.int64)
     values, certain = _propose(float(epsilon) / sensitivities[noisy], words[noisy])

@@ -12,10 +12,20 @@ from collections.abc import Callable
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+
 RandomBytes = Callable[[int], bytes]
 """From a number of bytes to that many bytes, each drawn anew."""
 # What is encrypted; kept, because fresh zeros from the operating system cost more than the encryption.
 _ZEROS = memoryview(bytes(1 << 20))
+
+
+def all_random_bytes(random_bytes: RandomBytes, count: int) -> bytes:
+    """So many random bytes and no fewer: where some are missing, a bit would be sent as it is, or with less noise."""
+    found = random_bytes(count)
+    if len(found) != count:
+        raise ProtocolViolation(f"{count} bytes of coins were asked for and {len(found)} came; nothing was drawn.")
+    return found
 
 
 def keyed_random_bytes(key: bytes) -> RandomBytes:

@@ -14,8 +14,8 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes
 
 Integers = npt.NDArray[np.int64]
 CumulativeDistribution = Callable[[int, int], Decimal]
@@ -55,7 +55,7 @@ class IntegerLaw:
         Values outside 64 bits are drawn as the nearest 64-bit integer; who adds one to a number cuts the sum off well
         before that, because a noise that was cut off would show what it is added to.
         """
-        words = np.frombuffer(all_random_bytes(random_bytes, 8 * count), dtype=">u8").astype(np.uint64)
+        words = random_words(random_bytes, count)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
         if count >= _TABLE_PAYS or "_table" in self.__dict__:
             values, doubtful = self._look_up(words)
@@ -99,12 +99,9 @@ class IntegerLaw:
         return first, np.maximum.accumulate(thresholds)
 
 
-def all_random_bytes(random_bytes: RandomBytes, count: int) -> bytes:
-    """So many bytes of coins and no fewer: where coins are missing, numbers would go out with less noise, or none."""
-    found = random_bytes(count)
-    if len(found) != count:
-        raise ProtocolViolation(f"{count} bytes of coins were asked for and {len(found)} came; nothing was drawn.")
-    return found
+def random_words(random_bytes: RandomBytes, count: int) -> npt.NDArray[np.uint64]:
+    """So many uniform 64-bit words."""
+    return np.frombuffer(all_random_bytes(random_bytes, 8 * count), dtype=">u8").astype(np.uint64)
 
 
 class LazyUniform:

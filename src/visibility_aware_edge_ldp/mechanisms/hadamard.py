@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import all_random_bytes
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
 Ints = npt.NDArray[np.int64]
@@ -52,13 +51,12 @@ class HadamardResponse:
         return RandomizedResponse(self.epsilon)
 
     def randomize(self, bins: Ints, random_bytes: RandomBytes) -> Ints:
-        """One answer per bin; the coins drawn do not depend on the bins.  [HADAMARD.2]"""
+        """One answer per bin; the random bytes drawn do not depend on the bins.  [HADAMARD.2]"""
         if bins.size and not 0 <= bins.min() <= bins.max() < self.size:
             raise BadPrivacyParameter(f"Bins are numbered 0 to {self.size - 1}; others have no row of their own.")
         rows = bins.astype(np.int64) + 1
-        answers = np.frombuffer(all_random_bytes(random_bytes, 4 * bins.size), dtype="<u4").astype(np.int64) & (
-            self.columns - 1
-        )
+        drawn = np.frombuffer(all_random_bytes(random_bytes, 4 * bins.size), dtype="<u4").astype(np.int64)
+        answers = drawn & (self.columns - 1)
         wanted = self.sign.flips(bins.size, random_bytes)
         wrong = _is_minus(rows, answers) != wanted
         # Turning over one bit of the row's in the column turns the sign over, one column for one column.
@@ -76,8 +74,8 @@ class HadamardResponse:
 
     def counts(self, answers: Ints) -> Floats:
         """How many users are in each bin, without bias.  [HADAMARD.3]"""
-        heard = np.bincount(answers, minlength=self.columns).astype(np.float64)
-        return self.scale * walsh_hadamard(heard)[1 : self.size + 1]
+        found = np.bincount(answers, minlength=self.columns).astype(np.float64)
+        return self.scale * walsh_hadamard(found)[1 : self.size + 1]
 
     def variances(self, counts: Floats, answers: int) -> Floats:
         """The variance of those counts from so many answers, without bias if the counts are.  [HADAMARD.3]"""

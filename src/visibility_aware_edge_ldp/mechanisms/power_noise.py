@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, all_random_bytes
-from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise, rounded_down
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, random_words
+from visibility_aware_edge_ldp.mechanisms.smooth_noise import DOWN, SmoothNoise, decimal_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,12 +39,12 @@ class SmoothPower(SmoothNoise):
 
     @cached_property
     def beta(self) -> Decimal:
-        return rounded_down(self.share * self._promised)
+        return decimal_of(self.share * self._promised, DOWN)
 
     @cached_property
     def shift(self) -> Decimal:
         """ε itself: a private change moves the number by at most ε units of the noise's scale."""
-        return rounded_down(self._promised)
+        return decimal_of(self._promised, DOWN)
 
     @property
     def alpha(self) -> Fraction:
@@ -82,7 +82,7 @@ class SmoothPower(SmoothNoise):
         distribution function confirm it; the few that are not confirmed are placed with as many digits as it takes.
         Draws beyond ±2^62 are given as the last integer before it: cut off what they are added to well before that.
         """
-        words = np.frombuffer(all_random_bytes(random_bytes, 8 * bounds.size), dtype=">u8").astype(np.uint64)
+        words = random_words(random_bytes, bounds.size)
         right = words >> np.uint64(63) == 1
         # How far the uniform number lies from its own end of [0, 1), in units of 2^-64: it is in [units, units + 1).
         units, scale = np.where(right, ~words, words).astype(np.float64), bounds / float(self.shift)

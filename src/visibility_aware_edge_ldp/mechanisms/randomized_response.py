@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.response import Octets
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes
 
 RESOLUTION = 1 << 64
 _TAIL = 1 << 56
@@ -87,7 +87,7 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         if 2 * self.threshold >= RESOLUTION:
             raise BadPrivacyParameter(
-                f"A loss of {float(self.epsilon):g} is too small to be sampled with 64-bit coins: "
+                f"A loss of {float(self.epsilon):g} is too small to be sampled with 64-bit words: "
                 "an answer would carry no information. Use an epsilon of at least 1e-18."
             )
 
@@ -150,8 +150,4 @@ class RandomizedResponse:
 
 
 def _drawn(count: int, random_bytes: RandomBytes) -> Octets:
-    """So many coins and no fewer: where coins are missing, a bit would be sent as it is."""
-    drawn = np.frombuffer(random_bytes(count), np.uint8)
-    if drawn.size != count:
-        raise ProtocolViolation(f"{count} bytes of coins were asked for and {drawn.size} came; nothing was answered.")
-    return drawn
+    return np.frombuffer(all_random_bytes(random_bytes, count), np.uint8)

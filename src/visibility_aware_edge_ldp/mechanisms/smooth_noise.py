@@ -21,13 +21,13 @@ Bound = int | Fraction | Decimal
 
 _SLACK = Fraction(1, 1 << 60)
 _LEAST_BETA = Decimal("1e-9")
-_DOWN, _UP = Context(prec=60, rounding=ROUND_FLOOR), Context(prec=60, rounding=ROUND_CEILING)
+DOWN, _UP = Context(prec=60, rounding=ROUND_FLOOR), Context(prec=60, rounding=ROUND_CEILING)
 _WORK = Context(prec=80)
 
 
 @dataclass(frozen=True)
 class SmoothNoise(ABC):
-    """What the three noises share: everything but β, s and the shape."""
+    """What all noises on smooth bounds share: everything but β, s and the shape."""
 
     epsilon: Fraction
 
@@ -65,7 +65,7 @@ class SmoothNoise(ABC):
         exact = isinstance(bound, int | Fraction) or (isinstance(bound, Decimal) and bound.is_finite())
         if not (exact and bound >= 0):
             raise BadPrivacyParameter(f"A smooth bound is an int, Fraction or Decimal from 0 on; got {bound!r}.")
-        return _UP.divide(_decimal(bound, _UP), self.shift)
+        return _UP.divide(decimal_of(bound, _UP), self.shift)
 
     def law(self, bound: Bound) -> IntegerLaw:
         """The noise for this bound: the ideal noise, rounded to the nearest integer."""
@@ -137,7 +137,7 @@ class SmoothLaplace(SmoothNoise):
     @cached_property
     def beta(self) -> Decimal:
         """The largest β with D(ε, s, β) <= δ and β + e^(-β) s <= ε."""
-        epsilon, delta = (_decimal(Fraction(x) * (1 - _SLACK), _DOWN) for x in (self.epsilon, self.delta))
+        epsilon, delta = (decimal_of(Fraction(x) * (1 - _SLACK), DOWN) for x in (self.epsilon, self.delta))
         low, high = Decimal(0), epsilon
         with localcontext(_WORK):
             for _ in range(150):
@@ -145,22 +145,22 @@ class SmoothLaplace(SmoothNoise):
                 one_way = middle + (-middle).exp() * self.shift <= epsilon
                 kept = one_way and _laplace_delta(epsilon, self.shift, middle) <= delta
                 low, high = (middle, high) if kept else (low, middle)
-        return _DOWN.plus(low)
+        return DOWN.plus(low)
 
     @property
     def published_beta(self) -> Decimal:
         """ε/(2 ln(2/δ)) of Nissim, Raskhodnikova and Smith, or ``beta`` where theirs is too large."""
-        twice_logarithm = _UP.multiply(2, _UP.ln(_decimal(2 / Fraction(self.delta), _UP)))
-        return min(self.beta, _DOWN.divide(_decimal(self._promised, _DOWN), twice_logarithm))
+        twice_logarithm = _UP.multiply(2, _UP.ln(decimal_of(2 / Fraction(self.delta), _UP)))
+        return min(self.beta, DOWN.divide(decimal_of(self._promised, DOWN), twice_logarithm))
 
     @cached_property
     def shift(self) -> Decimal:
-        return _decimal((1 - self.share) * self._promised, _DOWN)
+        return decimal_of((1 - self.share) * self._promised, DOWN)
 
     def _delta(self, weight: int) -> Fraction:
         if weight == 1:
             return Fraction(self.delta)
-        spent = _laplace_delta(_decimal(self._promised, _DOWN), self.shift, self.beta, weight)
+        spent = _laplace_delta(decimal_of(self._promised, DOWN), self.shift, self.beta, weight)
         return Fraction(_UP.plus(spent)) * (1 + 2 * _SLACK)
 
     @property
@@ -185,17 +185,17 @@ class _HeavyTailed(SmoothNoise):
     @cached_property
     def beta(self) -> Decimal:
         """share * ε/d: at ε/d nothing would be left for the shift."""
-        return _decimal(self.share * self._promised / self.degrees, _DOWN)
+        return decimal_of(self.share * self._promised / self.degrees, DOWN)
 
     @cached_property
     def shift(self) -> Decimal:
         """s = √(2d min(cosh η₀ - 1, e^β (cosh η - cosh β))), the largest that keeps the promise."""
-        epsilon, d = _decimal(self._promised, _DOWN), self.degrees
+        epsilon, d = decimal_of(self._promised, DOWN), self.degrees
         with localcontext(_WORK):
             standing = _cosh(2 * epsilon / (d + 1)) - 1
             moving = _cosh((2 * epsilon - (d - 1) * self.beta) / (d + 1)) - _cosh(self.beta)
             squared = 2 * d * min(standing, self.beta.exp() * moving)
-            return _DOWN.plus(squared.sqrt())
+            return DOWN.plus(squared.sqrt())
 
     @property
     def _deviation(self) -> float:
@@ -292,12 +292,8 @@ def _pi(digits: int) -> Decimal:
         return 4 * _arctan(Decimal(1))
 
 
-def rounded_down(value: Fraction) -> Decimal:
-    """The largest decimal of 60 digits that is not above the value."""
-    return _decimal(value, _DOWN)
-
-
-def _decimal(value: Bound, context: Context) -> Decimal:
+def decimal_of(value: Bound, context: Context) -> Decimal:
+    """A number as a decimal, rounded as the context says."""
     if isinstance(value, Decimal):
         return context.plus(value)
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))

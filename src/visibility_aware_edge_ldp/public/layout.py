@@ -6,7 +6,7 @@ import hashlib
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -183,6 +183,16 @@ class NumberReport(Report):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueReport(NumberReport):
+    """A report with one number of each user, or a row of numbers for each class."""
+
+    survey: str
+    start: int
+    answered: Bits = field(repr=False)
+    values: Ints = field(repr=False)
 
 
 @dataclass(frozen=True)

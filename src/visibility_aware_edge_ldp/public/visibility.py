@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import partial
 
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
@@ -89,12 +91,15 @@ class Multipliers:
 DEFAULT_MULTIPLIERS = Multipliers()
 
 
-def parse_multiplier(value: Number, what: str) -> Fraction:
-    """A multiplier as the number that was written."""
+def parsed(parse: Callable[[Number, str], Fraction], value: Number, what: str) -> Fraction:
+    """A number of a policy as it was written; what ``parse`` refuses is a bad policy."""
     try:
-        return parse_number(value, what)
+        return parse(value, what)
     except BadPrivacyParameter as error:
         raise BadPolicy(str(error)) from error
+
+
+parse_multiplier = partial(parsed, parse_number)
 
 
 def times_epsilon(multiplier: Fraction) -> str:

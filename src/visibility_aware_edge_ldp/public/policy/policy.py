@@ -7,13 +7,13 @@ import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy.guarantee import Release
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
 from visibility_aware_edge_ldp.public.policy.attribute_rules import (
@@ -49,10 +49,12 @@ from visibility_aware_edge_ldp.public.visibility import (
     Multipliers,
     Visibility,
     parse_multiplier,
+    parsed,
 )
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 DEFAULT_SALT = "va-edge-ldp"
+_share = partial(parsed, parse_share)
 
 
 class VisibilityPolicy:
@@ -71,9 +73,9 @@ class VisibilityPolicy:
     """
 
     rule: Rule
-    assumptions: tuple[str, ...]
-    multipliers: Multipliers
-    paid: tuple[Release, ...]
+    assumptions: tuple[str, ...] = ()
+    multipliers: Multipliers = DEFAULT_MULTIPLIERS
+    paid: tuple[Release, ...] = ()
 
     def __init__(
         self,
@@ -93,17 +95,7 @@ class VisibilityPolicy:
             shown = float(total if private >= 0 else public + friends)
             raise BadPolicy(f"The fractions of a policy must sum to 1; these sum to {shown:g}. Change one of them.")
         # Fractions such as 0.331 + 0.669 are exact; thirds typed as decimals leave a billionth, given to PRIVATE.
-        self._set(KeyedHash(public, min(friends, 1 - public), salt))
-
-    def _set(
-        self,
-        rule: Rule,
-        assumptions: tuple[str, ...] = (),
-        multipliers: Multipliers = DEFAULT_MULTIPLIERS,
-        paid: tuple[Release, ...] = (),
-    ) -> VisibilityPolicy:
-        self.rule, self.assumptions, self.multipliers, self.paid = rule, assumptions, multipliers, paid
-        return self
+        self.rule = KeyedHash(public, min(friends, 1 - public), salt)
 
     @classmethod
     def of(
@@ -114,7 +106,9 @@ class VisibilityPolicy:
         paid: tuple[Release, ...] = (),
     ) -> VisibilityPolicy:
         """A policy with this rule, what it assumes, how well it guards, and the releases that it was made from."""
-        return cls.__new__(cls)._set(rule, assumptions, multipliers, paid)
+        policy = cls.__new__(cls)
+        policy.rule, policy.assumptions, policy.multipliers, policy.paid = rule, assumptions, multipliers, paid
+        return policy
 
     @classmethod
     def nothing(cls) -> VisibilityPolicy:
@@ -293,10 +287,3 @@ class BoundPolicy:
         first, last = row_start(self.n, start), row_start(self.n, stop)
         classes[np.arange(self.n) > np.arange(start, stop)[:, None]] = self.range(first, last - first)
         return classes
-
-
-def _share(value: Number, what: str) -> Fraction:
-    try:
-        return parse_share(value, what)
-    except BadPrivacyParameter as error:
-        raise BadPolicy(str(error)) from error

@@ -1,6 +1,6 @@
 """USER degrees: the public question, its noise and its price.  [DEGREE.1]"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, OneListEntry, edge_from_lists
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import LARGEST as LARGEST
-from visibility_aware_edge_ldp.public.layout import Bits, Ints, NumberReport, Numbers
+from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -77,14 +77,8 @@ def degree_survey(view: PublicView, epsilon: Number) -> DegreeSurvey:
     return DegreeSurvey(view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), classes, policy.multipliers)
 
 
-@dataclass(frozen=True, eq=False)
-class DegreeReport(NumberReport):
+class DegreeReport(ValueReport):
     """The noisy degrees of the users numbered ``start`` and on: (classes, count) numbers."""
-
-    survey: str
-    start: int
-    answered: Bits = field(repr=False)
-    values: Ints = field(repr=False)
 
     @property
     def classes(self) -> int:

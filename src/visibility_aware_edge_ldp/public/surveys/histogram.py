@@ -1,7 +1,7 @@
 """USER histogram: the public question for those who hide their whole degree, its bins and its price.  [WHOLE.1]"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneDegree, OneEdge, OneListEntry, edge_from_lists
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.layout import Bits, Ints, NumberReport, Numbers
+from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -92,14 +92,8 @@ def growing_bins(nodes: int) -> tuple[int, ...]:
     return (*(edge for edge in edges if edge < nodes), nodes)
 
 
-@dataclass(frozen=True, eq=False)
-class HistogramReport(NumberReport):
+class HistogramReport(ValueReport):
     """The answers of the users numbered ``start`` and on: one column of the Hadamard matrix a user."""
-
-    survey: str
-    start: int
-    answered: Bits = field(repr=False)
-    values: Ints = field(repr=False)
 
 
 LAYOUT = Numbers("report of bins", b"VAEH", "start:Q count:Q survey:32s", HistogramReport, dtype=">u4")

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import smallest
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.layout import Bits, Ints, NumberReport, Numbers
+from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey, least_loss
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -238,14 +238,8 @@ def neighbourhood_survey(view: PublicView, epsilon: Number, plan: OwnerPlan) -> 
     return NeighbourhoodSurvey(view.roster_digest, view.n, policy.digest, loss, plan, classes, policy.multipliers)
 
 
-@dataclass(frozen=True, eq=False)
-class NeighbourhoodReport(NumberReport):
+class NeighbourhoodReport(ValueReport):
     """One noisy integer of each of the users numbered ``start`` and on: how many triangles it owns."""
-
-    survey: str
-    start: int
-    answered: Bits = field(repr=False)
-    values: Ints = field(repr=False)
 
 
 LAYOUT = Numbers("report of owned triangles", b"VAEN", "start:Q count:Q survey:32s", NeighbourhoodReport)
