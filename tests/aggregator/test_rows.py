@@ -138,7 +138,7 @@ def test_a_user_who_answers_for_a_part_of_its_row_is_refused_at_the_door(part: s
     with pytest.raises(ProtocolViolation, match="part of its row"):
         collection.absorb_answers(report)
     collection.absorb_answers(whole)
-    assert collection.close_first_round().rows_heard(VIEW)[0]
+    assert collection.close_first_round().rows_answered(VIEW)[0]
 
 
 def test_one_user_at_a_time_sends_reports_that_join_to_one_collection() -> None:

@@ -233,7 +233,7 @@ def test_those_who_are_absent_say_nothing() -> None:
     collection = RowCollection(SURVEY, VIEW)
     collection.absorb_answers(answers)
     first = FirstRound(SURVEY, VIEW, collection.close_first_round())
-    assert (first.heard == (here & holders(VIEW))).all()
+    assert (first.answered == (here & holders(VIEW))).all()
     later = np.arange(N) % 2 > 0
     report = users.total(SURVEY, first, secure_coins(), later)
     assert (report.answered == (here & later & holders(VIEW))).all()

@@ -38,10 +38,10 @@ def transcript(answered: np.ndarray, ones: np.ndarray | None = None) -> Transcri
 
 def test_who_is_asked_and_who_was_heard() -> None:
     assert holders(VIEW).tolist() == [True, True, True, True, False, True, False]
-    assert transcript(HIDDEN).rows_heard(VIEW).tolist() == holders(VIEW).tolist()
+    assert transcript(HIDDEN).rows_answered(VIEW).tolist() == holders(VIEW).tolist()
     some = transcript(HIDDEN & np.isin(ROWS, [0, 3]))
-    assert np.flatnonzero(some.rows_heard(VIEW)).tolist() == [0, 3]
-    assert not transcript(np.zeros(len(POSITIONS), bool)).rows_heard(VIEW).any()
+    assert np.flatnonzero(some.rows_answered(VIEW)).tolist() == [0, 3]
+    assert not transcript(np.zeros(len(POSITIONS), bool)).rows_answered(VIEW).any()
 
 
 def test_nobody_writes_into_a_transcript() -> None:
@@ -49,7 +49,7 @@ def test_nobody_writes_into_a_transcript() -> None:
     answered = np.packbits(HIDDEN, bitorder="little")
     here = Transcript(SURVEY, answered, answered.copy())
     for found in (here, pickle.loads(pickle.dumps(here))):
-        for array in (found.answered, found.ones, found.rows_heard(VIEW)):
+        for array in (found.answered, found.ones, found.rows_answered(VIEW)):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 0
     answered |= np.uint8(1)
@@ -62,10 +62,10 @@ def test_every_single_answer_that_is_missing_or_too_many_is_refused() -> None:
         answered[place] = ~answered[place]
         alone = HIDDEN[place] and (HIDDEN & (ROWS[place] == ROWS)).sum() == 1
         if alone:
-            assert not transcript(answered).rows_heard(VIEW)[ROWS[place]]
+            assert not transcript(answered).rows_answered(VIEW)[ROWS[place]]
         else:
             with pytest.raises(ProtocolViolation):
-                transcript(answered).rows_heard(VIEW)
+                transcript(answered).rows_answered(VIEW)
 
 
 def test_the_digest_names_everything_in_it() -> None:

@@ -83,7 +83,7 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
     def _closed(self) -> tuple[Transcript, Bits]:
         """The transcript, and who answered; from when this is first asked for, the first round is closed."""
         transcript = self.first.transcript
-        return transcript, transcript.rows_heard(self.view)
+        return transcript, transcript.rows_answered(self.view)
 
     def is_for_this_survey(self, report: RowReport) -> bool:
         """Whether the report answers this survey, after the transcript of its first round."""

@@ -19,10 +19,10 @@ from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import part_of
-from visibility_aware_edge_ldp.public.positions import Ints, position_count
+from visibility_aware_edge_ldp.public.positions import Ints, ends_of, position_count
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
-from visibility_aware_edge_ldp.public.surveys.sample import SampledReport, ends_of
+from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -82,7 +82,8 @@ class Territory:
     def of(cls, edges: Edges, public: PublicView, plan: HubPlan, place: int) -> Territory:
         """The part that the reporter at this place of the plan has to look at."""
         inside = (plan.marks >> place & 1).astype(np.bool_)
-        nodes = np.concatenate([np.flatnonzero(inside), _others(public.n, edges, inside)])
+        others = within_one(public.n, edges, inside) & ~inside
+        nodes = np.concatenate([np.flatnonzero(inside), np.flatnonzero(others)])
         local = np.full(public.n, -1)
         local[nodes] = np.arange(nodes.size)
         seen = edges[(local[edges] >= 0).all(axis=1)]
@@ -149,11 +150,6 @@ class Territory:
         """(members, nodes): neighbours in common."""
         rows = pack_rows(matrix, len(matrix))
         return shared_counts(rows[: self.members], rows)
-
-
-def _others(n: int, edges: Edges, inside: Bits) -> Ints:
-    """The neighbours of a territory that are not in it."""
-    return np.flatnonzero(within_one(n, edges, inside) & ~inside)
 
 
 def _matrix(edges: Ints, size: int) -> Bits:

@@ -98,7 +98,7 @@ def _weights(edges: Edges, plan: OwnerPlan) -> Ints:
         degrees = np.bincount(edges.ravel(), minlength=plan.bounds.size)
         fair = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
         # Users without a bound of their own weigh nothing, so that what is missed is known: [OWNED.3].
-        weights[plan.ranks] = np.where(plan.heard, fair, 0)
+        weights[plan.ranks] = np.where(plan.reported, fair, 0)
     return weights
 
 

@@ -60,14 +60,14 @@ class FirstRound:
     def prepared(self) -> FirstRound:
         """The same, with all that users share worked out, so that several may begin at once."""
         backend.kernels("rows")
-        for shared in ("asked", "heard", "largest", "panels" if self.survey.statistic == "triangles" else "pulls"):
+        for shared in ("asked", "answered", "largest", "panels" if self.survey.statistic == "triangles" else "pulls"):
             getattr(self, shared)
         return self
 
     @cached_property
-    def heard(self) -> Bits:
+    def answered(self) -> Bits:
         """Which users answered for their row; refuses a transcript that no honest round could have."""
-        return self.transcript.rows_heard(self.public)
+        return self.transcript.rows_answered(self.public)
 
     @cached_property
     def scores(self) -> Scores:
@@ -123,8 +123,8 @@ class FirstRound:
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
-        """How many users were asked, and how many of them were heard."""
-        return int(self.asked.sum()), int(self.heard.sum())
+        """How many users were asked, and how many of them answered."""
+        return int(self.asked.sum()), int(self.answered.sum())
 
     @cached_property
     def asked(self) -> Bits:
@@ -182,7 +182,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
         if first is None or first.survey != survey or first.public is not self._public:
             raise ProtocolViolation("The first round was read with another survey or another public view.")
-        if not first.heard[self._users][self._asked_again(survey, first)].all():
+        if not first.answered[self._users][self._asked_again(survey, first)].all():
             raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
         first.refuse_what_doubles_cannot_hold()
 

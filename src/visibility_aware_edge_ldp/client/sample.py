@@ -7,9 +7,9 @@ from visibility_aware_edge_ldp.client.reporter import Bits, Client
 from visibility_aware_edge_ldp.client.views import PositionBits, PositionEdges
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.public.positions import Ints
+from visibility_aware_edge_ldp.public.positions import Ints, ends_of
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
-from visibility_aware_edge_ldp.public.surveys.sample import SampledReport, ends_of
+from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client.star_frontier import Exact, StarPoint, star_frontier
-from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
+from visibility_aware_edge_ldp.client.star_frontier import StarPoint, star_frontier
+from visibility_aware_edge_ldp.client.triangle_frontier import TrianglePoint, triangle_frontier
 from visibility_aware_edge_ldp.compute.ranked_graph import Ints
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -33,25 +33,8 @@ NEARLY = 1e-9
 Edges = npt.NDArray[np.int32]
 
 
-class Point(Protocol):
-    """A position, as far as it decides the sensitivity."""
-
-    @property
-    def divisor(self) -> int:
-        """What a change of the position itself costs."""
-
-    def changes(self, budgets: Ints) -> Ints | Exact:
-        """The most it can change the count after changes of these total costs elsewhere."""
-
-
-class Tail(Protocol):
-    """What holds beyond the horizon: at least the local sensitivity, and smooth.  [SENS.2]"""
-
-    def local(self, distance: int) -> Fraction:
-        """The bound at a distance beyond the horizon."""
-
-    def peaks(self, beta: float) -> Iterable[int]:
-        """Distances beyond the horizon, among them where the weighted bound is largest."""
+Point = StarPoint | TrianglePoint
+"""A position, as far as it decides the sensitivity: its own cost, and what it can change after changes elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +90,10 @@ class FreeStars:
     def _logs(self, distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         logs = [_log_free(point, distances) for point in self.points]
         return np.asarray(np.max(logs, axis=0), dtype=np.float64)
+
+
+Tail = Ramp | FreeStars
+"""What holds beyond the horizon: at least the local sensitivity, and smooth.  [SENS.2]"""
 
 
 @dataclass(frozen=True)

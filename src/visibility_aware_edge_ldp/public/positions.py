@@ -5,6 +5,7 @@ these numbers, so nobody needs to send node names.
 """
 
 import math
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 Ints = npt.NDArray[np.int64]
+Row = TypeVar("Row", int, Ints)
 # Positions are worked on in runs of this many, a multiple of 8 so that packed runs join.
 TILE = 1 << 19
 
@@ -24,10 +26,10 @@ def position_count(n: int) -> int:
 def numbers(n: int, u: npt.ArrayLike, v: npt.ArrayLike) -> Ints:
     """The numbers of the positions (u, v), u < v."""
     first, second = np.asarray(u, dtype=np.int64), np.asarray(v, dtype=np.int64)
-    return first * (2 * n - first - 1) // 2 + (second - first - 1)
+    return row_start(n, first) + (second - first - 1)
 
 
-def row_start(n: int, u: int) -> int:
+def row_start(n: int, u: Row) -> Row:
     """The number of (u, u + 1): where row u begins; for u = n − 1, where everything ends."""
     return u * (2 * n - u - 1) // 2
 
@@ -46,14 +48,17 @@ def row_of(n: int, number: int) -> int:
     return u
 
 
+def ends_of(n: int, places: Ints) -> tuple[Ints, Ints]:
+    """The ends (u, v) of positions with these numbers, in order."""
+    if not places.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    rows = np.arange(row_of(n, int(places[0])), row_of(n, int(places[-1])) + 2, dtype=np.int64)
+    begins = row_start(n, rows)
+    counts = np.diff(np.searchsorted(places, begins))
+    u = np.repeat(rows[:-1], counts)
+    return u, places - np.repeat(begins[:-1], counts) + u + 1
+
+
 def endpoints(n: int, start: int, count: int) -> tuple[Ints, Ints]:
     """The ends (u, v) of the positions numbered start … start + count − 1."""
-    if count == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    first, last = row_of(n, start), row_of(n, start + count - 1)
-    rows = np.arange(first, last + 1, dtype=np.int64)
-    begins = rows * (2 * n - rows - 1) // 2
-    ends = np.minimum(begins + (n - 1 - rows), start + count)
-    lengths = ends - np.maximum(begins, start)
-    u = np.repeat(rows, lengths)
-    return u, np.arange(start, start + count, dtype=np.int64) - np.repeat(begins, lengths) + u + 1
+    return ends_of(n, np.arange(start, start + count, dtype=np.int64))

@@ -22,8 +22,6 @@ from visibility_aware_edge_ldp.public.surveys import (
     sample,
 )
 from visibility_aware_edge_ldp.public.surveys.base import Survey
-from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER, Trust
 
 
@@ -120,25 +118,13 @@ register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample
 register(Protocol("degrees", USER, _DEGREES | {"tail"}, degrees.degree_survey, (degrees.LAYOUT,)))
 register(Protocol("histogram", USER, frozenset({"degree_histogram"}), histogram.histogram_survey, (histogram.LAYOUT,)))
 register(Protocol("rows", USER, frozenset(rows.STATISTICS), rows.triangle_survey, (position.LAYOUT, rows.LAYOUT)))
+_TRIANGLES = frozenset({TRIANGLES.name})
 register(
-    Protocol(
-        NeighbourhoodSurvey.protocol,
-        NEIGHBOURHOOD,
-        frozenset({"triangles"}),
-        neighbourhood.neighbourhood_survey,
-        (neighbourhood.LAYOUT,),
-    )
+    Protocol("neighbourhood", NEIGHBOURHOOD, _TRIANGLES, neighbourhood.neighbourhood_survey, (neighbourhood.LAYOUT,))
 )
-register(Protocol("hubs", NEIGHBOURHOOD, frozenset({"triangles"}), hubs.hub_survey, (hubs.LAYOUT,)))
+register(Protocol("hubs", NEIGHBOURHOOD, _TRIANGLES, hubs.hub_survey, (hubs.LAYOUT,)))
 # A centre answers any number of questions, one after the other, all with the same bytes.
-register(
-    Protocol(
-        CuratorSurvey.protocol,
-        CURATOR,
-        frozenset({"edges", "max_degree", "triangles", "stars"}),
-        curator.curator_survey,
-        (curator.LAYOUT,),
-    )
-)
+_CENTRAL = frozenset({"edges", "max_degree", "triangles", "stars"})
+register(Protocol("curator", CURATOR, _CENTRAL, curator.curator_survey, (curator.LAYOUT,)))
 BUILT_IN = frozenset(PROTOCOLS)
 """The names of the package's own protocols."""

@@ -218,14 +218,17 @@ def exact(graph: Graph, name: str) -> Any:
 
 def star_size(name: str) -> int | None:
     """k of "stars:k"; None for other statistics."""
-    family, parameter = _member(name)
-    return parameter if family is not None and family.name == "stars" else None
+    return _parameter("stars", name)
 
 
 def tail_start(name: str) -> int | None:
     """T of "tail:T", the number of nodes with a degree of at least T; None for other statistics."""
-    family, parameter = _member(name)
-    return parameter if family is not None and family.name == "tail" else None
+    return _parameter("tail", name)
+
+
+def _parameter(family: str, name: str) -> int | None:
+    found, parameter = _member(name)
+    return parameter if found is FAMILIES[family] else None
 
 
 def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.positions import row_of
+from visibility_aware_edge_ldp.public.positions import row_of, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -30,7 +30,7 @@ class Transcript:
     survey: str
     answered: Octets = field(repr=False)
     ones: Octets = field(repr=False)
-    _heard: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
+    _rows: dict[PublicView, Bits] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("answered", "ones"):
@@ -48,20 +48,20 @@ class Transcript:
         digest.update(self.ones.data)
         return digest.hexdigest()
 
-    def rows_heard(self, view: PublicView) -> Bits:
+    def rows_answered(self, view: PublicView) -> Bits:
         """Which users answered for their row; a row answers as a whole or not at all."""
-        if view not in self._heard:
-            self._heard[view] = _to_read(self._rows_heard(view))
-        return self._heard[view]
+        if view not in self._rows:
+            self._rows[view] = _to_read(self._rows_answered(view))
+        return self._rows[view]
 
-    def _rows_heard(self, view: PublicView) -> Bits:
+    def _rows_answered(self, view: PublicView) -> Bits:
         public = view.class_bits[Visibility.PUBLIC]
         if self.answered.shape != public.shape or self.ones.shape != public.shape:
             raise ProtocolViolation(f"A transcript of {view.positions:,} positions has {public.size:,} bytes twice.")
         spare = self.answered.size * 8 - view.positions
         if (self.answered & public).any() or (self.ones & ~self.answered).any() or _last_bits(self.answered, spare):
             raise ProtocolViolation("The transcript holds answers of positions that were not asked.")
-        starts = _row_starts(view.n, 0, view.n + 1)
+        starts = row_start(view.n, np.arange(view.n + 1))
         answers = ones_between(self.answered, starts)
         if _in_part(answers, _asked_between(view, starts)):
             raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
@@ -80,7 +80,7 @@ def refuse_part_rows(report: PositionReport, view: PublicView) -> None:
     start, stop = report.start, report.start + report.count
     if not report.count or stop > view.positions:
         return  # the last user's row is empty; what does not exist is refused by the collection
-    starts = _row_starts(view.n, row_of(view.n, start), row_of(view.n, stop - 1) + 2)
+    starts = row_start(view.n, np.arange(row_of(view.n, start), row_of(view.n, stop - 1) + 2))
     if starts[0] == start and starts[-1] == stop:
         answers = ones_between(np.frombuffer(report.answered, np.uint8), starts - start)
         if not _in_part(answers, _asked_between(view, starts)):
@@ -104,30 +104,24 @@ def _in_part(answers: Ints, asked: Ints) -> bool:
 
 def holders(view: PublicView) -> Bits:
     """Which users hold a row with a non-public position: those that are asked."""
-    held: Bits = _asked_between(view, _row_starts(view.n, 0, view.n + 1)) > 0
+    held: Bits = _asked_between(view, row_start(view.n, np.arange(view.n + 1))) > 0
     return held
 
 
-def response_rate(asked: int, heard: int) -> float:
-    """The chance that a user's row was heard, given that another's was.  [TRIANGLE.3]"""
-    return max(heard - 1, 1) / (asked - 1) if asked > 1 else 1.0
+def response_rate(asked: int, answered: int) -> float:
+    """The chance that a user's row was answered, given that another's was.  [TRIANGLE.3]"""
+    return max(answered - 1, 1) / (asked - 1) if asked > 1 else 1.0
 
 
-def pair_rate(asked: int, heard: int) -> float:
-    """The chance that two users' rows were heard, given that a third's was.  [CYCLE.1]"""
-    return response_rate(asked, heard) * response_rate(asked - 1, heard - 1) if asked > 2 else 1.0
+def pair_rate(asked: int, answered: int) -> float:
+    """The chance that two users' rows were answered, given that a third's was.  [CYCLE.1]"""
+    return response_rate(asked, answered) * response_rate(asked - 1, answered - 1) if asked > 2 else 1.0
 
 
 def ones_between(octets: Octets, places: Ints) -> Ints:
     """How many ones there are in packed bits from each place to the next; places rise."""
     found: Ints = backend.kernels("response").ones_between(octets, places)
     return found
-
-
-def _row_starts(n: int, first: int, last: int) -> Ints:
-    """Where the rows of the users from ``first`` to before ``last`` begin; the last user's row is empty."""
-    users = np.arange(first, last, dtype=np.int64)
-    return users * (2 * n - users - 1) // 2
 
 
 def _last_bits(octets: Octets, spare: int) -> bool:

@@ -57,7 +57,7 @@ def test_two_rounds_with_a_transcript(triangles: Inside) -> None:
     halves = np.frombuffer(heard.body, np.uint8).reshape(2, -1)
     transcript = Transcript(triangles.lab.served.terms.survey.first.identity, *halves)
     assert transcript.digest == heard.headers["transcript-digest"] == closed["transcript"]
-    assert np.flatnonzero(transcript.rows_heard(triangles.lab.served.view)).tolist() == [0, 3, 9]
+    assert np.flatnonzero(transcript.rows_answered(triangles.lab.served.view)).tolist() == [0, 3, 9]
     assert triangles.put(4, 2).problem == "forbidden", "who was not heard is not asked again"
     assert triangles.put(3, 2).status == 201
     wrong = triangles.lab.report(9, 2, transcript="ab" * 32)

@@ -128,7 +128,7 @@ def _first_round() -> tuple[RowSurvey, FirstRound]:
     answered[-1] &= 0xFF >> (-view.positions % 8)
     drawn = np.frombuffer(keyed_random_bytes(seeded_key("transcript"))(answered.size), np.uint8)
     first = FirstRound(survey, view, Transcript(survey.first.identity, answered, answered & drawn))
-    _ = first.heard, first.scores, first.largest, first.transcript.digest
+    _ = first.answered, first.scores, first.largest, first.transcript.digest
     return survey, first
 
 

@@ -213,7 +213,7 @@ def broadcast_of(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast |
     for body in bodies:
         collection.absorb(position.decode(report_in(body)))
     transcript = collection.transcript
-    transcript.rows_heard(terms.view)
+    transcript.rows_answered(terms.view)
     return FirstRoundBroadcast(
         survey.identity, transcript.answered.tobytes() + transcript.ones.tobytes(), transcript.digest, terms.view
     )

@@ -1,6 +1,6 @@
 """Rules over public attributes: "same department is public", "both open is public".  [POSITION.0-1]"""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,11 +18,13 @@ from visibility_aware_edge_ldp.public.visibility import (
     parse_multiplier,
 )
 
-KINDS = {
-    "same": "both ends have the same value of",
-    "both": "both ends have the given value of",
-    "any": "at least one end has the given value of",
-    "differ": "the ends have different values of",
+Holds = Callable[[Ends, Ends, int], npt.NDArray[np.bool_]]
+"""From the numbers of both ends' values, below 0 for none, and of the given one to where a rule holds."""
+KINDS: dict[str, tuple[str, Holds]] = {
+    "same": ("both ends have the same value of", lambda a, b, given: (a == b) & (a >= 0)),
+    "both": ("both ends have the given value of", lambda a, b, given: (a == given) & (b == given)),
+    "any": ("at least one end has the given value of", lambda a, b, given: (a == given) | (b == given)),
+    "differ": ("the ends have different values of", lambda a, b, given: (a != b) & (a >= 0) & (b >= 0)),
 }
 
 
@@ -49,7 +51,7 @@ class AttributeRule:
 
     def __str__(self) -> str:
         tail = f" = {self.value}" if self.kind in ("both", "any") else ""
-        return f"{self.visibility} when {KINDS[self.kind]} {self.column}{tail}"
+        return f"{self.visibility} when {KINDS[self.kind][0]} {self.column}{tail}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class Attributes:
             # Backwards, so that the first rule that holds has the last word.
             for rule in reversed(self.rules):
                 numbered, place = codes[rule.column]
-                result[_holds(rule, numbered[u], numbered[v], place.get(rule.value, -2))] = rule.visibility
+                holds = KINDS[rule.kind][1](numbered[u], numbered[v], place.get(rule.value, -2))
+                result[holds] = rule.visibility
             return result
 
         return classes
@@ -107,18 +110,6 @@ class Attributes:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.rules)) + f"; otherwise {self.otherwise}"
-
-
-def _holds(rule: AttributeRule, a: Ends, b: Ends, wanted: int) -> npt.NDArray[np.bool_]:
-    if rule.kind == "same":
-        held = (a == b) & (a >= 0)
-    elif rule.kind == "differ":
-        held = (a != b) & (a >= 0) & (b >= 0)
-    elif rule.kind == "both":
-        held = (a == wanted) & (b == wanted)
-    else:
-        held = (a == wanted) | (b == wanted)
-    return np.asarray(held, dtype=np.bool_)
 
 
 def parse_rules(lines: Sequence[AttributeRule | Mapping[str, Any]]) -> tuple[AttributeRule, ...]:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -77,8 +78,12 @@ class KeyedHash:
         return classes
 
     def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset(kind for kind, share in self._shares.items() if share)
+
+    @property
+    def _shares(self) -> dict[Visibility, Fraction]:
         shares = (self.public, self.friend_visible, 1 - self.public - self.friend_visible)
-        return frozenset(kind for kind, share in zip(Visibility, shares, strict=True) if share)
+        return dict(zip(Visibility, shares, strict=True))
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -89,10 +94,7 @@ class KeyedHash:
         }
 
     def __str__(self) -> str:
-        private = 1 - self.public - self.friend_visible
-        shares = (self.public, self.friend_visible, private)
-        named = zip(shares, ("PUBLIC", "FRIEND_VISIBLE", "PRIVATE"), strict=True)
-        text = ", ".join(f"{float(share):.1%} {name}" for share, name in named if share)
+        text = ", ".join(f"{float(share):.1%} {kind}" for kind, share in self._shares.items() if share)
         return f"{text} of all positions, by a hash under the public salt {self.salt!r}"
 
 
@@ -142,14 +144,7 @@ class MostOpen:
 
     def bind(self, names: Names) -> BoundRule:
         bound = [rule.bind(names) for rule in self.rules]
-
-        def classes(u: Ends, v: Ends) -> Classes:
-            result = bound[0](u, v)
-            for rule in bound[1:]:
-                result = np.minimum(result, rule(u, v))
-            return result
-
-        return classes
+        return lambda u, v: reduce(np.minimum, (rule(u, v) for rule in bound))
 
     def present(self, names: Names) -> frozenset[Visibility]:
         return frozenset().union(*(rule.present(names) for rule in self.rules))

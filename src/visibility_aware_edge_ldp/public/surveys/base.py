@@ -16,8 +16,6 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 
 Content = dict[str, Any]
-
-
 """What an identity is made of: canonical JSON values, integers and texts only."""
 
 

@@ -1,7 +1,6 @@
 """USER degrees: the public question, its noise and its price.  [DEGREE.1]"""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -19,6 +18,8 @@ from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON
 
 # An edge stands in the lists of both its ends, and both report.
 LISTS = 2
+# One mechanism for each promise: its table of thresholds takes many digits to compute.
+_discrete_laplace = cache(DiscreteLaplace)
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,6 @@ class DegreeSurvey(RosterSurvey):
         return {kind: self.list_price(kind) for kind in self.classes}
 
 
-@cache
-def _discrete_laplace(epsilon: Fraction) -> DiscreteLaplace:
-    """One mechanism for each promise: its table of thresholds takes many digits to compute."""
-    return DiscreteLaplace(epsilon)
-
-
 def degree_survey(view: PublicView, epsilon: Number) -> DegreeSurvey:
     """A survey of the degrees of all users of a public view."""
     policy, classes = view.policy, view.non_public
@@ -91,5 +86,5 @@ encode, decode = LAYOUT.encode, LAYOUT.decode
 
 
 def degree_report(survey: str, start: int, answered: Bits, values: Ints) -> DegreeReport:
-    """The report of these users: (classes, count) numbers, of which those of the absent are left out."""
+    """The report of these users: (classes, count) numbers, 0 for those who did not answer."""
     return DegreeReport(survey, start, answered, np.where(answered, values, 0))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
@@ -17,6 +16,8 @@ from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+_hadamard_response = cache(HadamardResponse)
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,6 @@ class HistogramSurvey(RosterSurvey):
         }
 
 
-@cache
-def _hadamard_response(epsilon: Fraction, bins: int) -> HadamardResponse:
-    return HadamardResponse(epsilon, bins)
-
-
 def histogram_survey(view: PublicView, epsilon: Number, edges: Sequence[int] | None = None) -> HistogramSurvey:
     """A survey of the degree histogram; without ``edges`` the bins grow with the degree."""
     bins = growing_bins(view.n) if edges is None else tuple(int(edge) for edge in edges)
@@ -101,5 +97,5 @@ encode, decode = LAYOUT.encode, LAYOUT.decode
 
 
 def histogram_report(survey: str, start: int, answered: Bits, values: Ints) -> HistogramReport:
-    """The report of these users; the columns of the absent are left out."""
+    """The report of these users; the columns of those who did not answer are left out."""
     return HistogramReport(survey, start, answered, np.where(answered, values, 0))

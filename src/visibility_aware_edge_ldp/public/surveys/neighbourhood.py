@@ -53,7 +53,7 @@ class OwnerPlan:
         its bound count for less, and the promise is pure. "clipped": users forget friends beyond their bound.
     bounds
         One whole number for each user, at least 1.
-    heard
+    reported
         Whose bound was made from a report of its own.
     first
         The survey of degrees that the bounds were bought with.
@@ -63,7 +63,7 @@ class OwnerPlan:
 
     guard: str
     bounds: Ints = field(repr=False)
-    heard: Bits = field(repr=False)
+    reported: Bits = field(repr=False)
     first: DegreeSurvey | None = None
     delta: Fraction = Fraction(0)
     lost: float = 0.0
@@ -72,7 +72,7 @@ class OwnerPlan:
         if self.guard not in GUARDS:
             raise BadInput(f"{self.guard!r} is not a guard; use {', '.join(GUARDS)}.")
         most = max(self.bounds.size, 2)
-        if self.bounds.shape != self.heard.shape or ((self.bounds < 1) | (self.bounds > most)).any():
+        if self.bounds.shape != self.reported.shape or ((self.bounds < 1) | (self.bounds > most)).any():
             raise BadInput(f"A plan has one bound for each user, from 1 to {most}, the number of users.")
         if self.bounds.size > MOST_USERS:
             raise TooLarge(f"Counts of owned triangles are made for at most {MOST_USERS:,} users.")
@@ -107,32 +107,32 @@ class OwnerPlan:
         """SHA-256 of all that decides counts and noise."""
         head = f"{self.guard} {self.delta} {self.first.identity if self.first else ''} ".encode()
         return hashlib.sha256(
-            head + self.bounds.astype(">i8").tobytes() + np.packbits(self.heard).tobytes()
+            head + self.bounds.astype(">i8").tobytes() + np.packbits(self.reported).tobytes()
         ).hexdigest()
 
 
-def believed_plan(first: DegreeSurvey, noisy: Ints, heard: Bits, delta: Fraction) -> OwnerPlan:
+def believed_plan(first: DegreeSurvey, noisy: Ints, reported: Bits, delta: Fraction) -> OwnerPlan:
     """Bounds that hold for the two ends of an edge together, except with probability delta.  [OWNER.2]"""
-    if not heard.all():
+    if not reported.all():
         raise BadInput(
-            f"{int((~heard).sum())} users did not report a degree, so no bound on theirs can be believed; "
+            f"{int((~reported).sum())} users did not report a degree, so no bound on theirs can be believed; "
             "use a pure plan (delta = 0)."
         )
     bounds = np.clip(noisy + believed_margin(first, delta), 2, max(noisy.size - 2, 2))
-    return OwnerPlan(BELIEVED, bounds, heard, first, delta)
+    return OwnerPlan(BELIEVED, bounds, reported, first, delta)
 
 
-def weighted_plan(first: DegreeSurvey, noisy: Ints, heard: Bits, loss: Fraction) -> OwnerPlan:
+def weighted_plan(first: DegreeSurvey, noisy: Ints, reported: Bits, loss: Fraction) -> OwnerPlan:
     """Bounds by the margin that balances what is lost above them with the noise, as far as noisy degrees tell."""
     margins = _tried(first)
-    friends = float(np.maximum(noisy[heard].sum(), 0)) * heard.size / max(int(heard.sum()), 1)
+    friends = float(np.maximum(noisy[reported].sum(), 0)) * reported.size / max(int(reported.sum()), 1)
     lost = overshoots(noises_of(first), margins) * friends / 2
     errors = [
-        float(variances(loss, 2 * _padded(noisy + margin, heard) + 1).sum()) + bias**2
+        float(variances(loss, 2 * _padded(noisy + margin, reported) + 1).sum()) + bias**2
         for margin, bias in zip(margins, lost, strict=True)
     ]
     best = int(np.argmin(errors))
-    return OwnerPlan(WEIGHTED, _padded(noisy + margins[best], heard), heard, first, lost=float(lost[best]))
+    return OwnerPlan(WEIGHTED, _padded(noisy + margins[best], reported), reported, first, lost=float(lost[best]))
 
 
 def clipped_plan(nodes: int, cap: int, lost: float = np.inf) -> OwnerPlan:
@@ -144,10 +144,10 @@ def clipped_plan(nodes: int, cap: int, lost: float = np.inf) -> OwnerPlan:
     )
 
 
-def _padded(wanted: Ints, heard: Bits) -> Ints:
-    """Between 2 and what a degree can be; those not heard come last, and own only what nobody else could."""
+def _padded(wanted: Ints, reported: Bits) -> Ints:
+    """Between 2 and what a degree can be; those who did not report come last, and own only what nobody else could."""
     bounds = np.clip(wanted, 2, max(wanted.size - 1, 2))
-    return np.where(heard, bounds, max(1, int(bounds[heard].min(initial=2)) - 1))
+    return np.where(reported, bounds, max(1, int(bounds[reported].min(initial=2)) - 1))
 
 
 def _tried(first: DegreeSurvey) -> Ints:

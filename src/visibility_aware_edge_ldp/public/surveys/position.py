@@ -11,14 +11,13 @@ from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import PackedBits, Report
 from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
-from visibility_aware_edge_ldp.public.surveys.sample import (
-    DrawnPositions,
-    PositionSample,
-    position_sample,
-)
+from visibility_aware_edge_ldp.public.surveys.sample import DrawnPositions, PositionSample, position_sample
 from visibility_aware_edge_ldp.public.trust import POSITION
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
+
+# One mechanism for each promise: its threshold takes eighty digits to compute.
+_randomized_response = cache(RandomizedResponse)
 
 
 @dataclass(frozen=True)
@@ -105,12 +104,6 @@ class PositionSurvey(RosterSurvey):
             "flip thresholds out of 2^64, per round": thresholds,
             **({} if self.sample is None else {"sample": self.sample.describe()}),
         }
-
-
-@cache
-def _randomized_response(epsilon: Fraction) -> RandomizedResponse:
-    """One mechanism for each promise: its threshold takes eighty digits to compute."""
-    return RandomizedResponse(epsilon)
 
 
 def position_survey(

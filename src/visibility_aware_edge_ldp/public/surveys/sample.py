@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolat
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
 from visibility_aware_edge_ldp.public.layout import PackedBits, Report
-from visibility_aware_edge_ldp.public.positions import TILE, Ints, row_of
+from visibility_aware_edge_ldp.public.positions import TILE, Ints
 
 RESOLUTION = 1 << 32
 LEAST = Fraction(1, 1 << 20)
@@ -154,17 +154,6 @@ def _finder(rate: Fraction) -> Callable[[Words], Ints]:
         return found
 
     return look_up
-
-
-def ends_of(n: int, drawn: Ints) -> tuple[Ints, Ints]:
-    """The ends (u, v) of positions with these numbers, in order."""
-    if not drawn.size:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    rows = np.arange(row_of(n, int(drawn[0])), row_of(n, int(drawn[-1])) + 2, dtype=np.int64)
-    begins = rows * (2 * n - rows - 1) // 2
-    counts = np.diff(np.searchsorted(drawn, begins))
-    u = np.repeat(rows[:-1], counts)
-    return u, drawn - np.repeat(begins[:-1], counts) + u + 1
 
 
 @dataclass(frozen=True)
