@@ -1,0 +1,60 @@
+"""Every statistic has its words, its exact count, an estimator wherever a protocol promises one, and a row in a plan.
+
+And what is estimated without bias is so, in every trust model that answers it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import visibility_aware_edge_ldp as va
+from alarm import Z_LIMIT
+from visibility_aware_edge_ldp.aggregator import COLLECTIONS
+from visibility_aware_edge_ldp.campaign.server.page import labels
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
+from visibility_aware_edge_ldp.public.statistic import EVERYTHING, exact, statistic
+from visibility_aware_edge_ldp.public.trust import TRUSTS
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+NAMES = (*EVERYTHING, "tail:2")
+WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5"))
+ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
+# The rest are ratios, maxima and fitted distributions, whose estimators say that they are not without bias.
+UNBIASED = {"edges", "triangles", "stars:2", "stars:3", "four_cycles"}
+RUNS = 60
+# Where another collection takes the reports, and why.
+ELSEWHERE = {("sample", "four_cycles"): "a PositionCollection, which keeps a plane of all positions, counts paths"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_words_and_an_exact_count(name: str) -> None:
+    known = statistic(name)
+    assert known.label, f"{name} has no label"
+    assert known.meaning, f"{name} has no meaning"
+    assert labels.statistic(name), f"{name} has no label on a campaign's page"
+    assert np.isfinite(np.asarray(exact(WORLD.graph, name), np.float64)).all()
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name in COLLECTIONS])
+@pytest.mark.parametrize("name", NAMES)
+def test_reports_that_answer_it_have_an_estimator(name: str, protocol: str) -> None:
+    if PROTOCOLS[protocol].answers(name):
+        estimators = COLLECTIONS[protocol].estimators
+        there = statistic(name).kind in estimators
+        assert there != ((protocol, name) in ELSEWHERE), f"{protocol} promises {name} and has no estimator for it"
+
+
+@pytest.mark.parametrize(("trust", "name"), ANSWERED)
+def test_a_plan_predicts_its_error_or_says_why_not(trust: str, name: str) -> None:
+    row = va.plan(family=WORLD.graph, statistics=[name], epsilons=[2], trust=[trust]).row(trust, name, 2)
+    assert row.standard_error > 0 or row.note, f"a plan says nothing about {name} in the {trust} model"
+
+
+@pytest.mark.parametrize(("trust", "name"), [pair for pair in ANSWERED if pair[1] in UNBIASED])
+def test_the_mean_of_its_estimates_is_the_truth(trust: str, name: str) -> None:
+    found = [float(va.estimate(WORLD, trust, 4, [name], seed=seed)[name].value) for seed in range(RUNS)]
+    spread = float(np.std(found, ddof=1)) / math.sqrt(RUNS)
+    assert abs(np.mean(found) - exact(WORLD.graph, name)) <= Z_LIMIT * spread + 1e-9
