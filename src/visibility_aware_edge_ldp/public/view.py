@@ -161,7 +161,9 @@ class PublicView:
         """How many positions each class has."""
         if self._only is not None:
             return {kind: self.positions if kind == self._only else 0 for kind in Visibility}
-        return {kind: int(np.bitwise_count(bits).sum()) for kind, bits in self.class_bits.items()}
+        # In parts: counting makes an array as large as what is counted.
+        parts = {kind: np.split(bits, range(TILE, bits.size, TILE)) for kind, bits in self.class_bits.items()}
+        return {kind: sum(int(np.bitwise_count(part).sum()) for part in each) for kind, each in parts.items()}
 
     @cached_property
     def secrets(self) -> Secrets:
