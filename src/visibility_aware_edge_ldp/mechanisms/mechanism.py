@@ -3,6 +3,8 @@
 A mechanism is added by registering a ``Mechanism`` here. ``problems`` holds any of them to what it says: the exact loss
 to the promise, the estimate to its mean and variance, and the sampler to the law. Programs outside this package call
 :func:`register`.
+
+The promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1].
 """
 
 import math
@@ -90,7 +92,7 @@ def register(known: Mechanism) -> Mechanism:
 def exact_loss(known: Mechanism, made: Any) -> tuple[float, float]:
     """The largest log-ratio of an answer's probabilities between neighbours, and the δ that is spent at the promised ε.
 
-    The δ counts all that lies beyond the window.
+    The δ counts all that lies beyond the window.  [AUDIT.5]
     """
     laws = [known.law(made, each) for each in known.inputs(made)]
     epsilon = math.exp(known.promise(made)[0])
