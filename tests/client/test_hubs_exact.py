@@ -22,8 +22,7 @@ from visibility_aware_edge_ldp.audit.protocols.hubs import (
     recording,
 )
 from visibility_aware_edge_ldp.client.hubs import HubClient
-from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan, hub_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 # A large epsilon makes the floors small, so that small graphs reach the moving part of the scale.

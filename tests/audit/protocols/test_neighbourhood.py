@@ -28,11 +28,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import two_hop
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport
-from visibility_aware_edge_ldp.public.triangle_assignment import (
-    CLIPPED,
-    WEIGHTED,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, NeighbourhoodReport
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PRIVATE = Visibility.PRIVATE

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood_bounds import MUTANTS, REAL, BelievedStage, audit_believed
-from visibility_aware_edge_ldp.public.triangle_assignment import (
-    believed_margin,
-    believed_plan,
-    tails,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_margin, believed_plan, tails
 
 
 def test_believed_bounds_spend_a_good_part_of_their_delta() -> None:

@@ -23,8 +23,7 @@ from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import hubs as surveys
-from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, HubReport, HubSurvey
-from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, HubReport, HubSurvey, hub_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

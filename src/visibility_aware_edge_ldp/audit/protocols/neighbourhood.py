@@ -25,8 +25,13 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey
-from visibility_aware_edge_ldp.public.triangle_assignment import CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    CLIPPED,
+    WEIGHTED,
+    NeighbourhoodReport,
+    NeighbourhoodSurvey,
+    OwnerPlan,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

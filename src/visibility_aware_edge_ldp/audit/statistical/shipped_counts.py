@@ -35,14 +35,16 @@ from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, HubSurvey, decode_hub, encode_hub, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import decode_owned, encode_owned, neighbourhood_survey
-from visibility_aware_edge_ldp.public.triangle_assignment import (
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     BELIEVED,
     CLIPPED,
     WEIGHTED,
     OwnerPlan,
     believed_plan,
     clipped_plan,
+    decode_owned,
+    encode_owned,
+    neighbourhood_survey,
 )
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

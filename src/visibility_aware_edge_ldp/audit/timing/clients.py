@@ -27,10 +27,10 @@ from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import encode_hub, hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import clipped_plan
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, encode_rows, triangle_survey
 from visibility_aware_edge_ldp.public.transcript import Transcript
-from visibility_aware_edge_ldp.public.triangle_assignment import clipped_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import visibility_aware_edge_ldp.evaluation.plan.base as base
-from visibility_aware_edge_ldp.client.sensitivity.profile import Profile, star_profile, triangle_profile
+from visibility_aware_edge_ldp.client.sensitivity import Profile, star_profile, triangle_profile
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic
