@@ -19,16 +19,15 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public import triangle_assignment
+from visibility_aware_edge_ldp.public.surveys import neighbourhood as plans
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
-from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, decode_hub, encode_hub, hub_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, decode_hub, encode_hub, hub_plan, hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     NeighbourhoodReport,
     decode_owned,
     encode_owned,
     neighbourhood_survey,
 )
-from visibility_aware_edge_ldp.public.triangle_assignment import hub_plan
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -36,7 +35,7 @@ from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 N = 30
 GRAPH = erdos_renyi(N, 160, seed=4)
 WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing())
-CLIPPED = neighbourhood_survey(WORLD.public, 1, triangle_assignment.clipped_plan(N, 8))
+CLIPPED = neighbourhood_survey(WORLD.public, 1, plans.clipped_plan(N, 8))
 
 
 def owned(values: list[int], start: int = 0, survey: str = CLIPPED.identity) -> NeighbourhoodReport:
@@ -126,38 +125,38 @@ def test_tails_of_the_noise_in_a_degree_are_those_of_its_law() -> None:
                     law[k + j] += p * q
         for t in (1, 2, 5, 20):
             tail = sum(p for k, p in law.items() if k <= -t)
-            assert float(triangle_assignment.tails(noises, t)) == pytest.approx(tail, rel=1e-5)
-            assert float(triangle_assignment.tails(noises, t)) >= tail * (1 - 1e-9)
+            assert float(plans.tails(noises, t)) == pytest.approx(tail, rel=1e-5)
+            assert float(plans.tails(noises, t)) >= tail * (1 - 1e-9)
         over = sum(p * max(-k - 7, 0) for k, p in law.items())
-        assert triangle_assignment.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
-    assert triangle_assignment.overshoots((), np.array([0, 3])).tolist() == [0, 0]
+        assert plans.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
+    assert plans.overshoots((), np.array([0, 3])).tolist() == [0, 0]
 
 
 def test_a_believed_margin_is_the_least_that_delta_allows() -> None:
     first = degree_survey(WORLD.public, 1)
-    noises = triangle_assignment.noises_of(first)
+    noises = plans.noises_of(first)
     for delta in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 3)):
-        margin = triangle_assignment.believed_margin(first, delta)
-        assert float(triangle_assignment.tails(noises, margin + 1)) ** 2 <= delta
-        assert margin == 0 or float(triangle_assignment.tails(noises, margin)) ** 2 > delta
+        margin = plans.believed_margin(first, delta)
+        assert float(plans.tails(noises, margin + 1)) ** 2 <= delta
+        assert margin == 0 or float(plans.tails(noises, margin)) ** 2 > delta
 
 
 def test_those_without_a_bound_rank_last_and_plans_have_limits() -> None:
     degrees = collect(WORLD, degree_survey(WORLD.public, 4), seed=2, dropout=0.4)
     plan = owners.bought_plan(degrees, 1)
-    absent = ~plan.heard
+    absent = ~plan.reported
     assert 0 < absent.sum() < N
     assert plan.ranks[absent].max() < plan.ranks[~absent].min()
     with pytest.raises(BadInput, match="delta = 0"):
         owners.bought_plan(degrees, 1, "1e-6")
     with pytest.raises(TooLarge):
-        triangle_assignment.clipped_plan(triangle_assignment.MOST_USERS + 1, 5)
+        plans.clipped_plan(plans.MOST_USERS + 1, 5)
     with pytest.raises(BadInput, match="at least 2"):
-        triangle_assignment.clipped_plan(N, 1)
+        plans.clipped_plan(N, 1)
     with pytest.raises(BadInput, match="guard"):
-        triangle_assignment.OwnerPlan("hoped for", plan.bounds, plan.heard)
+        plans.OwnerPlan("hoped for", plan.bounds, plan.reported)
     with pytest.raises(BadInput, match="roster"):
-        neighbourhood_survey(WORLD.public, 1, triangle_assignment.clipped_plan(N + 1, 5))
+        neighbourhood_survey(WORLD.public, 1, plans.clipped_plan(N + 1, 5))
 
 
 HUB_WORLD = VisibilityAwareGraph(GRAPH, VisibilityPolicy.from_profiles({0: "public", 1: "public"}, rule="any"))

@@ -71,12 +71,12 @@ class NeighbourhoodCollection(UserCollection[NeighbourhoodSurvey, NeighbourhoodR
     @property
     def response_rate(self) -> float:
         """The share of the users with a bound of their own that sent their count."""
-        reported = self.survey.plan.heard
+        reported = self.survey.plan.reported
         return float(self.took_part[reported].mean()) if reported.any() else 0.0
 
     def counts(self) -> tuple[Floats, Floats]:
         """What the users with a bound of their own sent, as numbers of triangles, and the variance of each."""
-        plan, used = self.survey.plan, self.took_part & self.survey.plan.heard
+        plan, used = self.survey.plan, self.took_part & self.survey.plan.reported
         noise = variances(self.survey.loss, plan.sensitivities[used])
         return self.numbers[0, used] / plan.unit, noise / plan.unit**2
 
@@ -85,7 +85,7 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
     """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
     degrees = collection.degrees if degrees is None else degrees
     plan, (counts, noise) = collection.survey.plan, collection.counts()
-    scale, asked = 1 / _owned_share(plan), int(plan.heard.sum())
+    scale, asked = 1 / _owned_share(plan), int(plan.reported.sum())
     if not counts.size:
         raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
     each = asked / counts.size
@@ -105,7 +105,7 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
 
 def _owned_share(plan: OwnerPlan) -> float:
     """The share of all triples with at most one user without a bound of its own: the others are not counted."""
-    n, absent = plan.heard.size, int((~plan.heard).sum())
+    n, absent = plan.reported.size, int((~plan.reported).sum())
     if n - absent < min(n, 2):
         raise BadStatistic("Fewer than two users have reported a degree, so no triangle is counted yet.")
     return 1 - (comb(absent, 2) * (n - absent) + comb(absent, 3)) / comb(n, 3) if n > 2 else 1.0
@@ -117,10 +117,10 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
     ``closed`` is about the share of 2-stars that are closed to triangles.
     """
     plan, (counts, noise) = collection.survey.plan, collection.counts()
-    n, absent = plan.heard.size, float((~plan.heard).mean())
+    n, absent = plan.reported.size, float((~plan.reported).mean())
     if not absent or counts.size < 2:
         return Spread(0.0)
-    known, gains = _all_triangles(plan, collection.took_part & plan.heard, counts)
+    known, gains = _all_triangles(plan, collection.took_part & plan.reported, counts)
     # Those who left after the first round are in its transcript: what counts is who did not report in that round.
     odds, each = absent / (1 - absent), n / counts.size
     variance, doubt, third = missing(known, float((noise * gains).mean()), n)
@@ -143,7 +143,7 @@ def _all_triangles(plan: OwnerPlan, used: Bits, counts: Floats) -> tuple[Floats,
     reported and one at most of the others. The other array says how much of the variance of each user's count gets into
     the squares of the result.
     """
-    order, absent = np.argsort(plan.ranks[used]), float((~plan.heard).mean())
+    order, absent = np.argsort(plan.ranks[used]), float((~plan.reported).mean())
     bounds = plan.bounds[used][order].astype(np.float64)
     weights = bounds * (bounds - 1)
     below, squares = (np.cumsum(each) - each for each in (weights, weights**2))
@@ -169,7 +169,7 @@ def _seen_in_cliques(absent: float) -> tuple[float, float]:
 def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
     """3T/S₂, with 2-stars from noisy degrees, or from the bounds where nobody has these."""
     if degrees is None:
-        stars = float(degree_functions.binomial(plan.bounds[plan.heard], 2).sum())
+        stars = float(degree_functions.binomial(plan.bounds[plan.reported], 2).sum())
     else:
         stars, _ = degree_functions.stars(degrees.noisy_degrees(), 2)
     return 3 * triangles / stars if stars > 0 else 0.0

@@ -111,7 +111,7 @@ def reported_rows(collection: PositionCollection) -> ReportedRows:
     if survey.sample is not None:
         raise BadStatistic("A survey of a sample of positions is not held by rows; estimate it with aggregator.sample.")
     complete = collection.complete
-    reported = Transcript(survey.identity, complete, collection.transcript.ones & complete).rows_heard(view)
+    reported = Transcript(survey.identity, complete, collection.transcript.ones & complete).rows_answered(view)
     asked = holders(view)
     groups = [([view.edge_bits], [1.0])] if len(view.edges) else []
     for kind in NON_PUBLIC:

@@ -27,10 +27,9 @@ from visibility_aware_edge_ldp.public.protocol import Protocol, registered_proto
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
-from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
-from visibility_aware_edge_ldp.public.triangle_assignment import hubs_see_everybody
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre, survey_for

@@ -223,7 +223,7 @@ def collect_assigned_triangles(
     everybody, random_bytes = TwoHop(0, world.graph.edges, world.graph.n), random_bytes_for(seed)
     users = NeighbourhoodClient(everybody, world.public, exact_purse(survey), (first.survey, first.reported))
     staying = who_is_present(world.graph.n, leaving, random_bytes("leaving", 0))
-    present = plan.heard & first.took_part & (True if staying is None else staying)
+    present = plan.reported & first.took_part & (True if staying is None else staying)
     report = users.answer(survey, 1, random_bytes("owned triangles", 0), present)
     collection = NeighbourhoodCollection(survey, world.public, first)
     collection.absorb(through_bytes(collection.protocol, report))
