@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.policy_text import policy_bytes, policy_from_bytes, write_name
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, round_loss, total_loss
 from visibility_aware_edge_ldp.campaign.questions.question import Bits, Losses, Question, Received, Report, Survey
@@ -29,6 +28,9 @@ from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.charter import Charter
 
 Name = str | int
 LONGEST_NAME = 200

@@ -4,11 +4,13 @@ How participants make its reports is said in ``participant``, and how its statis
 under the question's name.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +18,13 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import Layout
-from visibility_aware_edge_ldp.public.protocol import Protocol
 from visibility_aware_edge_ldp.public.statistic import FAMILIES, STATISTICS, statistic
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.protocol import Protocol
 
 Bits = npt.NDArray[np.bool_]
 Stated: TypeAlias = dict[str, Content]

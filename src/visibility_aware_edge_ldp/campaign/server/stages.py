@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.charter import Charter
     from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
     from visibility_aware_edge_ldp.campaign.questions.question import Question
     from visibility_aware_edge_ldp.campaign.server.rounds import Rounds

@@ -1,5 +1,7 @@
 """What all surveys share: identity, price, releases, and the check that both sides mean the same world."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from abc import ABC, abstractmethod
@@ -12,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.trust import Trust
-from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.view import PublicView
 
 Content = dict[str, Any]
 """What an identity is made of: canonical JSON values, integers and texts only."""
