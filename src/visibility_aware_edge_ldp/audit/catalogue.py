@@ -55,21 +55,22 @@ def _stage(*modules: ModuleType) -> Stage:
     return Stage(*map(tuple, found))
 
 
-STAGES: dict[str, Stage] = {
-    "mechanisms": _stage(mechanisms),
-    "position": _stage(position),
-    "sample": _stage(sample),
-    "degrees": _stage(degrees),
-    "histogram": _stage(histogram),
-    "rows": _stage(rows),
-    "neighbourhood": _stage(neighbourhood, neighbourhood_bounds),
-    "hubs": _stage(hubs),
-    "hub_selection": _stage(hub_selection),
-    "curator": _stage(curator),
-    "chain": _stage(chain),
-    "campaign": _stage(campaign),
-}
-"""By protocol: what is audited exactly, and what must be caught. In the order in which findings are shown."""
+_MODULES: tuple[tuple[ModuleType, ...], ...] = (
+    (mechanisms,),
+    (position,),
+    (sample,),
+    (degrees,),
+    (histogram,),
+    (rows,),
+    (neighbourhood, neighbourhood_bounds),
+    (hubs,),
+    (hub_selection,),
+    (curator,),
+    (chain,),
+    (campaign,),
+)
+STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
+"""By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""
 
 BUILT_IN = frozenset(STAGES)
 EXACT = tuple(audit for stage in STAGES.values() for audit in stage.audits)

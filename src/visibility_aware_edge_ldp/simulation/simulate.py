@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from visibility_aware_edge_ldp.aggregator import COLLECTIONS
-from visibility_aware_edge_ldp.aggregator.collection import estimate
+from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
