@@ -177,3 +177,29 @@ def test_two_collections_are_billed_twice_and_one_only_once(trust: str) -> None:
     releases = [answers["edges"].releases for answers in (one, again, other)]
     assert float(Bill([*releases[0], *releases[1]])["PRIVATE"].epsilon) == 1
     assert float(Bill([*releases[0], *releases[2]])["PRIVATE"].epsilon) == 2
+
+
+@pytest.mark.parametrize(("statistic", "most"), [("triangles", 40.0), ("transitivity", 1.0), ("max_degree", 5.0)])
+def test_cut_intervals_cover_whatever_uncut_ones_cover(statistic: str, most: float) -> None:
+    random, covered, covered_cut, runs = np.random.default_rng(1), 0, 0, 4000
+    for truth in random.uniform(0, most, runs):
+        found = Estimate(statistic, random.normal(truth, most), most**2)
+        (low, high), (cut_low, cut_high) = found.interval(), found.shown_interval()
+        assert 0 <= cut_low <= cut_high
+        assert cut_high <= (1 if statistic == "transitivity" else np.inf)
+        covered += low <= truth <= high
+        covered_cut += cut_low <= truth <= cut_high
+    assert covered_cut == covered  # a truth strictly inside its bounds is held by both or by none
+    assert covered_cut / runs == pytest.approx(0.95, abs=0.015)
+
+
+def test_the_uncut_interval_is_kept_beside_a_cut_one() -> None:
+    cut = Estimate("triangles", 1.0, 4.0).as_dict()
+    assert cut["interval"][0] == 0 > cut["uncut_interval"][0]
+    assert cut["interval"][1] == cut["uncut_interval"][1]
+    assert "uncut_interval" not in Estimate("triangles", 100.0, 4.0).as_dict()
+    assert "uncut_interval" not in Estimate("of somebody else", -1.0, 4.0).as_dict()
+    bins = Estimate("degree_histogram", np.array([5.0, 0.1]), np.array([1.0, 1.0]))
+    low, _ = bins.shown_interval()
+    assert np.all(np.asarray(low) >= 0)
+    assert bins.as_dict()["uncut_interval"][0][1] < 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,18 +32,59 @@ def test_estimate_as_json(run: Run) -> None:
 
 
 def test_estimate_as_a_table(run: Run) -> None:
-    done = run("estimate", "tiny.txt", "--statistics", "edges,triangles", "--seed", "1")
-    assert (done.code, done.err) == (0, "")
+    words = ("estimate", "tiny.txt", "--statistics", "edges,triangles", "--seed", "1")
+    done = run(*words)
+    assert (done.code, done.err) == (0, "tiny.txt: 4 people, 4 ties; first: 0 – 1\n")
     assert "tiny.txt: 4 nodes; ε = 1 for all statistics together" in " ".join(done.out.split())
     assert all(word in done.out for word in ("statistic", "95 % interval", "edges", "triangles"))
-    assert "Trust model POSITION" in done.out
-    assert "an edge at a PRIVATE position loses at most ε = 1" in done.out
-    assert "Policy: every position is PRIVATE." in done.out
+    assert "Certificate: POSITION, at most ε = 1 per PRIVATE edge." in done.out
+    certified = run(*words, "--certificate").out
+    assert "Trust model POSITION" in certified
+    assert "an edge at a PRIVATE position loses at most ε = 1" in certified
+    assert "by a factor of 2.72 at most" in certified
+    assert "Policy: every position is PRIVATE." in certified
+
+
+@pytest.mark.parametrize("more", [(), ("--output", "there"), ("--trust", "curator"), ("--policy", "profiles:0.5")])
+def test_six_lines_at_most_follow_the_numbers(run: Run, more: tuple[str, ...]) -> None:
+    words = ("estimate", "random:30,60", "--seed", "1", *more)
+    after = run(*words).out.rpartition("┘\n")[2].splitlines()
+    assert after[0].startswith("Certificate: ")
+    assert after[-1].startswith("  va-edge-ldp ")
+    assert len(after) <= 6
+    brief = run(*words, "--brief").out.rpartition("┘\n")[2].splitlines()
+    assert set(brief) <= set(after)
+    assert not any("va-edge-ldp" in line for line in brief)
+
+
+def test_true_values_are_shown_when_asked_for(run: Run) -> None:
+    words = ("estimate", "tiny.txt", "--statistics", "edges,triangles,degree_histogram", "--seed", "1")
+    shown = run(*words, "--truth")
+    assert "true value" in shown.out
+    assert re.search(r"│ edges .* 4 │", shown.out)
+    said = run(*words, "--truth", "--json").json
+    assert (said["estimates"]["edges"]["truth"], said["estimates"]["triangles"]["truth"]) == (4, 1)
+    assert sum(said["estimates"]["degree_histogram"]["truth"]) == 4
+    assert "not private" in said["caution"]
+    assert "truth" not in run(*words, "--json").json["estimates"]["edges"]
+
+
+def test_numbers_and_certificate_are_written(run: Run, folder: Path) -> None:
+    words = ("estimate", "random:30,60", "--statistics", "edges,triangles,degrees", "--seed", "1", "--output", "found")
+    done = run(*words, "--truth")
+    assert "Wrote found/estimate.json, estimate.csv, certificate.txt." in done.out
+    written = json.loads((folder / "found" / "estimate.json").read_text(encoding="utf-8"))
+    assert written == run(*words, "--truth", "--json").json
+    rows = list(csv.DictReader((folder / "found" / "estimate.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(row["statistic"], row["truth"]) for row in rows] == [("edges", "60.0"), ("triangles", "12.0")]
+    assert float(rows[1]["uncut_low"]) < 0 == float(rows[1]["low"])
+    assert "Policy: every position is PRIVATE." in (folder / "found" / "certificate.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("trust", ["user", "USER", "neighbourhood"])
 def test_other_trust_models_say_whom_they_trust(run: Run, trust: str) -> None:
-    done = run("estimate", "random:40,200", "--trust", trust, "--statistics", "triangles", "--seed", "1")
+    done = run("estimate", "random:40,200", "--trust", trust, "--statistics", "triangles", "--seed", "1",
+               "--certificate")  # fmt: skip
     assert (done.code, done.err) == (0, "")
     assert f"Trust model {trust.upper()}" in done.out
     assert "an edge at a PRIVATE position loses at most ε = 1\n" in done.out
@@ -62,7 +106,7 @@ def test_whole_degrees_are_hidden_for_an_epsilon_of_their_own(run: Run) -> None:
     done = run("estimate", "random:40,200", "--trust", "user", "--hide", "degree", "--seed", "1")
     assert (done.code, done.err) == (0, "")
     assert "each whole degree, twice that per edge" in " ".join(done.out.split())
-    assert "loses at most ε = 2" in done.out
+    assert "at most ε = 2 per PRIVATE edge" in done.out
 
 
 def test_a_delta_that_is_not_spent_is_said(run: Run) -> None:
@@ -115,8 +159,8 @@ def test_policies(run: Run, policy: str, positions: dict[str, int]) -> None:
 
 def test_an_oracle_is_named_in_the_certificate(run: Run) -> None:
     words = ("estimate", "random:30,60", "--statistics", "edges", "--policy")
-    assert "Assumes that it is public knowledge who the hubs are." in run(*words, "hubs:0.1").out
-    assert "hubs" not in run(*words, "document-001").out
+    assert "Assumes that it is public knowledge who the hubs are." in run(*words, "hubs:0.1", "--certificate").out
+    assert "hubs" not in run(*words, "document-001", "--certificate").out
 
 
 def test_two_rounds_cost_the_same(run: Run) -> None:
@@ -139,7 +183,7 @@ def test_the_documents_estimator_has_no_error_and_its_json_no_nan(run: Run) -> N
 def test_dropout_is_said(run: Run) -> None:
     words = ("estimate", "random:30,60", "--statistics", "edges", "--dropout", "0.3", "--seed", "1")
     assert 0.5 < run(*words, "--json").json["certificate"]["response"]["PRIVATE"] < 0.9
-    assert "whatever their bits" in run(*words).out
+    assert "whatever their bits" in run(*words, "--certificate").out
 
 
 @pytest.mark.parametrize("extra", [[], ["--json"]], ids=["text", "json"])
@@ -150,7 +194,9 @@ def test_an_enormous_epsilon_is_answered_or_refused(run: Run, extra: list[str]) 
 def test_a_trusted_centre_answers_and_says_what_trust_is_worth(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["va-edge-ldp", "estimate", "random:40,150", "--trust", "curator", "--seed", "1"])
+    monkeypatch.setattr(
+        sys, "argv", ["va-edge-ldp", "estimate", "random:40,150", "--trust", "curator", "--seed", "1", "--certificate"]
+    )
     with pytest.raises(SystemExit) as left:
         cli.main()
     printed = capsys.readouterr().out

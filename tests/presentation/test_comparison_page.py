@@ -22,7 +22,7 @@ import pytest
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
-from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, Evaluation, Gain, TrialRow
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, Evaluation, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.presentation import comparison_figures, comparison_page, drawing
 from visibility_aware_edge_ldp.presentation import (
@@ -120,6 +120,8 @@ def test_csv_has_the_rows_of_the_json(comparison: Comparison) -> None:
     expected = [{"policy": name, **values} for name in (AWARE, UNIFORM) for values in content[name]]
     found = list(csv.DictReader(as_csv(comparison).decode("utf-8").splitlines()))
     assert len(found) == len(expected) == 2 * 4 * 4
+    for values in expected:
+        values["errors"] = " ".join(map(repr, values["errors"]))
     assert found == [{k: "" if v is None else str(v) for k, v in values.items()} for values in expected]
 
 
@@ -233,12 +235,31 @@ def test_the_page_says_what_is_promised(html: str) -> None:
 
 
 def test_every_number_is_in_the_table(html: str, comparison: Comparison) -> None:
-    assert html.count('<th scope="row">') == len(comparison.aware) + 3
+    # Every row, the classes of the bill, and the statistics of the first screen.
+    assert html.count('<th scope="row">') == len(comparison.aware) + 3 + 4
     assert html.count('scope="rowgroup"') == 4
     assert "nan" not in re.sub(r"<[^>]*>", " ", html[html.index("<main>") :]).lower().split()
     for gain in comparison.gains:
-        assert numbers.percent(gain.uniform.mean_relative_error) in html
+        assert numbers.percent(gain.uniform.error) in html
+        assert numbers.percent(gain.aware.error) in html
         assert numbers.percent(gain.aware.mean_relative_error) in html
+
+
+def test_the_first_screen_decides(html: str, comparison: Comparison) -> None:
+    first = " ".join(html[html.index("<main>") : html.index('<nav class="tabs"')].split())
+    assert f'class="verdict">{comparison.verdict[0].removeprefix("Does visibility help? ")}</h2>' in first
+    assert comparison.verdict[1] in first
+    assert "Triangles within 5%: POSITION" in comparison.verdict[1]
+    assert (first.count("<svg"), first.count("<table")) == (3, 1)  # the chart, and two marks of its legend
+    [triangles] = [row for row in comparison_page.short_rows(comparison) if row["statistic"] == "triangles"]
+    gain = next(g for g in comparison.gains if (g.aware.statistic, g.aware.epsilon) == ("triangles", 1))
+    assert triangles["cells"][0]["error"] == numbers.percent(gain.aware.error)
+    behind = html[html.index('<nav class="tabs"') :]
+    assert [name for name in ("details", "certificate", "methods") if f'class="pane" id="{name}"' in behind] == [
+        "certificate",
+        "methods",
+    ]
+    assert 'class="filtered pane" id="details"' in behind
 
 
 def test_the_bill_counts_friend_visible_edges_twice(comparison: Comparison) -> None:
@@ -273,36 +294,40 @@ def test_the_page_says_what_the_policy_guards(guard: tuple[str, str], words: str
 
 
 def test_a_panel_is_told_in_words(html: str, comparison: Comparison) -> None:
-    # Errors and gains of four statistics, all statistics at four epsilons, and a histogram under each policy.
-    assert html.count('role="img"') == 4 + 4 + 4 + 2
-    error = numbers.percent(comparison.uniform.row(0.5, "triangles").mean_relative_error)
-    assert f"Mean relative error of triangles against ε: at ε = 0.5, uniform {error}," in html
+    # The first screen's, errors and gains of four statistics, all statistics at four epsilons, and two histograms.
+    assert html.count('role="img"') == 1 + 4 + 4 + 4 + 2
+    error = numbers.percent(comparison.uniform.row(0.5, "triangles").error)
+    assert f"Expected relative error of triangles against ε: at ε = 0.5, uniform {error}," in html
 
 
 def test_every_point_tells_its_value_and_what_it_is_about(html: str, comparison: Comparison) -> None:
     places = re.findall(r'<circle class="point" ([^>]*?) cx="([\d.]+)" cy="([\d.]+)" r="6"><title>(.*?)</title>', html)
     told = [words for *_, words in places]
-    # Errors of both policies, drawn against epsilon and by statistic, and gains.
-    assert len(told) == len(comparison.aware) * 5
+    # Errors of both policies, drawn against epsilon and by statistic, and gains; one statistic on the first screen.
+    assert len(told) == len(comparison.aware) * 5 + 2 * 4
     row = comparison.uniform.row(2, "stars:2")
-    words = (
-        f"Error {numbers.percent(row.mean_relative_error)} ± {numbers.percent(row.error_uncertainty)}: 2-stars at ε = 2"
-    )
+    words = f"Error {numbers.percent(row.error)} ± {numbers.percent(row.figure.uncertainty)}: 2-stars at ε = 2"
     assert told.count(f"{words}, POSITION, uniform") == 2
     assert {about for about, *_ in places} >= {'data-trust="position" data-epsilon="2"'}
-    assert all(0 < float(x) < 3.3 * 72 and 0 < float(y) < 3.3 * 72 for _, x, y, _ in places)
+    assert all(0 < float(x) < 5.4 * 72 and 0 < float(y) < 3.3 * 72 for _, x, y, _ in places)
 
 
-def test_the_interval_of_a_mean_is_students() -> None:
-    low, high = comparison_page.interval(row(0.1))
-    assert (low, high) == pytest.approx((10.5 - 4.303 / math.sqrt(3), 10.5 + 4.303 / math.sqrt(3)))
-    assert comparison_page.interval(replace(row(0.1), standard_deviation=math.nan)) == ()
+def test_the_table_shows_one_collection_s_interval(html: str, comparison: Comparison) -> None:
+    gain = next(gain for gain in comparison.gains if gain.aware.statistic == "triangles")
+    one = gain.aware.one
+    assert one is not None
+    assert one.low >= 0 > one.uncut_low
+    side = comparison_page.table_row(gain)["sides"][1]
+    assert (side["estimate"], side["interval"]) == (
+        numbers.value(one.value),
+        [numbers.value(0.0), numbers.value(one.high)],
+    )
 
 
 def test_an_only_trial_has_no_uncertainty() -> None:
     single = replace(row(0.2), error_uncertainty=math.nan, standard_deviation=math.nan)
     text = comparison_page.page(made_of([single], [single]), COMMAND)
-    assert "not told apart from the uniform one in 1" in " ".join(text.split())
+    assert "More trials are needed for 1." in " ".join(text.split())
     assert "nan" not in text[text.index("<main>") :].lower()
 
 
@@ -310,27 +335,9 @@ def test_errors_of_zero_and_infinity_are_shown_as_such() -> None:
     odd = made_of([row(0.0, 0.0), row(math.inf, math.nan, 2.0)], [row(0.5), row(math.inf, math.nan, 2.0)])
     text = comparison_page.page(odd, COMMAND)
     assert "have no place on logarithmic axes" in text
-    assert [comparison_page.table_row(gain)["gain"] for gain in odd.gains] == ["∞", "–"]
-    assert json.loads(as_json(odd, COMMAND))["gains"][0]["factor"] is None
-
-
-@pytest.mark.parametrize(
-    ("aware", "uniform", "word"),
-    [(0.1, 0.2, "better"), (0.2, 0.1, "worse"), (0.19, 0.2, "unclear"), (0.0, 0.2, "unclear")],
-)
-def test_a_gain_is_clear_beyond_its_uncertainty(aware: float, uniform: float, word: str) -> None:
-    assert comparison_page.verdict(Gain(row(aware), row(uniform))) == word
-
-
-@pytest.mark.parametrize(("trials", "exact"), [(3, 2.776), (5, 2.306), (10, 2.101), (1000, 1.961)])
-def test_the_bound_is_students(trials: int, exact: float) -> None:
-    assert comparison_page.bound(trials) == pytest.approx(exact, rel=0.02)
-
-
-def test_the_verdict_is_swapped_with_the_policies() -> None:
-    swapped = {"better": "worse", "worse": "better", "unclear": "unclear"}
-    pairs = [(row(a / 50), row(b / 50)) for a in range(1, 12) for b in range(1, 12)]
-    assert all(comparison_page.verdict(Gain(a, u)) == swapped[comparison_page.verdict(Gain(u, a))] for a, u in pairs)
+    assert [comparison_page.table_row(gain)["gain"] for gain in odd.gains] == ["exact", "-"]
+    exact = json.loads(as_json(odd, COMMAND))["gains"][0]
+    assert (exact["factor"], exact["verdict"], exact["words"]) == (None, "exact", "exact")
 
 
 def drawn(comparison: Comparison) -> tuple[object, ...]:

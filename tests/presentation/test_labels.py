@@ -13,11 +13,6 @@ import pytest
 from visibility_aware_edge_ldp.presentation import comparison_page, labels
 
 
-@pytest.mark.parametrize(("freedom", "exact"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (19, 2.0930)])
-def test_students_points(freedom: int, exact: float) -> None:
-    assert labels.clear(freedom) == pytest.approx(exact, rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("share", "text"),
     [(13.75, "1,375%"), (0.2013, "20.1%"), (0.0023, "0.23%"), (0.0, "0%"), (math.nan, "–"), (math.inf, "∞")],

@@ -92,7 +92,7 @@ def test_the_page_fits_and_is_drawn(read: Reader, size: str, scheme: str) -> Non
     one = read(size, color_scheme=scheme)
     one.keep(f"{size}-{scheme}", whole=True)
     assert one.page.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
-    assert one.seen(".panel svg") == one.page.locator(".panel svg").count() == 3 + 3 + 2 + 4
+    assert one.seen(".panel svg") == one.page.locator(".panel svg").count() == 1 + 3 + 3 + 2 + 4
     assert one.status() == f"All {one.seen(ROWS)} rows shown"
 
 
@@ -124,6 +124,27 @@ def test_choices_filter_the_table_and_the_figures(read: Reader, comparison: Comp
     one.page.locator("#shown", has_text=re.compile(rf"^All {every} rows shown$")).wait_for()
     assert one.seen(ROWS) == every
     assert one.seen(".off") == one.page.locator(".off").count() == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_verdict_and_chart_stand_on_the_first_screen(read: Reader, size: str) -> None:
+    one = read(size)
+    one.keep(f"{size}-first")
+    for selector in ("h2.verdict", ".decision .panel svg"):
+        box = one.page.locator(selector).bounding_box()
+        assert box["y"] + box["height"] <= SIZES[size][1], selector
+
+
+def test_parts_are_behind_tabs_and_paper_shows_all(read: Reader) -> None:
+    one = read()
+    parts = ("#details", "#certificate", "#methods")
+    assert [one.seen(part) for part in parts] == [1, 0, 0]
+    one.page.click(".tabs a[href='#certificate']")
+    assert [one.seen(part) for part in parts] == [0, 1, 0]
+    assert one.page.inner_text(".tabs [aria-current]") == "Certificate"
+    one.page.emulate_media(media="print")
+    assert [one.seen(part) for part in parts] == [1, 1, 1]
+    assert one.seen(".tabs") == 0
 
 
 def test_what_no_model_answers_leaves_no_empty_figure(read: Reader) -> None:
@@ -213,6 +234,7 @@ def test_without_a_script_everything_is_shown(read: Reader, comparison: Comparis
     assert all(row.is_visible() for row in one.page.locator(ROWS).all())
     assert not one.page.locator("#choose").is_visible()
     assert one.page.locator(".panel svg").first.is_visible()
+    assert all(pane.is_visible() for pane in one.page.locator(".pane").all())
 
 
 def test_another_script_may_not_run(browser: Any, report: Path, tmp_path: Path) -> None:

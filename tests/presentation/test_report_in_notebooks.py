@@ -27,12 +27,12 @@ def test_an_evaluation_is_a_table() -> None:
 
 
 def test_a_comparison_is_a_table_with_what_it_is_about() -> None:
-    better = replace(ROW, mean_relative_error=0.01)
+    better = replace(ROW, mean_relative_error=0.01, error_uncertainty=0.001)
     found = Comparison(ODD, 5, 3, "'x' > y", {}, (), 1, 20, Evaluation([better]), Evaluation([ROW]))
     shown = found._repr_html_()
-    assert cells(shown)[1] == ["user", "0.5", "&lt;edges&gt;", "2.50%", "1.00%", "2.5×"]
-    assert (
-        "<p>a &lt;b&gt;bold&lt;/b&gt; &amp; graph: mean relative error over 20 trials; policy: &#x27;x&#x27; &gt; y</p>"
-        in shown
-    )
+    assert cells(shown)[1] == ["user", "0.5", "&lt;edges&gt;", "2.50%", "1.00%", "2.50×"]
+    about = "a &lt;b&gt;bold&lt;/b&gt; &amp; graph: visibility-aware against uniform"
+    assert f"<p>{about}, expected relative error of one collection; policy: &#x27;x&#x27; &gt; y</p>" in shown
+    assert "Does visibility help? Yes, in 1 of 1 cells: 1 error is 2.50× smaller." in shown
+    assert "&lt;edges&gt; within 5%: USER at every ε from 0.5 on." in shown
     assert "ε is the loss per PRIVATE edge" in shown

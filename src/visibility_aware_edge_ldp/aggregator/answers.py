@@ -68,11 +68,20 @@ class Certificate:
             sentences.append(f"Response: {', '.join(lost)}; {stayed}.")
         sentences += [f"Assumes that {text}." for text in self.assumptions]
         sentences += [f"Note: {text}." for text in self.notes]
-        sentences += self._kept_back()
+        sentences += self.kept_back
         sentences.append(COLLECTED.format(self.campaign) if self.campaign else SIMULATED)
         if self.simulated:
             sentences.append("Simulation, not private: the coins came from a seed that can be typed again.")
         return sentences
+
+    @property
+    def summary(self) -> str:
+        """The promise in one line."""
+        losses = ", ".join(f"{self.bill[name]} per {name} edge" for name in self._shown) or "nothing is protected"
+        public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
+        made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
+        stamp = "Simulation, not private: seeded." if self.simulated else made
+        return f"Certificate: {self.trust}, at most {losses}{public}. {stamp}"
 
     @property
     def _shown(self) -> list[Hashable]:
@@ -96,7 +105,9 @@ class Certificate:
             lines.append(f"For comparison, {OneListEntry.words}: {', '.join(shown)}.")
         return lines
 
-    def _kept_back(self) -> list[str]:
+    @property
+    def kept_back(self) -> list[str]:
+        """What of the numbers is not for release, in a sentence; nothing where all of them are."""
         if not self.not_for_release:
             return []
         names = ", ".join(self.not_for_release)
@@ -226,7 +237,7 @@ def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
             f"{float(np.mean(estimate.standard_error)):,.3g} on average",
             "see --json, .interval()",
         )
-    low, high = estimate.interval(level)
+    low, high = estimate.shown_interval(level)
     if np.isnan(estimate.variance):
         return estimate.statistic, number(estimate.value), "none", "none"
     return (

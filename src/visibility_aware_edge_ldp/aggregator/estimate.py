@@ -12,6 +12,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.public.statistic import bounds_of
 
 Floats = npt.NDArray[np.float64]
 Value = float | Floats
@@ -70,13 +71,24 @@ class Estimate:
             -reach, self.skew
         ) * error
 
-    def as_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Plain values for JSON."""
+    def shown_interval(self, level: float = 0.95) -> Interval:
+        """The same, cut where the true value cannot be: below 0 for a count, above 1 for a share.
+
+        It holds every possible truth that ``interval`` holds.
+        """
         low, high = self.interval(level)
+        least, most = bounds_of(self.statistic)
+        cut = np.clip(low, least, most), np.clip(high, least, most)
+        return cut if isinstance(self.value, np.ndarray) else (float(cut[0]), float(cut[1]))
+
+    def as_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Plain values for JSON; beside an ``interval`` that is cut stands the ``uncut_interval``."""
+        shown, uncut = ([_plain(end) for end in ends] for ends in (self.shown_interval(level), self.interval(level)))
         result = {
             "value": _plain(self.value),
             "standard_error": _plain(self.standard_error),
-            "interval": [_plain(low), _plain(high)],
+            "interval": shown,
+            **({} if shown == uncut or np.isnan(np.max(uncut)) else {"uncut_interval": uncut}),
             "level": level,
             "unbiased": self.unbiased,
         }

@@ -182,15 +182,19 @@ def to_type(command: str, *words: str | None, **options: object) -> str:
     return shlex.join(["va-edge-ldp", command, *filter(None, words), *named])
 
 
+def try_next(steps: Mapping[str, str], lines: int, head: str = "Try next:") -> list[str]:
+    """For somebody who is new here: what to type next and why, in at most so many lines; each can be copied."""
+    shown = dict(list(steps.items())[: max(lines - 1, 0)])
+    width = max(map(len, shown), default=0)
+    return [head, *(f"  {command.ljust(width)}  # {why}" for command, why in shown.items())] if shown else []
+
+
 def print_tour(meaning: str, steps: Mapping[str, str]) -> None:
-    """For somebody who is new here: what the numbers mean, and what to type next and why."""
+    """What the numbers mean, and what to type next and why."""
     from rich.console import Console
 
     Console(markup=False, highlight=False).print(f"\nWhat it means: {meaning}")
-    typer.echo("What to try next:")
-    width = max(map(len, steps))
-    for command, purpose in steps.items():
-        typer.echo(f"  {command.ljust(width)}  # {purpose}")  # not wrapped, so that it can be copied
+    typer.echo("\n".join(try_next(steps, len(steps) + 1, "What to try next:")))
 
 
 def print_findings(table: Any) -> None:

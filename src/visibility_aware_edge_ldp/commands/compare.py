@@ -34,12 +34,15 @@ if TYPE_CHECKING:
 CAUTION = "Simulated on a graph that this machine holds; errors are against the truth, so this table is not private."
 READING = "a gain of 2× means that using what is public anyway halves the error. What is PUBLIC is not protected."
 STOPPED = 130
+MOST_TIMES = 4
 
 
 def compare(
     graph: GraphArgument = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
-    trials: Annotated[int, typer.Option(help="Independent collections for each cell.")] = 20,
+    trials: Annotated[
+        int, typer.Option(help="Independent collections for each cell; more where a gain is not known closely by them.")
+    ] = 12,
     trust: Annotated[
         str, typer.Option(help="all, or a comma-separated list of position, user, neighbourhood, curator.")
     ] = "all",
@@ -66,14 +69,14 @@ def compare(
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
-    design = designed(held, chosen, losses, trials, statistics, models, seed, options)
-    say_what_was_read(graph, held, as_json)
+    design = designed(held, chosen, losses, trials, statistics, models, seed, options, MOST_TIMES * trials)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
+    say_what_was_read(graph, held, as_json)
     if as_json:
         print_json(comparison.as_dict())
     else:
         _print(comparison)
-    for path in _write(comparison, output):
+    for path in _write(comparison, output)[:3]:
         typer.echo(f"Wrote {path}", err=as_json)
     if not as_json:
         _tour(comparison, graph, policy, top, output)
@@ -82,7 +85,7 @@ def compare(
 def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Comparison:
     """Run what an earlier, interrupted run has not finished."""
     from visibility_aware_edge_ldp.evaluation.compare import runner
-    from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
+    from visibility_aware_edge_ldp.evaluation.compare.comparison import sharpened
     from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
     from visibility_aware_edge_ldp.simulation.worlds import Steps
 
@@ -100,7 +103,7 @@ def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Compar
         say_need(octets, seconds, processes=processes)
     try:
         with progress_bar("collections") as progress:
-            return compared(design, runner.run(design, checkpoint, Steps(progress, cells), cores))
+            return sharpened(design, checkpoint, Steps(progress, cells), cores)
     except KeyboardInterrupt:
         typer.echo(_stopped(len(checkpoint.trials), checkpoint.path), err=True)
         raise typer.Exit(STOPPED) from None
@@ -114,15 +117,17 @@ def _stopped(finished: int, path: Path | None) -> str:
 
 def _print(comparison: Comparison) -> None:
     """The table, and under which conditions it was made."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    from visibility_aware_edge_ldp.evaluation.results import HEAD, LOSS
-    from visibility_aware_edge_ldp.presentation.comparison_page import summary
+    from visibility_aware_edge_ldp.evaluation.results import HEAD
 
-    table, before = Table(), ("", "")
+    table, before = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0)), ("", "")  # fits into 80 columns
     for name in HEAD:
-        table.add_column(name, justify="left" if name in ("trust", "statistic") else "right")
+        table.add_column(
+            name.removeprefix("visibility-"), justify="left" if name in ("trust", "statistic") else "right"
+        )
     for row in comparison.table():
         if row[:2] != before:
             table.add_section()
@@ -131,30 +136,28 @@ def _print(comparison: Comparison) -> None:
     typer.echo(comparison.title)
     console = Console(markup=False, highlight=False)
     console.print(table)
-    told = summary(comparison.gains)
-    certain = (
-        f"Clearly smaller with the policy: {told['better']} of {told['cells']} errors; clearly larger: "
-        f"{told['worse']}; the other {told['unclear']} cannot be told apart by {comparison.trials} trials."
-    )
-    for text in (certain, LOSS, *comparison.notes, CAUTION):
+    for text in (*comparison.verdict, *_conditions(comparison)):
         console.print(text)
 
 
+def _conditions(comparison: Comparison) -> list[str]:
+    """Where figures come from, and what must be known to read any of them."""
+    from visibility_aware_edge_ldp.evaluation.expected_errors import TRIALS
+    from visibility_aware_edge_ldp.evaluation.results import LOSS
+
+    rows = [row for side in (comparison.aware, comparison.uniform) for row in side]
+    few = dict.fromkeys(row.statistic for row in rows if row.figure.basis == TRIALS and row.error)
+    coarse = f" Of {', '.join(few)}: the mean of {comparison.trials} observed errors." if few else ""
+    off = [f"{row.trust} {row.statistic} at ε = {row.epsilon:g}" for row in rows if not row.is_consistent]
+    odd = [f"Observed errors do not fit the standard errors of {', '.join(off)}; look at the report."] if off else []
+    return [*odd, f"Errors are expected ones, from standard errors and exact laws of noise.{coarse} {LOSS}", CAUTION]
+
+
 def _tour(comparison: Comparison, graph: str | None, policy: str, top: int | None, output: Path | None) -> None:
-    rows = comparison.table()
-    told = next((row for row in rows if "-" not in row[3:5]), None)
-    example = (
-        ""
-        if told is None
-        else (
-            f"the estimate of {told[2]} at ε = {told[1]} ({told[0]}) is off by {told[3]} of the true value on average "
-            f"with everything private, and by {told[4]} with the policy; "
-        )
-    )
-    one = to_type("estimate", graph, policy=policy, epsilon=rows[0][1], top=top)
+    one = to_type("estimate", graph, policy=policy, epsilon=f"{comparison.aware[0].epsilon:g}", top=top)
     report = to_type("compare", graph, policy=policy, top=top, output="out")
     print_tour(
-        example + READING,
+        READING,
         {
             one: "one collection, with intervals and its certificate",
             **({} if output else {report: "figures and all numbers, in out/report.html"}),

@@ -1,10 +1,11 @@
 """``va-edge-ldp estimate``."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from math import exp
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,16 +24,18 @@ from visibility_aware_edge_ldp.commands.common import (
     open_named,
     print_json,
     print_table,
-    print_tour,
     progress_bar,
     say_need,
     say_what_was_read,
     to_type,
+    try_next,
 )
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
 LARGE = 5
 MINUTE = 60
+# What follows the numbers fits on the same screen.
+MOST_LINES = 6
 LESS_WORK = "With --work 0.1 a tenth of the counting is done, and standard errors say what that costs."
 
 
@@ -78,10 +81,14 @@ def estimate(
         str | None,
         typer.Option(help="Position and user: threads, dask, dask:N, or a cluster's address (dask://host:8786)."),
     ] = None,
+    truth: Annotated[bool, typer.Option("--truth", help="Show the true values too: not private.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the numbers and the promise, nothing else.")] = False,
+    certificate: Annotated[bool, typer.Option("--certificate", help="Print all of the certificate.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write numbers and certificate to this folder.")] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate all clients on a graph you hold; print estimates, intervals and the certificate."""
+    """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.privacy.parameters import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
@@ -100,24 +107,69 @@ def estimate(
         )  # fmt: skip
     say_what_was_read(graph, held, as_json)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
+    found = {"graph": about(world.graph), **answers.as_dict()}
+    truths = _true_values(world, answers, found) if truth else {}
+    if least is not None:
+        found["lower_bounds"] = [dict(zip(least[0], row, strict=True)) for row in least[1]]
+    written = _write(found, answers, output)
     if as_json:
-        shown = {} if least is None else {"lower_bounds": [dict(zip(least[0], row, strict=True)) for row in least[1]]}
-        print_json({"graph": about(world.graph), **answers.as_dict(), **shown})
+        print_json(found)
         return
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
-    print_table(
-        f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for " + _of_what(trust, hide),
-        ("statistic", "estimate", "± s.e.", "95 % interval"),
-        answers.rows(),
-    )
-    typer.echo(str(answers.certificate))
+    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(trust, hide)}"
+    print_table(title, *_table(answers, truths))
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))
-    if not trust_model(trust).local and local:
-        typer.echo(_without_a_centre(world, epsilon, list(answers), answers))
-    _tour(answers, trust, graph, policy, epsilon, top)
+    central = not brief and local and not trust_model(trust).local
+    lines = [
+        *_promise(answers, certificate),
+        *([_without_a_centre(world, epsilon, list(answers), answers)] if central else []),
+        *([] if brief else [_of_intervals(answers)]),
+        *written,
+    ]
+    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, top)
+    typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
+
+
+def _table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows; with the true values where they are shown."""
+    head = ("statistic", "estimate", "± s.e.", "95 % interval")
+    if not truths:
+        return head, answers.rows()
+    return (*head, "true value"), [(*row, truths[row[0]]) for row in answers.rows()]
+
+
+def _true_values(world: Any, answers: Any, found: dict[str, Any]) -> dict[str, str]:
+    """Put the true value of each statistic into ``found``; return them as texts."""
+    from visibility_aware_edge_ldp.aggregator.answers import number
+    from visibility_aware_edge_ldp.simulation.estimate import true_values
+
+    texts = {}
+    for name, true in true_values(world, answers).items():
+        found["estimates"][name]["truth"] = true if isinstance(true, float) else true.tolist()
+        texts[name] = number(true) if isinstance(true, float) else "see --json"
+    found["caution"] = "true values of a graph that was held are shown, so this is not private"
+    return texts
+
+
+def _write(found: Mapping[str, Any], answers: Any, folder: Path | None) -> list[str]:
+    """Write what was found; one line that says where."""
+    if folder is None:
+        return []
+    from visibility_aware_edge_ldp.presentation.result_files import write_estimates
+
+    first, *others = write_estimates(found, str(answers.certificate), folder)
+    return [f"Wrote {first}, {', '.join(path.name for path in others)}."]
+
+
+def _promise(answers: Any, whole: bool) -> list[str]:
+    """The certificate: all of it with what its loss means, or one line and what must not be overlooked."""
+    told = answers.certificate
+    if whole:
+        return [str(told), _in_chances(answers)]
+    return [f"{told.summary} All of it: --certificate.", *told.kept_back]
 
 
 @contextmanager
@@ -159,25 +211,22 @@ def _ending_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _tour(answers: Any, trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> None:
+def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> dict[str, str]:
     other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}
     again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
-    print_tour(
-        f"{_of_intervals(answers)} {_in_chances(answers)}",
-        {
-            **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
-            again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
-            to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
-        },
-    )
+    return {
+        to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
+        **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
+        again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
+    }
 
 
 def _of_intervals(answers: Any) -> str:
     if all(row[3] == "none" for row in answers.rows()):
-        return "these estimates come without intervals, and may be biased."
-    return "a 95 % interval holds the true value in about 95 of 100 such collections."
+        return "These estimates come without intervals, and may be biased."
+    return "A 95 % interval holds the true value in about 95 of 100 such collections."
 
 
 def _in_chances(answers: Any) -> str:

@@ -3,12 +3,21 @@
 import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import number
+from visibility_aware_edge_ldp.evaluation.expected_errors import (
+    STANDARD_ERROR,
+    TRIALS,
+    Expected,
+    Measured,
+    clear,
+    deviate,
+)
+from visibility_aware_edge_ldp.evaluation.gains import Gain, helps, reached_words
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
@@ -16,6 +25,8 @@ from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, draw_li
 
 AWARE, UNIFORM = "visibility-aware", "uniform"
 Progress = Callable[[int], None]
+# Normal deviates beyond which errors are surely not of the size that standard errors say: one row in a thousand.
+SURELY = 3.3
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,8 @@ class TrialRow:
 
     ``truth``, ``mean_estimate`` and ``standard_deviation`` are NaN for statistics that are arrays, whose
     error is Σ|estimate − truth| / Σ truth. ``coverage`` is the share of 95 % intervals that held the truth.
+    ``expected`` is the figure that is compared; the observed ``errors`` check it: ``chi_square`` is the sum of their
+    squares in standard errors, about as large as ``trials``. ``one`` is the first collection.
     """
 
     epsilon: float
@@ -37,19 +50,52 @@ class TrialRow:
     trials: int
     seconds: float
     trust: str = "position"
+    expected: Expected | None = None
+    chi_square: float = math.nan
+    errors: tuple[float, ...] = ()
+    one: Measured | None = None
+
+    @property
+    def figure(self) -> Expected:
+        """The expected error; the mean of the observed ones where nothing better is known."""
+        return self.expected or Expected(self.mean_relative_error, self.error_uncertainty, TRIALS)
+
+    @property
+    def error(self) -> float:
+        """The expected relative error of one collection."""
+        return self.figure.error
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the errors are of the size that the standard errors say, as far as so few can tell."""
+        sure = self.figure.basis == STANDARD_ERROR and abs(deviate(self.chi_square, self.trials)) > SURELY
+        return not sure
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON and CSV; the trust model first."""
-        return {"trust": self.trust, **asdict(self)}
+        mine = ("expected", "errors", "one")
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in mine}
+        first = self.one or Measured(self.mean_estimate, math.nan, math.nan)
+        return {
+            "trust": self.trust,
+            **plain,
+            "expected_error": self.error,
+            "expected_error_low": self.error_interval[0],
+            "expected_error_high": self.error_interval[1],
+            "basis": self.figure.basis,
+            "errors": list(self.errors),
+            "first_estimate": first.value,
+            **{name: getattr(first, name) for name in ("low", "high", "uncut_low", "uncut_high")},
+        }
 
-
-@dataclass(frozen=True)
-class Measured:
-    """One statistic in one trial: what was estimated, how far off it was, and whether its interval held the truth."""
-
-    value: float
-    error: float
-    covered: float
+    @property
+    def error_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the expected error, on a logarithmic scale: it never reaches 0."""
+        error, doubt = self.error, self.figure.uncertainty
+        if not (error and math.isfinite(error) and math.isfinite(doubt)):
+            return (error, error) if not doubt else (math.nan, math.nan)
+        reach = math.exp(clear(max(self.trials - 1, 1)) * doubt / error)
+        return error / reach, error * reach
 
 
 def relative_error(value: Any, truth: Any) -> float:
@@ -122,27 +168,6 @@ LOSS = "ε is the loss per PRIVATE edge against all reports together, once for a
 
 
 @dataclass(frozen=True)
-class Gain:
-    """One statistic at one epsilon under both policies."""
-
-    aware: TrialRow
-    uniform: TrialRow
-
-    @property
-    def factor(self) -> float:
-        """How many times smaller the visibility-aware error is."""
-        if not self.aware.mean_relative_error:
-            return math.inf if self.uniform.mean_relative_error else 1.0
-        return self.uniform.mean_relative_error / self.aware.mean_relative_error
-
-    @property
-    def uncertainty(self) -> float:
-        """The standard error of the factor, from the spread of the trials."""
-        pairs = ((row.error_uncertainty, row.mean_relative_error) for row in (self.aware, self.uniform))
-        return self.factor * math.sqrt(sum((spread / mean) ** 2 for spread, mean in pairs if mean))
-
-
-@dataclass(frozen=True)
 class DrawnHistogram:
     """The degree histogram of one collection beside the true one, which is added up over the same bins."""
 
@@ -188,8 +213,13 @@ class Comparison(Tabular):
     @property
     def title(self) -> str:
         """What the table shows, of what."""
-        times = f"{self.trials} trials" if self.trials > 1 else "1 trial"
-        return f"{self.graph}: mean relative error over {times}; policy: {self.policy}"
+        compared = "visibility-aware against uniform, expected relative error of one collection"
+        return f"{self.graph}: {compared}; policy: {self.policy}"
+
+    @property
+    def verdict(self) -> list[str]:
+        """Whether visibility helps and by how much, and which epsilon reaches a usual target."""
+        return [helps(self.gains), *reached_words(self.aware, self.uniform)]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -203,8 +233,10 @@ class Comparison(Tabular):
             "loss_multipliers": {str(kind): float(self.multipliers.of(kind)) for kind in NON_PUBLIC},
             "positions": dict(self.positions),
             "assumptions": list(self.assumptions),
+            "verdict": self.verdict,
             AWARE: [row.as_dict() for row in self.aware],
             UNIFORM: [row.as_dict() for row in self.uniform],
+            "gains": [gain.as_dict() for gain in self.gains],
         }
 
     def __repr__(self) -> str:
@@ -227,9 +259,9 @@ class Comparison(Tabular):
                 gain.aware.trust,
                 f"{gain.aware.epsilon:g}",
                 gain.aware.statistic,
-                _percent(gain.uniform.mean_relative_error),
-                _percent(gain.aware.mean_relative_error),
-                _factor(gain.factor),
+                _percent(gain.uniform.error),
+                _percent(gain.aware.error),
+                gain.words,
             )
             for gain in self.gains
         ]
@@ -239,7 +271,8 @@ class Comparison(Tabular):
         return "\n".join(aligned([head, *self.table()]))
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.title)}</p>{html_table(HEAD, self.table())}<p>{html.escape(LOSS)}</p>"
+        told = "".join(f"<p>{html.escape(text)}</p>" for text in (*self.verdict, LOSS))
+        return f"<p>{html.escape(self.title)}</p>{html_table(HEAD, self.table())}{told}"
 
 
 def _percent(error: float) -> str:
@@ -249,9 +282,3 @@ def _percent(error: float) -> str:
     if 0 < error < 1e-5:
         return "<0.001%"
     return f"{error:.2%}" if error >= 0.001 or not error else f"{error * 100:.2g}%"
-
-
-def _factor(gain: float) -> str:
-    if math.isnan(gain):
-        return "-"
-    return "exact" if math.isinf(gain) else f"{gain:.1f}×" if gain >= 0.1 else f"{gain:.1g}×"

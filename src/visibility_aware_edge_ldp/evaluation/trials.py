@@ -11,17 +11,21 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.expected_errors import Expected, Measured, chi_square, expected_error
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.results import Evaluation, Measured, Progress, TrialRow, relative_error
+from visibility_aware_edge_ldp.evaluation.results import Evaluation, Progress, TrialRow, relative_error
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE, TRANSITIVITY, exact, is_built_in
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
-from visibility_aware_edge_ldp.public.trust import POSITION, USER
+from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
 from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for, true_value
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
+LARGEST = MAX_DEGREE.name
+# The variance of a ratio goes with the error of what is divided by.
+DENOMINATORS = {TRANSITIVITY.name: "stars:2"}
 Truth = float | npt.NDArray[np.float64]
 LOCAL_TRUST = (POSITION.name, USER.name)
 HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hardest graph")
@@ -57,7 +61,7 @@ def evaluate(
         for trial in range(trials):
             started = time.perf_counter()
             label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
-            runs.append(measured(estimate(world, trust, epsilon, wanted, seed=label, **options), truths))
+            runs.append(measured(trust, estimate(world, trust, epsilon, wanted, seed=label, **options), truths))
             seconds.append(time.perf_counter() - started)
             if progress is not None:
                 progress(1)
@@ -65,15 +69,31 @@ def evaluate(
     return Evaluation(rows)
 
 
-def measured(answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict[str, Measured]:
+def measured(trust: str, answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict[str, Measured]:
     """Each estimate beside its truth."""
-    return {name: _measured(answers[name], truth) for name, truth in truths.items()}
+    return {name: _measured(trust, answers[name], truth) for name, truth in truths.items()}
 
 
-def _measured(estimate: Estimate, truth: Any) -> Measured:
+def _measured(trust: str, estimate: Estimate, truth: Any) -> Measured:
     aim = true_value(truth, estimate)
-    value = float(estimate.value) if np.ndim(truth) == 0 else float("nan")
-    return Measured(value, relative_error(estimate.value, aim), covers(estimate, aim))
+    error, covered = relative_error(estimate.value, aim), covers(estimate, aim)
+    if np.ndim(truth):
+        return Measured(float("nan"), error, covered)
+    # Sums of many noises are nearly normal. One answer of a centre is not, and the largest of many numbers is not.
+    normal = trust != CURATOR.name and is_built_in(estimate.statistic) and estimate.statistic != LARGEST
+    low, high, *uncut = (float(end) for end in (*estimate.shown_interval(), *estimate.interval()))
+    return Measured(
+        float(estimate.value),
+        error,
+        covered,
+        float(estimate.variance),
+        low,
+        high,
+        uncut[0],
+        uncut[1],
+        float(normal),
+        float(estimate.unbiased),
+    )
 
 
 def summaries(
@@ -82,23 +102,34 @@ def summaries(
     truths: Mapping[str, Any],
     runs: Sequence[Mapping[str, Measured]],
     seconds: float,
+    known: Mapping[str, Expected] | None = None,
 ) -> list[TrialRow]:
-    """One row for each statistic, over all trials."""
-    return [
-        _summary(trust, epsilon, name, truth, [run[name] for run in runs], seconds) for name, truth in truths.items()
-    ]
+    """One row for each statistic, over all trials; ``known`` are expected errors that follow from an exact law."""
+    return [_summary(trust, epsilon, name, truths, runs, seconds, (known or {}).get(name)) for name in truths]
 
 
 def _summary(
-    trust: str, epsilon: float, statistic: str, truth: Any, found: Sequence[Measured], seconds: float
+    trust: str,
+    epsilon: float,
+    name: str,
+    truths: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Measured]],
+    seconds: float,
+    known: Expected | None,
 ) -> TrialRow:
+    found, truth, beside = [run[name] for run in runs], truths[name], DENOMINATORS.get(name)
     values, errors = np.array([one.value for one in found]), np.array([one.error for one in found])
+    aim = float(truth) if np.ndim(truth) == 0 else float("nan")
     # A truth of 0 that is missed has an infinite relative error, which has no spread.
     several, finite = len(found) > 1, bool(np.isfinite(errors).all())
+    divided = None
+    if beside is not None and beside in truths:
+        divided = np.array([run[beside].value - truths[beside] for run in runs])
+    expected = known or expected_error(found, aim, divided)
     return TrialRow(
         epsilon,
-        statistic,
-        float(truth) if np.ndim(truth) == 0 else float("nan"),
+        name,
+        aim,
         float(values.mean()),
         float(values.std(ddof=1)) if several else float("nan"),
         float(errors.mean()),
@@ -107,6 +138,10 @@ def _summary(
         len(found),
         seconds,
         trust,
+        expected,
+        chi_square(found, aim),
+        tuple(map(float, errors)),
+        found[0],
     )
 
 

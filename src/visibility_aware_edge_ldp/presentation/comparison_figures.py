@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, DrawnHistogram, Gain, TrialRow
+from visibility_aware_edge_ldp.evaluation.gains import Gain
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, DrawnHistogram, TrialRow
 from visibility_aware_edge_ldp.presentation.drawing import (
     Panel,
     Point,
@@ -35,7 +36,7 @@ from visibility_aware_edge_ldp.presentation.labels import (
     style,
 )
 
-X_LABEL, Y_LABEL = "ε per PRIVATE edge", "mean relative error"
+X_LABEL, Y_LABEL = "ε per PRIVATE edge", "expected relative error"
 Key = tuple[str, str]
 Series = dict[Key, list[TrialRow]]
 GAIN_LABEL = "gain: uniform / aware error"
@@ -78,7 +79,7 @@ def is_alone(comparison: Comparison) -> bool:
 
 def left_out(series: Series) -> bool:
     """Whether a point of these rows has no place on the axes."""
-    return not all(drawable(row.mean_relative_error) for rows in series.values() for row in rows)
+    return not all(drawable(row.error) for rows in series.values() for row in rows)
 
 
 def crosses_all(series: Series) -> bool:
@@ -89,19 +90,19 @@ def crosses_all(series: Series) -> bool:
 
 def limits(series: Series) -> tuple[float, float]:
     """A range that holds all points and bands, but no band's way down to 0."""
-    shown = [row for rows in series.values() for row in rows if drawable(row.mean_relative_error)]
+    shown = [row for rows in series.values() for row in rows if drawable(row.error)]
     if not shown:
         return 0.01, 1.0
-    low = min(max(row.mean_relative_error - _reach(row), row.mean_relative_error / 2) for row in shown)
-    high = max(row.mean_relative_error + _reach(row) for row in shown)
+    low = min(max(row.error - _reach(row), row.error / 2) for row in shown)
+    high = max(row.error + _reach(row) for row in shown)
     return low / 1.25, high * 1.25
 
 
 def error_words(policy: str, row: TrialRow) -> str:
     """What is told at a point."""
-    doubt = "" if math.isnan(row.error_uncertainty) else f" ± {percent(row.error_uncertainty)}"
+    doubt = "" if math.isnan(row.figure.uncertainty) else f" ± {percent(row.figure.uncertainty)}"
     of = f"{label(row.statistic)} at ε = {row.epsilon:g}, {row.trust.upper()}, {policy}"
-    return f"Error {percent(row.mean_relative_error)}{doubt}: {of}"
+    return f"Error {percent(row.error)}{doubt}: {of}"
 
 
 def _draw(alone: bool, series: Series, axes: Any) -> list[Point]:
@@ -122,21 +123,24 @@ def _draw(alone: bool, series: Series, axes: Any) -> list[Point]:
 
 
 def _line(axes: Any, look: Any, policy: str, rows: Sequence[TrialRow], floor: float) -> list[Point]:
-    shown = [row for row in rows if drawable(row.mean_relative_error)]
+    shown = [row for row in rows if drawable(row.error)]
     points = [_point(policy, row) for row in shown]
-    lower = [max(row.mean_relative_error - _reach(row), floor) for row in shown]
-    line_with_band(axes, look, points, lower, [row.mean_relative_error + _reach(row) for row in shown])
+    lower = [max(row.error - _reach(row), floor) for row in shown]
+    line_with_band(axes, look, points, lower, [row.error + _reach(row) for row in shown])
+    seen = [(row.epsilon, error) for row in shown for error in row.errors if drawable(error)]
+    name = tags({"trust": rows[0].trust}) if rows else None
+    axes.plot(*zip(*seen, strict=True), ".", color=look.colour, markersize=2.5, alpha=0.35, gid=name) if seen else None
     return points
 
 
 def _point(policy: str, row: TrialRow) -> Point:
     about = {"trust": row.trust, "epsilon": f"{row.epsilon:g}"}
-    return Point(row.epsilon, row.mean_relative_error, error_words(policy, row), about)
+    return Point(row.epsilon, row.error, error_words(policy, row), about)
 
 
 def _reach(row: TrialRow) -> float:
     """Two standard errors; none where one trial cannot tell."""
-    return 0.0 if math.isnan(row.error_uncertainty) else 2 * row.error_uncertainty
+    return 0.0 if math.isnan(row.figure.uncertainty) else 2 * row.figure.uncertainty
 
 
 def more_files(comparison: Comparison) -> dict[str, tuple[str, bytes]]:
@@ -227,11 +231,11 @@ def _gain_point(gain: Gain) -> Point:
 def _draw_statistics(comparison: Comparison, epsilon: float, axes: Any) -> list[Point]:
     """Statistics below each other, errors from left to right; hollow marks where all is private."""
     rows = [(AWARE, row) for row in comparison.aware] + [(UNIFORM, row) for row in comparison.uniform]
-    shown = [(policy, row) for policy, row in rows if row.epsilon == epsilon and drawable(row.mean_relative_error)]
+    shown = [(policy, row) for policy, row in rows if row.epsilon == epsilon and drawable(row.error)]
     names = list(dict.fromkeys(row.statistic for row in comparison.aware))[::-1]
     axes.set_xscale("log")
     points = [_mark(axes, comparison, policy, row, names.index(row.statistic)) for policy, row in shown]
-    _percent_axis(axes, [row.mean_relative_error for _, row in rows if drawable(row.mean_relative_error)])
+    _percent_axis(axes, [row.error for _, row in rows if drawable(row.error)])
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(-0.6, len(names) - 0.4)
     return points
@@ -242,8 +246,8 @@ def _mark(axes: Any, comparison: Comparison, policy: str, row: TrialRow, place: 
     models, about = comparison.models, {"trust": row.trust, "statistic": row.statistic}
     shift = 0.16 * ((len(models) - 1) / 2 - models.index(row.trust))
     look = {**style(look_of(row.trust, policy, is_alone(comparison))), "linestyle": "none", "markersize": 6}
-    axes.plot([row.mean_relative_error], [place + shift], gid=tags(about), **look)
-    return Point(row.mean_relative_error, place + shift, error_words(policy, row), about)
+    axes.plot([row.error], [place + shift], gid=tags(about), **look)
+    return Point(row.error, place + shift, error_words(policy, row), about)
 
 
 def _percent_axis(axes: Any, errors: Sequence[float]) -> None:

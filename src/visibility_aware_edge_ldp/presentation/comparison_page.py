@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
+from visibility_aware_edge_ldp.evaluation.expected_errors import EXACT_LAW, STANDARD_ERROR, TRIALS, Measured
+from visibility_aware_edge_ldp.evaluation.gains import QUESTION, SAME, Gain, decisive
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
     UNIFORM,
     Comparison,
     DrawnHistogram,
-    Gain,
     TrialRow,
     relative_error,
 )
@@ -39,11 +40,9 @@ from visibility_aware_edge_ldp.presentation.labels import (
     DASH,
     MARKER_PATHS,
     THEME,
-    clear,
     factor,
     label,
     percent,
-    spread,
     value,
 )
 from visibility_aware_edge_ldp.public.trust import TRUSTS
@@ -51,18 +50,20 @@ from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility,
 
 TEMPLATE, SCRIPT = "report.html.j2", "report.js"
 SYNTHETIC = "(synthetic)"
+HEADLINE = (5.4, 3.3)
+BASES = {STANDARD_ERROR: "standard errors", EXACT_LAW: "exact law", TRIALS: "trials"}
 
 
 def describe(statistic: str, series: Series) -> str:
     """A panel in words, for those who do not see it."""
     models = dict.fromkeys(trust for trust, _ in series)
     lines = (f"{trust}: {_points(series, trust)}" if len(models) > 1 else _points(series, trust) for trust in models)
-    return f"Mean relative error of {label(statistic)} against ε: {'. '.join(lines)}."
+    return f"Expected relative error of {label(statistic)} against ε: {'. '.join(lines)}."
 
 
 def _points(series: Series, trust: str) -> str:
     return "; ".join(
-        f"at ε = {u.epsilon:g}, {UNIFORM} {percent(u.mean_relative_error)}, {AWARE} {percent(a.mean_relative_error)}"
+        f"at ε = {u.epsilon:g}, {UNIFORM} {percent(u.error)}, {AWARE} {percent(a.error)}"
         for u, a in zip(series[trust, UNIFORM], series[trust, AWARE], strict=True)
     )
 
@@ -76,12 +77,12 @@ def describe_gains(statistic: str, gains: Sequence[Gain]) -> str:
 def describe_statistics(comparison: Comparison, epsilon: float) -> str:
     """All errors at one epsilon."""
     points = (
-        f"{gain.aware.trust}, {label(gain.aware.statistic)}: {UNIFORM} {percent(gain.uniform.mean_relative_error)}, "
-        f"{AWARE} {percent(gain.aware.mean_relative_error)}"
+        f"{gain.aware.trust}, {label(gain.aware.statistic)}: {UNIFORM} {percent(gain.uniform.error)}, "
+        f"{AWARE} {percent(gain.aware.error)}"
         for gain in comparison.gains
         if gain.aware.epsilon == epsilon
     )
-    return f"Mean relative error by statistic at ε = {epsilon:g}. {'; '.join(points)}."
+    return f"Expected relative error by statistic at ε = {epsilon:g}. {'; '.join(points)}."
 
 
 def describe_histogram(found: DrawnHistogram) -> str:
@@ -123,14 +124,14 @@ def content(comparison: Comparison) -> dict[str, Any]:
         "some_left_out": any(left_out(series) for series in every.values()),
         "hundred": any(crosses_all(series) for series in every.values()),
         "groups": groups(comparison),
-        "summary": summary(comparison.gains),
-        "bound": f"{bound(comparison.trials):.1f}",
+        "question": QUESTION,
+        "verdict": [text.removeprefix(QUESTION).strip() for text in comparison.verdict],
         "scatter": f"{200 * math.sqrt(0.95 * 0.05 / comparison.trials):.0f}",
         **drawings(comparison),
     }
 
 
-def drawings(comparison: Comparison) -> dict[str, list[dict[str, str]] | str]:
+def drawings(comparison: Comparison) -> dict[str, Any]:
     """Every figure with its words, and what it is about."""
     every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
     degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
@@ -153,7 +154,33 @@ def drawings(comparison: Comparison) -> dict[str, list[dict[str, str]] | str]:
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
         ],
         "middle": f"{middle_epsilon(comparison):g}",
+        "headline": _headline(comparison),
+        "short_rows": short_rows(comparison),
     }
+
+
+def _headline(comparison: Comparison) -> dict[str, str]:
+    """The one chart of the first screen: the statistic that the verdict is about."""
+    every, name = series_of(comparison), decisive(comparison.aware)
+    panel = replace(error_panels(comparison)[name], size=HEADLINE)
+    return _shown(panel, f"Error of {label(name)}, in short", f"In short. {describe(name, every[name])}")
+
+
+def short_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Statistics by trust models at one epsilon: the error with visibility, and the gain."""
+    middle = middle_epsilon(comparison)
+    found = {(g.aware.statistic, g.aware.trust): g for g in comparison.gains if g.aware.epsilon == middle}
+    return [
+        {"statistic": label(name), "cells": [_short(found.get((name, trust))) for trust in comparison.models]}
+        for name in dict.fromkeys(row.statistic for row in comparison.aware)
+    ]
+
+
+def _short(gain: Gain | None) -> dict[str, str]:
+    if gain is None:
+        return {"error": "", "gain": "", "verdict": ""}
+    shown = f"{factor(gain.factor, gain.factor)}×" if gain.verdict == SAME else gain.words
+    return {"error": percent(gain.aware.error), "gain": shown, "verdict": gain.verdict}
 
 
 def _about(found: DrawnHistogram) -> dict[str, str]:
@@ -235,53 +262,24 @@ def table_row(gain: Gain) -> dict[str, Any]:
         "statistic": label(row.statistic),
         "truth": value(row.truth),
         "sides": [_side(gain.uniform), _side(row)],
-        "gain": factor(gain.factor, gain.factor) + ("×" if math.isfinite(gain.factor) else ""),
+        "gain": gain.words,
         "gain_spread": factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
-        "verdict": verdict(gain),
+        "verdict": gain.verdict,
     }
 
 
 def _side(row: TrialRow) -> dict[str, Any]:
+    one, doubt = row.one or Measured(math.nan, math.nan, math.nan), row.figure.uncertainty
     return {
-        "estimate": value(row.mean_estimate),
-        "spread": "" if math.isnan(row.standard_deviation) else spread(row.standard_deviation),
-        "interval": [value(end) for end in interval(row)],
-        "error": percent(row.mean_relative_error),
-        "error_spread": "" if math.isnan(row.error_uncertainty) else percent(row.error_uncertainty),
+        "estimate": value(one.value),
+        "interval": [value(end) for end in (one.low, one.high)] if math.isfinite(one.variance) else [],
+        "error": percent(row.error),
+        "error_spread": "" if math.isnan(doubt) else percent(doubt),
+        "basis": BASES[row.figure.basis],
         "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
+        "observed": percent(row.mean_relative_error),
+        "consistent": row.is_consistent,
     }
-
-
-def interval(row: TrialRow) -> tuple[float, float] | tuple[()]:
-    """The 95 % interval of the mean estimate, by Student's t; none for one trial, and none for lists."""
-    if math.isnan(row.standard_deviation):
-        return ()
-    reach = clear(row.trials - 1) * row.standard_deviation / math.sqrt(row.trials)
-    return row.mean_estimate - reach, row.mean_estimate + reach
-
-
-def verdict(gain: Gain) -> str:
-    """Whether the gain is clearly not 1: better, worse or unclear.
-
-    It is the gain's logarithm that is tested, so that swapping the policies swaps the verdict.
-    """
-    if not 0 < gain.factor < math.inf or math.isnan(gain.uncertainty):
-        return "unclear"
-    if abs(math.log(gain.factor)) <= bound(gain.aware.trials) * gain.uncertainty / gain.factor:
-        return "unclear"
-    return "better" if gain.factor > 1 else "worse"
-
-
-def bound(trials: int) -> float:
-    """How many standard errors are clear between two means of so many trials."""
-    return clear(2 * max(trials - 1, 1))
-
-
-def summary(gains: Sequence[Gain]) -> dict[str, Any]:
-    """How many cells were better, worse and unclear, and the gain in the middle."""
-    factors = [gain.factor for gain in gains if not math.isnan(gain.factor)]
-    counts = {word: sum(verdict(gain) == word for gain in gains) for word in ("better", "worse", "unclear")}
-    return {"cells": len(gains), "median": f"{median(factors):.2g}" if factors else DASH, **counts}
 
 
 def _epsilons(comparison: Comparison) -> list[float]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.answers import number
-from visibility_aware_edge_ldp.aggregator.estimate import FEWEST, student
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.public.statistic import statistic
 from visibility_aware_edge_ldp.public.trust import TRUSTS
@@ -20,8 +19,6 @@ THEME = {
     PINK: "var(--fourth)",
 }
 DASH = "–"
-# Where the series for Student's t is not good enough: his 97.5 % points for 1, 2 and 3 degrees of freedom.
-FEW = (12.706, 4.303, 3.182)
 
 
 """What a page's style sheet calls the colours, so that a page can be light or dark."""
@@ -104,8 +101,3 @@ def factor(amount: float, beside: float) -> str:
     if not math.isfinite(amount):
         return "∞" if amount > 0 else DASH
     return f"{amount:,.{2 if beside < 10 else 1 if beside < 100 else 0}f}"
-
-
-def clear(freedom: int) -> float:
-    """How many standard errors are clear: Student's 97.5 % point."""
-    return student(0.975, freedom) if freedom >= FEWEST else FEW[freedom - 1]

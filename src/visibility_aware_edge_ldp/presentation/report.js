@@ -102,6 +102,19 @@ function addReader(panel) {
   panel.append(reader);
 }
 
+// One part of the report at a time; links lead to the others. On paper, and without this script, all are shown.
+const panes = [...document.querySelectorAll(".pane")];
+const links = [...document.querySelectorAll(".tabs a")];
+function open() {
+  const named = panes.find((pane) => `#${pane.id}` === location.hash) || panes[0];
+  for (const pane of panes) pane.classList.toggle("shut", pane !== named);
+  for (const link of links) {
+    if (link.hash === `#${named.id}`) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  hideTip();
+}
+
 tip.className = "tip";
 tip.setAttribute("role", "tooltip");
 for (const panel of document.querySelectorAll(".panel")) {
@@ -111,3 +124,5 @@ form.addEventListener("change", choose);
 form.addEventListener("reset", () => setTimeout(choose)); // the fields are set back after this event
 form.hidden = false;
 choose();
+window.addEventListener("hashchange", open);
+open();

@@ -75,6 +75,20 @@ def write_results(comparison: Comparison, folder: str | Path, command: str) -> l
     return numbers + write_whole(target, drawn)
 
 
+def write_estimates(found: Mapping[str, Any], certificate: str, folder: str | Path) -> list[Path]:
+    """Write estimate.json, estimate.csv (single numbers) and certificate.txt; each appears whole or not at all."""
+    rows = []
+    for name, each in found["estimates"].items():
+        if isinstance(each["value"], float):
+            (low, high), uncut = each["interval"], each.get("uncut_interval", each["interval"])
+            row = {"statistic": name, "value": each["value"], "standard_error": each["standard_error"], "low": low}
+            row |= {"high": high, "uncut_low": uncut[0], "uncut_high": uncut[1]}
+            rows.append(row | ({"truth": each["truth"]} if "truth" in each else {}))
+    text = json.dumps(finite(dict(found)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    files = {"estimate.json": _bytes(text), **({"estimate.csv": _csv(rows)} if rows else {})}
+    return write_whole(Path(folder), {**files, "certificate.txt": _bytes(certificate + "\n")})
+
+
 def report(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """What people look at: the page, and the figures on their own."""
     drawn = {"error": error_file(comparison), **more_files(comparison)}
@@ -96,25 +110,15 @@ def audit_beside(folder: Path) -> Mapping[str, Any] | None:
 
 def as_json(comparison: Comparison, command: str) -> bytes:
     """Everything that was measured; what is not a finite number is null."""
-    gains = [
-        {
-            "trust": gain.aware.trust,
-            "epsilon": gain.aware.epsilon,
-            "statistic": gain.aware.statistic,
-            "factor": gain.factor,
-            "standard_error": gain.uncertainty,
-        }
-        for gain in comparison.gains
-    ]
     made = {"software": "VA-Edge-LDP", "version": __version__, "command": command, "simulation": True}
-    content = finite({**made, **comparison.as_dict(), "gains": gains})
+    content = finite({**made, **comparison.as_dict()})
     return _bytes(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def as_csv(comparison: Comparison) -> bytes:
     """The rows of both policies below each other; what is not a finite number is empty."""
     rows = [
-        {"policy": policy, **finite(row.as_dict())}
+        {"policy": policy, **finite({**row.as_dict(), "errors": " ".join(map(repr, row.errors))})}
         for policy, evaluation in ((AWARE, comparison.aware), (UNIFORM, comparison.uniform))
         for row in evaluation
     ]

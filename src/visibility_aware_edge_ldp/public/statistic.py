@@ -4,6 +4,7 @@ A statistic is added by registering a ``Statistic`` here, its formula in ``count
 collection that can answer it. Programs outside this package call :func:`register`.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
+
+# What is counted is not negative.
+COUNT = (0.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class Statistic:
         Whether everybody's degree is all that it depends on.
     over_pairs
         Whether it is counted over pairs of users and what they have in common.
+    bounds
+        Between what every graph's true value lies; intervals that are shown are cut there.
     estimators
         For statistics of other programs, by the name of a protocol: from what its collection has prepared, and this
         value, to an ``Estimate``. The package's own estimators stand with the collections.
@@ -60,6 +66,7 @@ class Statistic:
     per_person: bool = False
     from_degrees: bool = False
     over_pairs: bool = False
+    bounds: tuple[float, float] = (-math.inf, math.inf)
     estimators: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
     predictions: Mapping[str, Callable[..., float]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -100,6 +107,7 @@ def _stars(k: int) -> Statistic:
         family="stars",
         parameter=k,
         from_degrees=True,
+        bounds=COUNT,
     )
 
 
@@ -117,6 +125,7 @@ def _tail(start: int) -> Statistic:
         family="tail",
         parameter=start,
         from_degrees=True,
+        bounds=COUNT,
     )
 
 
@@ -125,13 +134,15 @@ def _no_tail(name: str, start: int, n: int) -> str:
 
 
 EDGES = Statistic(
-    "edges", "edges", "pairs of participants who are friends", exact_counts.edges, sides=1, from_degrees=True
+    "edges", "edges", "pairs of participants who are friends", exact_counts.edges, sides=1, from_degrees=True,
+    bounds=COUNT,
 )  # fmt: skip
 DEGREES = Statistic(
     "degrees",
     "all degrees",
     "everybody’s number of friends, without names",
     exact_counts.degrees,
+    bounds=COUNT,
     per_person=True,
     from_degrees=True,
 )
@@ -140,6 +151,7 @@ MAX_DEGREE = Statistic(
     "largest degree",
     "the most friends that anybody has",
     exact_counts.max_degree,
+    bounds=COUNT,
     article=True,
     from_degrees=True,
 )
@@ -148,6 +160,7 @@ DEGREE_HISTOGRAM = Statistic(
     "degree histogram",
     "how many participants have 0, 1, 2, … friends",
     exact_counts.degree_histogram,
+    bounds=COUNT,
     article=True,
     per_person=True,
     from_degrees=True,
@@ -157,6 +170,7 @@ TRIANGLES = Statistic(
     "triangles",
     "threes of participants who are all friends of each other",
     exact_counts.triangles,
+    bounds=COUNT,
     sides=3,
     over_pairs=True,
 )
@@ -165,6 +179,7 @@ TRANSITIVITY = Statistic(
     "transitivity",
     "how often two friends of somebody are friends themselves",
     exact_counts.transitivity,
+    bounds=(0.0, 1.0),
     over_pairs=True,
 )
 FOUR_CYCLES = Statistic(
@@ -172,6 +187,7 @@ FOUR_CYCLES = Statistic(
     "4-cycles",
     "fours of participants who are friends in a ring",
     exact_counts.cycles,
+    bounds=COUNT,
     sides=4,
     over_pairs=True,
 )
@@ -208,6 +224,13 @@ def statistic(name: str) -> Statistic:
         choice = f"choose from {', '.join(STATISTICS)}, {ways}"
         raise BadStatistic(f"{name!r} is not a statistic; {choice}.{did_you_mean(name, (*STATISTICS, *EVERYTHING))}")
     return family.member(parameter)
+
+
+def bounds_of(name: str) -> tuple[float, float]:
+    """Between what a statistic's true value lies in every graph; anything for a name that is not known."""
+    family, parameter = _member(name)
+    found = STATISTICS.get(name) if family is None or parameter is None else family.member(parameter)
+    return (-math.inf, math.inf) if found is None else found.bounds
 
 
 def exact(graph: Graph, name: str) -> Any:

@@ -1,6 +1,6 @@
 """CURATOR in a simulation: the centre is given the graph, and answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics, star_size
@@ -63,6 +64,10 @@ class Centre:
         """What another centre of the same world need not work out again."""
         return self._curator.worked_out
 
+    def law(self, query: CuratorQuery) -> IntegerLaw | None:
+        """The law of the noise on this question; none where no private bit can move the answer."""
+        return self._curator.law(query)
+
     def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:
         """Every question of a survey, each with random bytes of its own."""
         answers = {}
@@ -105,14 +110,26 @@ def ask_within(
     small = parse_delta(delta)
     if small * 2 * len(names) >= 1:
         raise BadPrivacyParameter(f"A delta of {delta} in each of {2 * len(names)} releases sums to 1 or more.")
-    wanted = tuple(dict.fromkeys([*names, "edges", "max_degree"]))
-    first = total * PILOT_SHARE / len(wanted)
-    pilot = curator_survey(centre.world.public, first, small, wanted, noise)
-    rough = {name: answer.estimate.value for name, answer in centre.ask(pilot, seed).items()}
-    shares = split({name: max(float(value), 1.0) for name, value in rough.items()}, names, float(first) / 4)
-    rest = [total * (1 - PILOT_SHARE) * share for share in shares]
-    main = curator_survey(centre.world.public, rest, small, names, noise)
+    pilot = pilot_survey(centre.world, total, small, names, noise)
+    rough = {name: float(answer.estimate.value) for name, answer in centre.ask(pilot, seed).items()}
+    main = curator_survey(centre.world.public, main_epsilons(rough, names, total, pilot), small, names, noise)
     return centre.ask(main, seed), [pilot, main]
+
+
+def pilot_survey(
+    world: VisibilityAwareGraph, total: Fraction, delta: Fraction, names: Sequence[str], noise: str | None = None
+) -> CuratorSurvey:
+    """The survey whose noisy answers decide how the rest of epsilon is split."""
+    wanted = tuple(dict.fromkeys([*names, "edges", "max_degree"]))
+    return curator_survey(world.public, total * PILOT_SHARE / len(wanted), delta, wanted, noise)
+
+
+def main_epsilons(
+    rough: Mapping[str, float], names: Sequence[str], total: Fraction, pilot: CuratorSurvey
+) -> list[Fraction]:
+    """What each question gets after the pilot has answered ``rough``."""
+    shares = split({name: max(value, 1.0) for name, value in rough.items()}, names, float(pilot.queries[0].epsilon) / 4)
+    return [total * (1 - PILOT_SHARE) * share for share in shares]
 
 
 def split(rough: dict[str, float], names: Sequence[str], cap: float) -> list[Fraction]:

@@ -154,6 +154,10 @@ class Steps:
         if self._progress is not None:
             self._progress(self._done, self._total)
 
+    def extend(self, more: float) -> None:
+        """There is so much more to do than was known."""
+        self._total += more
+
 
 class Phases:
     """Answers, sums over rows, triangles, and paths of 4-cycles as one work; ``sizes`` say how long each is."""

@@ -118,7 +118,8 @@ def nameless(degrees: Mapping[str, Any], known: Iterable[bool], step: float = 1.
     here = list(known)
     value, error = (sorted(compress(degrees[name], here)) for name in ("value", "standard_error"))
     whole = [float(round(step * round(each / step))) for each in value]
-    kept = {name: part for name, part in degrees.items() if name not in ("labels", "interval", "level")}
+    named = ("labels", "interval", "uncut_interval", "level")
+    kept = {name: part for name, part in degrees.items() if name not in named}
     return {**kept, "value": whole, "standard_error": [*error[:1], *error[-1:]], "unbiased": whole == value}
 
 

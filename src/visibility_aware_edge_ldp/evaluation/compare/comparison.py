@@ -3,13 +3,16 @@
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_errors
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design, designed
-from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, run
+from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, delta_of_each, missing, run
+from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
     UNIFORM,
@@ -23,8 +26,13 @@ from visibility_aware_edge_ldp.evaluation.results import (
 from visibility_aware_edge_ldp.evaluation.trials import summaries
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.trust import POSITION
+from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION
+from visibility_aware_edge_ldp.simulation.curator import Centre
+from visibility_aware_edge_ldp.simulation.worlds import Steps
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+# The relative standard error of a gain beyond which more trials are worth their time.
+CLOSE = 0.025
 
 
 def compare(
@@ -37,6 +45,7 @@ def compare(
     trust: str | Sequence[str] = "position",
     seed: int | str | None = None,
     rounds: int = 1,
+    most_trials: int | None = None,
     progress: Progress | None = None,
     cores: int = 1,
     folder: str | Path | None = None,
@@ -58,6 +67,8 @@ def compare(
         Makes the run repeatable, and therefore not private.
     rounds
         Position model: 1, or 2 as in the source documents.
+    most_trials
+        Up to so many trials where a gain is not known closely enough by ``trials``. Default: no more.
     progress
         Is called with 1 after each trial.
     cores
@@ -69,8 +80,32 @@ def compare(
     """
     more = {**options, **({"rounds": rounds} if rounds != 1 else {})}
     chosen = open_policy(policy) if isinstance(policy, str) else policy
-    design = designed(graph, chosen, epsilons, trials, statistics, trust, seed, more)
-    return compared(design, run(design, Checkpoint(folder, design), progress, cores))
+    design = designed(graph, chosen, epsilons, trials, statistics, trust, seed, more, most_trials)
+    return sharpened(design, Checkpoint(folder, design), progress, cores)
+
+
+def sharpened(design: Design, checkpoint: Checkpoint, progress: Progress | None = None, cores: int = 1) -> Comparison:
+    """Run what is missing, and then more trials, up to the design's most, where a gain is not yet known closely."""
+    trials = run(design, checkpoint, progress, cores)
+    found = compared(design, {cell: trials[cell] for cell in design.cells})
+    cells = more_cells(design, found)
+    if not cells:
+        return found
+    if isinstance(progress, Steps):
+        progress.extend(len(missing(design, checkpoint, cells)))
+    trials = run(design, checkpoint, progress, cores, cells)
+    return compared(design, {cell: trials[cell] for cell in (*design.cells, *cells)})
+
+
+def more_cells(design: Design, found: Comparison) -> list[Cell]:
+    """The trials that it takes to know each gain within ``CLOSE``, as far as the design allows."""
+    needed: dict[tuple[str, float], int] = {}
+    for gain in found.gains:
+        doubt, row = gain.uncertainty / gain.factor if gain.factor else math.nan, gain.aware
+        if doubt > CLOSE:
+            wanted = min(math.ceil(row.trials * (doubt / CLOSE) ** 2), design.most)
+            needed[row.trust, row.epsilon] = max(needed.get((row.trust, row.epsilon), 0), wanted)
+    return [cell for cell in design.extra_cells if cell.trial < needed.get((cell.trust, float(cell.epsilon)), 0)]
 
 
 def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
@@ -97,16 +132,29 @@ def _evaluation(design: Design, trials: Mapping[Cell, Trial], policy: str) -> Ev
         row
         for trust, names in design.questions.items()
         for epsilon in design.epsilons
-        for row in _rows(
-            design, [trials[Cell(trust, policy, epsilon, i)] for i in range(design.trials)], trust, epsilon
-        )
+        for row in _rows(design, _finished(design, trials, trust, policy, epsilon), trust, policy, epsilon)
     )
 
 
-def _rows(design: Design, runs: Sequence[Trial], trust: str, epsilon: Fraction) -> list[TrialRow]:
+def _finished(design: Design, trials: Mapping[Cell, Trial], trust: str, policy: str, epsilon: Fraction) -> list[Trial]:
+    """The trials of one model, policy and epsilon, from the first to the last that was run."""
+    cells = (Cell(trust, policy, epsilon, trial) for trial in range(design.most))
+    return [trials[cell] for cell in cells if cell.trial < design.trials or cell in trials]
+
+
+def _rows(design: Design, runs: Sequence[Trial], trust: str, policy: str, epsilon: Fraction) -> list[TrialRow]:
     truths = {name: design.truths[name] for name in design.questions[trust]}
     seconds = float(np.mean([run.seconds for run in runs]))
-    return summaries(trust, float(epsilon), truths, [run.found for run in runs], seconds)
+    known = _of_a_centre(design, policy, epsilon) if trust == CURATOR.name else {}
+    return summaries(trust, float(epsilon), truths, [run.found for run in runs], seconds, known)
+
+
+@lru_cache(maxsize=64)
+def _of_a_centre(design: Design, policy: str, epsilon: Fraction) -> dict[str, Expected]:
+    """One answer of a centre has noise of a known law, whose tails are not normal."""
+    centre = Centre(design.worlds[policy], worked_out=design.worked_out[policy])
+    names, options = design.questions[CURATOR.name], design.options[CURATOR.name]
+    return curator_errors(centre, epsilon, delta_of_each(options, names), design.truths, names)
 
 
 def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHistogram, ...]:

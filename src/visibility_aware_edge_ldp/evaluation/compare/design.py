@@ -56,6 +56,7 @@ class Design:
     options: Mapping[str, Mapping[str, Any]]
     truths: Mapping[str, Any]
     seed: int | str | None = None
+    most_trials: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the worlds, which each process makes for itself."""
@@ -85,9 +86,22 @@ class Design:
     @property
     def cells(self) -> list[Cell]:
         """Every collection. Trial by trial, so that the time left can be told, and a stop leaves no model behind."""
+        return self._cells(range(self.trials))
+
+    @property
+    def extra_cells(self) -> list[Cell]:
+        """Collections that are run only where a gain is not known closely enough without them."""
+        return self._cells(range(self.trials, self.most))
+
+    @property
+    def most(self) -> int:
+        """How many trials there may be of anything."""
+        return max(self.trials, self.most_trials or 0)
+
+    def _cells(self, trials: range) -> list[Cell]:
         return [
             Cell(trust, policy, epsilon, trial)
-            for trial in range(self.trials)
+            for trial in trials
             for epsilon in self.epsilons
             for trust in self.questions
             for policy in self.policies
@@ -127,6 +141,7 @@ def designed(
     trust: str | Sequence[str] = "all",
     seed: int | str | None = None,
     options: Mapping[str, Any] | None = None,
+    most_trials: int | None = None,
 ) -> Design:
     """Check everything that can be checked before the first trial."""
     models, losses = trust_models(trust), tuple(dict.fromkeys(parse_epsilon(epsilon) for epsilon in epsilons))
@@ -144,7 +159,7 @@ def designed(
         names[HISTOGRAM] = None
     truths = {name: exact(aware.graph, name) for name in names}
     each = _options_of(questions, options or {})
-    return Design(aware.graph, policies, questions, losses, trials, each, truths, seed)
+    return Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials)
 
 
 def trust_models(trust: str | Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
-from visibility_aware_edge_ldp.evaluation.results import Histogram, Measured, Progress
+from visibility_aware_edge_ldp.evaluation.expected_errors import Measured
+from visibility_aware_edge_ldp.evaluation.results import Histogram, Progress
 from visibility_aware_edge_ldp.evaluation.trials import measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.parameters import parse_delta
@@ -58,7 +59,7 @@ class Checkpoint:
         self._digests = (
             {(t, p): design.digest(t, p) for t in design.questions for p in design.policies} if folder else {}
         )
-        self.trials = self._read(design.cells) if self.path else {}
+        self.trials = self._read([*design.cells, *design.extra_cells]) if self.path else {}
 
     def add(self, cell: Cell, trial: Trial) -> None:
         """Keep a finished trial: its line is on the disk when this returns."""
@@ -142,16 +143,20 @@ def _trial(line: Mapping[str, Any]) -> Trial:
     return Trial(float(line["seconds"]), found, histogram)
 
 
-def missing(design: Design, checkpoint: Checkpoint) -> list[Cell]:
-    """The cells that are still to be run."""
-    return [cell for cell in design.cells if cell not in checkpoint.trials]
+def missing(design: Design, checkpoint: Checkpoint, cells: Sequence[Cell] | None = None) -> list[Cell]:
+    """The cells that are still to be run: of the design's, unless they are given."""
+    return [cell for cell in (design.cells if cells is None else cells) if cell not in checkpoint.trials]
 
 
 def run(
-    design: Design, checkpoint: Checkpoint, progress: Progress | None = None, cores: int = 1
+    design: Design,
+    checkpoint: Checkpoint,
+    progress: Progress | None = None,
+    cores: int = 1,
+    wanted: Sequence[Cell] | None = None,
 ) -> Mapping[Cell, Trial]:
     """Run what is missing. The first cells run here; what takes longer goes to as many processes as cores."""
-    cells, step, start = missing(design, checkpoint), progress or (lambda _: None), time.perf_counter()
+    cells, step, start = missing(design, checkpoint, wanted), progress or (lambda _: None), time.perf_counter()
     sent = not design.asks_registered_protocols and _can_be_sent(design.own_statistics)
     workers = min(cores, fitting(design)) if sent else 1
     while cells and (workers < 2 or time.perf_counter() - start < ALONE_SECONDS):
@@ -183,7 +188,7 @@ def run_cell(design: Design, cell: Cell) -> Trial:
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust]}
     drawn = None if cell.trial else found.get(HISTOGRAM)
-    return Trial(seconds, measured(found, truths), None if drawn is None else _histogram(drawn))
+    return Trial(seconds, measured(cell.trust, found, truths), None if drawn is None else _histogram(drawn))
 
 
 def collected(
@@ -198,10 +203,15 @@ def collected(
     """Everybody's answers for one epsilon in total. A centre's questions share it; ``estimate`` gives it to each."""
     if trust != CURATOR.name:
         return estimate(world, trust, epsilon, statistics, seed=seed, **options)
-    # A new centre each time: the same one would repeat itself. Both of its surveys share delta too.
-    delta = parse_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
+    # A new centre each time: the same one would repeat itself.
+    delta = delta_of_each(options, statistics)
     answers, _ = ask_within(Centre(world, worked_out=worked_out), epsilon, delta, statistics, seed=seed)
     return {name: answer.estimate for name, answer in answers.items()}
+
+
+def delta_of_each(options: Mapping[str, Any], statistics: Sequence[str]) -> Fraction:
+    """What each release of a centre may spend: its pilot and its main survey share delta."""
+    return parse_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
 
 
 def fitting(design: Design) -> int:

@@ -1,0 +1,117 @@
+"""The expected error of a statistic, from the standard errors of a few collections rather than from their errors.
+
+Σ over T collections of |error| is known to 75 %/√T. An estimate's own variance is unbiased and far steadier, so a few
+collections tell the mean |error| = √(2/π)·√variance of a normal law to some percent.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.estimate import FEWEST, student
+
+Floats = npt.NDArray[np.float64]
+STANDARD_ERROR, EXACT_LAW, TRIALS = "standard_error", "exact_law", "trials"
+# The mean size of a standard normal deviate.
+MEAN_SIZE = math.sqrt(2 / math.pi)
+# So many collections tell how the variance goes with the value; fewer would follow their own noise.
+ENOUGH = 5
+# Normal deviates: errors this much larger than their standard errors are not of these standard errors.
+TOO_LARGE = 3.5
+# Where the series for Student's t is not good enough: his 97.5 % points for 1, 2 and 3 degrees of freedom.
+FEW = (12.706, 4.303, 3.182)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One statistic in one trial: what was estimated, how far off it was, and whether its interval held the truth.
+
+    ``low`` and ``high`` are the interval cut at what is possible, the others the uncut one. ``normal`` is 1 where the
+    law of the estimate is nearly normal around the truth, and ``unbiased`` 1 where its mean is the truth.
+    """
+
+    value: float
+    error: float
+    covered: float
+    variance: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    uncut_low: float = math.nan
+    uncut_high: float = math.nan
+    normal: float = 0.0
+    unbiased: float = 0.0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The mean |estimate − truth| / truth of one collection, its standard error, and what it was worked out from."""
+
+    error: float
+    uncertainty: float
+    basis: str
+
+
+def expected_error(found: Sequence[Measured], truth: float, beside: Floats | None = None) -> Expected:
+    """From the standard errors where they decide it, else the mean of the errors themselves.
+
+    ``beside`` are errors, of mean 0, that the variances go with; without them, those of the statistic itself.
+    """
+    plain = _by_trials([one.error for one in found])
+    if not (truth and math.isfinite(truth)) or not all(one.normal and math.isfinite(one.variance) for one in found):
+        return plain
+    if not any(one.variance or one.error for one in found):
+        return Expected(0.0, 0.0, STANDARD_ERROR)
+    if not all(one.unbiased for one in found) and deviate(chi_square(found, truth), len(found)) > TOO_LARGE:
+        return plain  # what is left out of the standard errors, a bias, is not small
+    own = np.array([one.value - truth for one in found])
+    variance, doubt = mean_variance(own if beside is None else beside, np.array([one.variance for one in found]))
+    if variance <= 0:
+        return plain
+    size = MEAN_SIZE * math.sqrt(variance) / abs(truth)
+    return Expected(size, size * doubt / (2 * variance), STANDARD_ERROR)
+
+
+def mean_variance(errors: Floats, variances: Floats) -> tuple[float, float]:
+    """The mean of unbiased variances and its standard error.
+
+    Variances of counts grow with the count, so most of their scatter is that of the errors, whose mean is known to be
+    0: it is the regression's value there that is wanted.
+    """
+    trials, squares = errors.size, float(((errors - errors.mean()) ** 2).sum())
+    mean = float(variances.mean())
+    if trials < ENOUGH or not squares:
+        return mean, float(variances.std(ddof=1)) / math.sqrt(trials) if trials > 1 else math.nan
+    centre = float(errors.mean())
+    slope = float(((errors - centre) * (variances - mean)).sum()) / squares
+    rest = variances - mean - slope * (errors - centre)
+    scatter = float((rest**2).sum()) / (trials - 2)
+    return mean - slope * centre, math.sqrt(scatter * (1 / trials + centre**2 / squares))
+
+
+def chi_square(found: Sequence[Measured], truth: float) -> float:
+    """Σ (error/standard error)², about as large as the number of trials; NaN where there is no standard error."""
+    known = [one for one in found if math.isfinite(one.variance) and one.variance > 0]
+    if len(known) < len(found) or not math.isfinite(truth):
+        return math.nan
+    return sum((one.value - truth) ** 2 / one.variance for one in known)
+
+
+def deviate(square: float, freedom: int) -> float:
+    """χ² as a standard normal deviate (Wilson and Hilferty); NaN of NaN."""
+    width = 2 / (9 * freedom)
+    return (math.cbrt(square / freedom) - 1 + width) / math.sqrt(width)
+
+
+def _by_trials(errors: Sequence[float]) -> Expected:
+    # A truth of 0 that is missed has an infinite relative error, which has no spread.
+    several = len(errors) > 1 and all(map(math.isfinite, errors))
+    spread = float(np.std(errors, ddof=1)) / math.sqrt(len(errors)) if several else math.nan
+    return Expected(float(np.mean(errors)), spread, TRIALS)
+
+
+def clear(freedom: int) -> float:
+    """How many standard errors are clear: Student's 97.5 % point."""
+    return student(0.975, freedom) if freedom >= FEWEST else FEW[freedom - 1]
