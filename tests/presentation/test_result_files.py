@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.audit.catalogue import Choice
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss
 from visibility_aware_edge_ldp.audit.runner import Audited, Outcome
-from visibility_aware_edge_ldp.audit.statistical import lower_bound
+from visibility_aware_edge_ldp.audit.statistical import audits, lower_bound
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms
 from visibility_aware_edge_ldp.errors import MissingPart
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
@@ -92,7 +92,7 @@ def test_the_numbers_say_how_they_were_found(tmp_path: Path) -> None:
 
 def test_the_seeds_are_those_that_are_used() -> None:
     assert inspect.signature(lower_bound.audit).parameters["seed"].default == SEEDS["statistical"]
-    assert inspect.signature(lower_bound.audit_one_run).parameters["seed"].default == SEEDS["one run"]
+    assert inspect.signature(audits.audit_one_run).parameters["seed"].default == SEEDS["one run"]
 
 
 def test_without_jinja_the_numbers_are_still_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
