@@ -96,7 +96,7 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, campaign: Run, quick: N
     assert (early.code, "the round is not closed yet" in early.out, "so far" in early.err) == (2, True, True)
     own = campaign("status", "--home", f"home {PEOPLE[2]}")
     assert "round 1: answered and acknowledged" in own.out
-    assert campaign("status", "--home", f"home {PEOPLE[2]}", "--json").json[0]["lost"]["PRIVATE"] == "1"
+    assert campaign("status", "--home", f"home {PEOPLE[2]}", "--json").json["campaigns"][0]["lost"]["PRIVATE"] == "1"
     assert "Round 1    open: 4 of 6 have answered" in campaign("status", served.url).out
 
     early = campaign("estimate", "town")
@@ -124,14 +124,14 @@ def test_a_whole_campaign_as_it_is_typed(served: Served, campaign: Run, quick: N
     assert "Simulated" not in made.out
     counted = campaign("check", "--home", f"home {PEOPLE[2]}")
     assert "one of 4 in the set that the answers name, with the root" in counted.out
-    assert campaign("check", "--home", f"home {PEOPLE[2]}", "--json").json[0]["standing"] == "included"
+    assert campaign("check", "--home", f"home {PEOPLE[2]}", "--json").json["reports"][0]["standing"] == "included"
     assert campaign("check", "--home", "nowhere").code == 2
     assert campaign("check", "--server", "https://elsewhere.example.org").code == 2
     # Anybody may read them, and reads what the server keeps.
     everybody = campaign("estimate", served.url, "--json")
     status, kept = page_of(served.url, "/v1/estimates")
     assert status == 200
-    assert everybody.json == json.loads(kept)
+    assert everybody.json == {"schema": "va-edge-ldp/campaign-estimate/1", **json.loads(kept)}
     status, front = page_of(served.url, "/")
     assert status == 200
     assert b"Friends in town" in front

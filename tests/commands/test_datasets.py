@@ -11,7 +11,7 @@ from support.command_line import assert_one_sentence
 
 
 def test_datasets(run: Run) -> None:
-    known = run("datasets", "list", "--json").json
+    known = run("datasets", "list", "--json").json["datasets"]
     assert {"name": "facebook", "nodes": 4039, "edges": 88234, "path": None}.items() <= known[0].items()
     table = run("datasets", "list")
     assert all(entry["name"] in table.out for entry in known)
@@ -21,7 +21,7 @@ def test_datasets(run: Run) -> None:
 def test_datasets_says_where_a_graph_is(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "facebook_combined.txt.gz").write_bytes(b"here")
     monkeypatch.setenv("VA_EDGE_LDP_DATA", str(folder))
-    assert run("datasets", "list", "--json").json[0]["path"] == str(folder / "facebook_combined.txt.gz")
+    assert run("datasets", "list", "--json").json["datasets"][0]["path"] == str(folder / "facebook_combined.txt.gz")
 
 
 def test_an_unknown_dataset_cannot_be_fetched(run: Run) -> None:

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
 from visibility_aware_edge_ldp.evaluation.results import Comparison, Evaluation, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.presentation.files import json_text
 from visibility_aware_edge_ldp.presentation.result_files import write_results
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -111,3 +112,11 @@ def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> N
         with pytest.raises(BadInput, match=r"cannot be written to .*Choose another folder"):
             write_results(SMALL, folder, COMMAND)
     assert (tmp_path / "file").read_text() == "not a folder"
+
+
+def test_a_document_says_its_schema_first_and_nobody_else_can() -> None:
+    text = json_text("campaign-estimate", {"é": float("nan"), "schema": "a server's word"})
+    assert text == '{\n  "schema": "va-edge-ldp/campaign-estimate/1",\n  "é": null\n}'
+    assert json_text("plan", {"é": 1}, plain=True, line=True) == '{"schema": "va-edge-ldp/plan/1", "\\u00e9": 1}'
+    with pytest.raises(KeyError):
+        json_text("unheard of", {})

@@ -70,7 +70,7 @@ def audit(
     with progress_bar("audits") as progress:
         audited = run(choice, repeats, Steps(progress, len(chosen(choice))))
     if as_json:
-        print_json(audit_content(audited, typed()))
+        print_json("audit", audit_content(audited, typed()))
     else:
         for table in tables(audited):
             print_findings(table)
@@ -96,7 +96,7 @@ def _check_policy(graph: str | None, policy: str | None, attributes: str | None,
     opened = open_policy(policy)
     found = leak(open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None)
     if as_json:
-        print_json({"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
+        print_json("policy-check", {"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
     else:
         print_findings(leak_table(found))
     if not found.passed:

@@ -101,7 +101,7 @@ def new(
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         costs = {str(kind): str(loss) for kind, loss in found.items()}
-        print_json({**campaign_facts(charter), "directory": str(directory), "loss": costs})
+        print_json("campaign-new", {**campaign_facts(charter), "directory": str(directory), "loss": costs})
         return
     typer.echo("\n".join([*head_lines(charter), *promise_lines(found), "", *_hand_out(directory)]))
     for line in dear_lines(found):
@@ -149,7 +149,7 @@ def serve(
             address_file.write_text(address)
             written.append(address_file)
         if as_json:
-            typer.echo(f'{{"address": "{address}", "campaign": "{charter.identity}"}}')
+            print_json("campaign-serve", {"address": address, "campaign": charter.identity}, line=True)
         else:
             typer.echo(f"Campaign {charter.identity[:12]} is served at {address}. Stop it with Ctrl-C.")
 
@@ -174,7 +174,7 @@ def close(
         raise BadInput("Only the operator closes a round; name its token with --token-file.")
     closed = operator.close(number)
     if as_json:
-        print_json(closed)
+        print_json("campaign-close", closed)
     else:
         typer.echo(round_line(closed))
 
@@ -187,7 +187,7 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
     charter = operator.charter()
     content = answers_in(operator.answers(), charter)
     if as_json:
-        print_json(content)
+        print_json("campaign-estimate", content)
         return
     try:
         rows = [answer_row(name, found) for name, found in content["estimates"].items()]
@@ -243,7 +243,7 @@ def backup(
     made = back_up(store or directory / STORE, folder, read_campaign(directory).charter.identity, keep)
     if as_json:
         paths = {"removed": [str(path) for path in made.removed], "unread": [str(path) for path in made.unread]}
-        print_json({"copy": str(made.copy) if made.copy else None, **paths})
+        print_json("campaign-backup", {"copy": str(made.copy) if made.copy else None, **paths})
     elif made.copy is not None:
         typer.echo(f"{made.copy}" + (f"; {len(made.removed)} older removed" if made.removed else ""))
     if made.copy is None:
@@ -278,7 +278,8 @@ def flagged(
         opened.close()
     names = campaign.documents.roster
     if as_json:
-        print_json([{"name": names[each.participant], **each.as_dict()} for each in found])
+        listed = [{"name": names[each.participant], **each.as_dict()} for each in found]
+        print_json("campaign-flagged", {"reports": listed})
     elif not found:
         typer.echo("No report is flagged.")
     else:

@@ -232,7 +232,7 @@ def server_status(place: str, as_json: bool) -> None:
     charter = operator.charter()
     rounds = operator.rounds(charter)
     if as_json:
-        print_json({**campaign_facts(charter), "rounds": rounds})
+        print_json("campaign-status", {**campaign_facts(charter), "rounds": rounds})
     else:
         typer.echo("\n".join([*head_lines(charter), *map(round_line, rounds)]))
 

@@ -59,7 +59,7 @@ def enroll(
     losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
     if as_json:
         about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
-        print_json({**about, "loss": _texts(losses), "caps": _texts(caps)})
+        print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps)})
         return
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
@@ -97,7 +97,7 @@ def answer(
     if dry_run:
         lines = program.looked_at(given, place, campaign)
         if as_json:
-            print_json({"understood": lines})
+            print_json("campaign-answer-dry-run", {"understood": lines})
         else:
             typer.echo("\n".join([*lines, "Nothing was answered or sent."]))
         return
@@ -125,7 +125,7 @@ def answer(
     if as_json:
         receipt = None if outcome.receipt is None else vars(outcome.receipt)
         said = {"campaign": outcome.campaign, "round": outcome.round, "again": outcome.again}
-        print_json({**said, "receipt": receipt})
+        print_json("campaign-answer", {**said, "receipt": receipt})
     elif outcome.receipt is not None:
         typer.echo(f"Stored by the server: round {outcome.round}, receipt for {outcome.receipt.digest[:16]}.")
 
@@ -144,7 +144,7 @@ def check(
 
     found = checks.check(_enrolled_home(home), campaign, _patient(SHORTLY))
     if as_json:
-        print_json([vars(each) for each in found])
+        print_json("campaign-check", {"reports": [vars(each) for each in found]})
     else:
         typer.echo("\n".join(_checked(each) for each in found))
     standings = {each.standing for each in found}
@@ -171,7 +171,8 @@ def status(
     own = _enrolled_home(home)
     found, others = checks.status(own), checks.of_other_versions(own)
     if as_json:
-        print_json([*map(_plain, found), *({"campaign": each, "other_version": True} for each in others)])
+        of_others = ({"campaign": each, "other_version": True} for each in others)
+        print_json("campaign-own-status", {"campaigns": [*map(_plain, found), *of_others]})
         return
     for each in found:
         typer.echo("\n".join(_standing(each)))

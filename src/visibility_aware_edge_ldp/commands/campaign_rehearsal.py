@@ -64,7 +64,7 @@ def rehearse(
         found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
     say_what_was_read(graph, held, as_json)
     if as_json:
-        print_json({"graph": about(world.graph), **found.as_dict()})
+        print_json("campaign-rehearse", {"graph": about(world.graph), **found.as_dict()})
     else:
         _print(world, found, keep)
     if not found.same:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -135,11 +134,12 @@ def about(graph: Graph) -> dict[str, Any]:
     return {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
 
 
-def print_json(content: Any) -> None:
-    from visibility_aware_edge_ldp.presentation.files import finite
+def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> None:
+    """Print a command's JSON document, which begins with the schema of this name."""
+    from visibility_aware_edge_ldp.presentation.files import json_text
 
     # Plain characters would be other names; JSON has a way to write them all.
-    typer.echo(json.dumps(finite(content), indent=2, ensure_ascii=not speaks_unicode(sys.stdout), allow_nan=False))
+    typer.echo(json_text(name, content, plain=not speaks_unicode(sys.stdout), line=line))
 
 
 def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:

@@ -73,7 +73,7 @@ def compare(
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
     say_what_was_read(graph, held, as_json)
     if as_json:
-        print_json(comparison.as_dict())
+        print_json("compare", comparison.as_dict())
     else:
         _print(comparison)
     for path in _write(comparison, output)[:3]:

@@ -11,12 +11,11 @@ def list_datasets(as_json: common.JsonOption = False) -> None:
 
     found = {each.name: find(each.name) for each in DATASETS.values()}
     if as_json:
-        common.print_json(
-            [
-                {"name": d.name, "nodes": d.nodes, "edges": d.edges, "path": path and str(path), "about": d.about}
-                for d, path in zip(DATASETS.values(), found.values(), strict=True)
-            ]
-        )
+        known = [
+            {"name": d.name, "nodes": d.nodes, "edges": d.edges, "path": path and str(path), "about": d.about}
+            for d, path in zip(DATASETS.values(), found.values(), strict=True)
+        ]
+        common.print_json("datasets", {"datasets": known})
         return
     rows = [
         (d.name, f"{d.nodes:,}", f"{d.edges:,}", "here" if found[d.name] else "not here", d.about)
@@ -42,6 +41,6 @@ def fetch_dataset(name: str, as_json: common.JsonOption = False) -> None:
 
     path = fetch(name)
     if as_json:
-        common.print_json({"name": name, "path": str(path)})
+        common.print_json("datasets-fetch", {"name": name, "path": str(path)})
     else:
         typer.echo(f"{name} is at {path}; its checksum is right.")

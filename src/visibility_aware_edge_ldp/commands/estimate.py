@@ -113,7 +113,7 @@ def estimate(
         found["lower_bounds"] = [dict(zip(least[0], row, strict=True)) for row in least[1]]
     written = _write(found, answers, output)
     if as_json:
-        print_json(found)
+        print_json("estimate", found)
         return
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)

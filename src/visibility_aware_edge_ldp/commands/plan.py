@@ -77,7 +77,7 @@ def plan(
     )  # fmt: skip
     rows = _more_public(found) if more_public or output else []
     if as_json:
-        common.print_json({**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
+        common.print_json("plan", {**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
     else:
         _print(found, rows, output is not None)
     if output is not None:

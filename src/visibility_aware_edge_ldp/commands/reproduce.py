@@ -51,7 +51,7 @@ def reproduce(
         done = measure(documents, graph, trials, seed, Steps(progress, steps(documents.values(), trials)))
     told = tables.content(done, common.typed(), trials, seed, stand_in)
     if as_json:
-        common.print_json(told)
+        common.print_json("reproduce", told)
     else:
         for each in done:
             common.print_words(tables.heading(each), each.loss)

@@ -1,5 +1,6 @@
-"""Files that appear whole or not at all, values that JSON and CSV can hold, and HTML templates."""
+"""Files that appear whole or not at all, JSON that says its schema, values that it can hold, and HTML templates."""
 
+import json
 import math
 import os
 from base64 import b64encode
@@ -9,6 +10,44 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
+
+# Every JSON document that commands print or write, and the version of its schema (docs/reference/schemas.md).
+SCHEMAS = {
+    "estimate": 1,
+    "compare": 1,
+    "results": 1,
+    "plan": 1,
+    "audit": 1,
+    "policy-check": 1,
+    "reproduce": 1,
+    "datasets": 1,
+    "datasets-fetch": 1,
+    "campaign-new": 1,
+    "campaign-serve": 1,
+    "campaign-enroll": 1,
+    "campaign-answer": 1,
+    "campaign-answer-dry-run": 1,
+    "campaign-status": 1,
+    "campaign-own-status": 1,
+    "campaign-check": 1,
+    "campaign-close": 1,
+    "campaign-estimate": 1,
+    "campaign-flagged": 1,
+    "campaign-backup": 1,
+    "campaign-rehearse": 1,
+}
+
+
+def schema(name: str) -> str:
+    """What the document of this name says of its form: ``va-edge-ldp/estimate/1``."""
+    return f"va-edge-ldp/{name}/{SCHEMAS[name]}"
+
+
+def json_text(name: str, content: Mapping[str, Any], plain: bool = False, line: bool = False) -> str:
+    """A document as JSON, its schema first; ``plain`` in ASCII, ``line`` on one line. What is not finite is null."""
+    # Only this program says which schema it is, also where the content came from a server.
+    told = {"schema": schema(name)} | {key: finite(value) for key, value in content.items() if key != "schema"}
+    return json.dumps(told, indent=None if line else 2, ensure_ascii=plain, allow_nan=False)
 
 
 def finite(content: Any) -> Any:

@@ -1,6 +1,5 @@
 """The source documents' tables beside what was measured: as text, as Markdown and as JSON."""
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
     Row,
     Table,
 )
-from visibility_aware_edge_ldp.presentation.files import finite, write_whole
+from visibility_aware_edge_ldp.presentation.files import finite, json_text, write_whole
 
 STAND_IN = (
     "The real Facebook graph was not found, so a synthetic one like it stands in: the documents' figures are of "
@@ -127,5 +126,5 @@ def content(
 def write(told: Mapping[str, Any], reproductions: Iterable[Reproduction], folder: Path) -> list[Path]:
     """Write reproduction.json and reproduction.md; each appears whole or not at all."""
     page = f"# The source documents' tables\n\n{told['note'] or CAUTION}\n\n{markdown(reproductions)}"
-    text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = f"{json_text('reproduce', told)}\n"
     return write_whole(folder, {"reproduction.json": text.encode(), "reproduction.md": page.encode()})

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison
 from visibility_aware_edge_ldp.presentation.comparison_figures import error_file, more_files
 from visibility_aware_edge_ldp.presentation.comparison_page import page
-from visibility_aware_edge_ldp.presentation.files import filled, finite, write_whole
+from visibility_aware_edge_ldp.presentation.files import filled, finite, json_text, write_whole
 from visibility_aware_edge_ldp.presentation.plan_figures import figure_files
 
 if TYPE_CHECKING:
@@ -84,8 +84,10 @@ def write_estimates(found: Mapping[str, Any], certificate: str, folder: str | Pa
             row = {"statistic": name, "value": each["value"], "standard_error": each["standard_error"], "low": low}
             row |= {"high": high, "uncut_low": uncut[0], "uncut_high": uncut[1]}
             rows.append(row | ({"truth": each["truth"]} if "truth" in each else {}))
-    text = json.dumps(finite(dict(found)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    files = {"estimate.json": _bytes(text), **({"estimate.csv": _csv(rows)} if rows else {})}
+    files = {
+        "estimate.json": _bytes(json_text("estimate", found) + "\n"),
+        **({"estimate.csv": _csv(rows)} if rows else {}),
+    }
     return write_whole(Path(folder), {**files, "certificate.txt": _bytes(certificate + "\n")})
 
 
@@ -111,8 +113,7 @@ def audit_beside(folder: Path) -> Mapping[str, Any] | None:
 def as_json(comparison: Comparison, command: str) -> bytes:
     """Everything that was measured; what is not a finite number is null."""
     made = {"software": "VA-Edge-LDP", "version": __version__, "command": command, "simulation": True}
-    content = finite({**made, **comparison.as_dict()})
-    return _bytes(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    return _bytes(json_text("results", {**made, **comparison.as_dict()}) + "\n")
 
 
 def as_csv(comparison: Comparison) -> bytes:
@@ -153,8 +154,7 @@ def audit_content(audited: Audited, command: str) -> dict[str, Any]:
 def write_audit(audited: Audited, folder: str | Path, command: str) -> list[Path]:
     """Write audit.json and audit.html; each appears whole or not at all."""
     target, told = Path(folder), audit_content(audited, command)
-    text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    numbers = write_whole(target, {"audit.json": text.encode()})
+    numbers = write_whole(target, {"audit.json": f"{json_text('audit', told)}\n".encode()})
     try:
         html = filled(AUDIT_TEMPLATE, audit=told, version=__version__)
     except MissingPart as missing:
@@ -166,8 +166,10 @@ def write_audit(audited: Audited, folder: str | Path, command: str) -> list[Path
 def write_plan(plan: Plan, folder: str | Path, rows: Sequence[Publicity] = ()) -> list[Path]:
     """Write plan.json, plan.csv, and each figure as SVG and PNG; the numbers also where nothing can be drawn."""
     content = {**plan.as_dict(), "more_public": [row.as_dict() for row in rows]}
-    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    files = {"plan.json": text.encode(), "plan.csv": _csv([each.as_dict() for each in plan.predictions])}
+    files = {
+        "plan.json": json_text("plan", content).encode(),
+        "plan.csv": _csv([each.as_dict() for each in plan.predictions]),
+    }
     if rows:
         files["public.csv"] = _csv([row.as_dict() for row in rows])
     written = write_whole(Path(folder), files)

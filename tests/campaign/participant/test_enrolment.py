@@ -107,7 +107,7 @@ def test_a_campaign_of_another_version_does_not_hide_the_others(
     assert [line for line in said.out.splitlines() if older[:12] in line] == [
         f"{older[:12]} is of another version of this program; what it has cost still counts."
     ]
-    assert run("--json").json[1] == {"campaign": older, "other_version": True}
+    assert run("--json").json["campaigns"][1] == {"campaign": older, "other_version": True}
 
 
 def test_what_the_issuer_did_not_sign_is_not_another_version(ask: Ask, tmp_path: Path) -> None:
