@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, gap_between, gaps_by_list
+from visibility_aware_edge_ldp.audit.engine.findings import Spoken, gap_between
+from visibility_aware_edge_ldp.audit.engine.small_worlds import gaps_by_list
 from visibility_aware_edge_ldp.audit.protocols.histogram import (
     Stage,
     degree_loss,

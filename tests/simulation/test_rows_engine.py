@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
-from visibility_aware_edge_ldp.simulation import rows
+from visibility_aware_edge_ldp.simulation import rows, worlds
 from visibility_aware_edge_ldp.simulation.rows import _Clients, collect_rows, collect_rows_on
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -93,7 +93,7 @@ def test_without_a_seed_no_two_runs_are_alike() -> None:
 def test_a_worker_that_draws_fresh_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: coins from the operating system in a task, so that a task run again would be a second answer."""
     found = clients("one")
-    monkeypatch.setitem(found.__dict__, "random_bytes", rows.random_bytes_for(None))
+    monkeypatch.setitem(found.__dict__, "random_bytes", worlds.random_bytes_for(None))
     assert found.total("triangles", 0) != found.total("triangles", 0)
 
 

@@ -16,15 +16,9 @@ from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    NeighbourhoodReport,
-    NeighbourhoodSurvey,
-    OwnerPlan,
-    believed_plan,
-    clipped_plan,
-    weighted_plan,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
 
 if TYPE_CHECKING:
@@ -38,9 +32,9 @@ def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -
     first, small = degrees.survey, parse_delta(delta)
     reported = degrees.answered | ~degrees.hiding.any(axis=0)
     if small:
-        return believed_plan(first, degrees.reported, reported, small)
+        return neighbourhood.believed_plan(first, degrees.reported, reported, small)
     loss = least_loss(parse_epsilon(epsilon), first.multipliers, first.classes)
-    return weighted_plan(first, degrees.reported, reported, loss)
+    return neighbourhood.weighted_plan(first, degrees.reported, reported, loss)
 
 
 def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
@@ -52,7 +46,7 @@ def capped_plan(degrees: DegreeCollection, cap: int) -> OwnerPlan:
     value, spread = degree_functions.total(
         degrees.noisy_degrees(), lambda d: np.maximum(degree_functions.binomial(d, 2) - kept, 0), clamped=True
     )
-    return clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * spread.variance**0.5)
+    return neighbourhood.clipped_plan(degrees.view.n, cap, max(value, 0.0) + 2 * spread.variance**0.5)
 
 
 class NeighbourhoodCollection(UserCollection[NeighbourhoodSurvey, NeighbourhoodReport]):

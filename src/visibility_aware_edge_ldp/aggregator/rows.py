@@ -11,26 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+import visibility_aware_edge_ldp.aggregator.round_noise as round_noise
 from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, Bits, Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, share_limits
-from visibility_aware_edge_ldp.aggregator.round_noise import (
-    CYCLE_PLACES,
-    CYCLES_IN_COMMON,
-    TRIANGLE_PLACES,
-    TRIANGLES_IN_COMMON,
-    TWO_SIDES,
-    Counted,
-    Counts,
-    Held,
-    Owned,
-    Places,
-    first_cycle_noise,
-    first_noise,
-    noise_part,
-    nonresponse_spread,
-    owned,
-    second_noise,
-)
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
@@ -120,9 +103,11 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
         return self._closed[1]
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> round_noise.Counts:
         """How many users were asked, answered first, and answered twice."""
-        return Counts(int(self.asked.sum()), int((self.answered_first & self.asked).sum()), int(self.answered.sum()))
+        return round_noise.Counts(
+            int(self.asked.sum()), int((self.answered_first & self.asked).sum()), int(self.answered.sum())
+        )
 
     @property
     def response_rate(self) -> float:
@@ -169,12 +154,12 @@ def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     value += asked / second * float(collection.sums.sum())
     largest, shape = float(np.abs(collection.scores(rate).values).max()), shape_of(collection.reported_scores, kept)
     rows = _owned(collection, largest, shape.own_noise / rate**2)
-    counted = Counted(value, (asked / second) ** 2 * rows.noise)
+    counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
     # Each answer stands for those who did not report, too: as a first vertex, and as the holder of the far side.
     told = first_vertices(collection.reported_scores, step)
-    answers = first_noise(told.noise, collection.view.n, shape, counted)
+    answers = round_noise.first_noise(told.noise, collection.view.n, shape, counted)
     held = _held(collection, shape, answers, max(value, 0.0), told.middles)
-    spread = _spread(collection, rows, TRIANGLE_PLACES, held).plus(answers.times(1 / (kept * rate)))
+    spread = _spread(collection, rows, round_noise.TRIANGLE_PLACES, held).plus(answers.times(1 / (kept * rate)))
     return estimate_of(TRIANGLES.name, value, spread, collection.releases)
 
 
@@ -196,12 +181,12 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
     value += asked / second * float(collection.sums.sum())
     scores, shape = collection.scores(rates.one), shape_of(collection.reported_scores, kept)
     largest = largest_path(path_scores(scores, rates), scores)
-    by_answers = TWO_SIDES * collection.view.n * shape.variance * shape.own_noise / kept**4
+    by_answers = round_noise.TWO_SIDES * collection.view.n * shape.variance * shape.own_noise / kept**4
     rows = _owned(collection, largest, by_answers)
-    counted = Counted(value, (asked / second) ** 2 * rows.noise)
-    answers = first_cycle_noise(collection.reported_scores, shape, counted, step)
-    held = Held(shared=CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges))
-    spread = _spread(collection, rows, CYCLE_PLACES, held).plus(answers)
+    counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
+    answers = round_noise.first_cycle_noise(collection.reported_scores, shape, counted, step)
+    held = round_noise.Held(shared=round_noise.CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges))
+    spread = _spread(collection, rows, round_noise.CYCLE_PLACES, held).plus(answers)
     return estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
 
 
@@ -226,30 +211,38 @@ def _public_rows(collection: RowCollection, total: Callable[[Integers, Members],
     return total(np.concatenate([[0], np.cumsum(lengths)]), second[order].astype(np.int32))
 
 
-def _owned(collection: RowCollection, largest: float, by_answers: float) -> Owned:
+def _owned(collection: RowCollection, largest: float, by_answers: float) -> round_noise.Owned:
     """Which part of the sums is noise; ``by_answers`` is what first answers add to the squares of all reported rows."""
     (asked, first, second), survey = collection.counts, collection.survey
-    noise = second_noise(survey, collection.reaches[collection.answered], largest)
-    return owned(collection.sums, noise, by_answers * second / first, asked, float(survey.total_noise.alpha))
+    noise = round_noise.second_noise(survey, collection.reaches[collection.answered], largest)
+    return round_noise.owned(
+        collection.sums, noise, by_answers * second / first, asked, float(survey.total_noise.alpha)
+    )
 
 
-def _held(collection: RowCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None) -> Held:
+def _held(
+    collection: RowCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None
+) -> round_noise.Held:
     """What users are needed for as holders of far sides, with noise of one, two and three sides.  [TRIANGLE.8]"""
     asked, first, second = collection.counts
-    shared = TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
+    shared = round_noise.TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
     if middles is None:
-        return Held(shared=shared)
+        return round_noise.Held(shared=shared)
     n, rate, each = collection.view.n, response_rate(asked, first), shape.variance
     noise = 2 * answers.variance + shape.own_noise + each**2 * n * shape.edges + each**3 * n**3 / 6 / shape.kept
-    return Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
+    return round_noise.Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
 
 
-def _spread(collection: RowCollection, rows: Owned, places: Places, held: Held) -> Spread:
+def _spread(
+    collection: RowCollection, rows: round_noise.Owned, places: round_noise.Places, held: round_noise.Held
+) -> Spread:
     """How a sum over all rows varies by second-round noise and by nonresponse."""
     share, counts = hidden_share(collection), collection.counts
     here = places.hidden(share)
-    missed = nonresponse_spread(collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2))
-    return missed.plus(noise_part(rows, counts, here.both + here.held))
+    missed = round_noise.nonresponse_spread(
+        collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2)
+    )
+    return missed.plus(round_noise.noise_part(rows, counts, here.both + here.held))
 
 
 def hidden_share(collection: RowCollection) -> float:
@@ -297,4 +290,4 @@ def covariance(rows: RowCollection, degrees: DegreeCollection) -> float:
     wedges, _ = degree_functions.per_answer(degrees.noisy_degrees(), lambda d: degree_functions.binomial(d, 2))
     spread = float(np.cov(rows.totals[both] / 2.0**rows.survey.fineness, wedges[both[degrees.answered]])[0, 1])
     overlap = asked**2 * (together / (second * answered) - 1 / asked)
-    return (1 + TRIANGLE_PLACES.hidden(hidden_share(rows)).mean) * overlap * spread
+    return (1 + round_noise.TRIANGLE_PLACES.hidden(hidden_share(rows)).mean) * overlap * spread

@@ -10,15 +10,9 @@ from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdge
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    BELIEVED,
-    CLIPPED,
-    WEIGHTED,
-    NeighbourhoodReport,
-    NeighbourhoodSurvey,
-    OwnerPlan,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -53,7 +47,7 @@ class NeighbourhoodClient(Client[NeighbourhoodSurvey, TwoHop, NeighbourhoodRepor
             raise ProtocolViolation(
                 f"The survey is about {survey.nodes:,} users; this client's roster has {public.n:,}."
             )
-        if survey.plan.guard == BELIEVED:
+        if survey.plan.guard == neighbourhood.BELIEVED:
             self._check_bounds(survey.plan)
         return survey
 
@@ -81,7 +75,7 @@ def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
 
     A triangle is owned by its user of highest rank.  [OWNER.1]
     """
-    kept = edges[_kept(edges, plan)] if plan.guard == CLIPPED else edges
+    kept = edges[_kept(edges, plan)] if plan.guard == neighbourhood.CLIPPED else edges
     rising = RisingEdges.of(kept, plan.ranks)
     hidden = (public.classes.of(kept[:, 0], kept[:, 1]) != Visibility.PUBLIC)[rising.source]
     weights = _weights(edges, plan)
@@ -94,7 +88,7 @@ def owned_triangles(edges: Edges, public: PublicView, plan: OwnerPlan) -> Ints:
 def _weights(edges: Edges, plan: OwnerPlan) -> Ints:
     """By rank, in parts of WEIGHT_ONE: 1, or bound/degree for a user with more friends than its bound.  [OWNER.3]"""
     weights = np.full(plan.bounds.size, WEIGHT_ONE)
-    if plan.guard == WEIGHTED:
+    if plan.guard == neighbourhood.WEIGHTED:
         degrees = np.bincount(edges.ravel(), minlength=plan.bounds.size)
         fair = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
         # Users without a bound of their own weigh nothing, so that what is missed is known: [OWNED.3].

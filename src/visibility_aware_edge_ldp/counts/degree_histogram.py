@@ -10,17 +10,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike, NDArray
 
 from visibility_aware_edge_ldp.compute.exact_products import Rows, product, weighted
-from visibility_aware_edge_ldp.counts.degree_distribution import (
-    LAPLACE,
-    NORMAL,
-    Fit,
-    Law,
-    Sample,
-    best,
-    fits,
-    group,
-    likelihood,
-)
+from visibility_aware_edge_ldp.counts import degree_distribution as distribution
+from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Law, Sample
 from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees, clamp
 
 _NORMAL = NormalDist()
@@ -52,17 +43,22 @@ def bin_edges(nodes: int, variance: ArrayLike) -> NDArray[np.int64]:
 
 
 def histogram(
-    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None, law: Law = NORMAL
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None = None,
+    law: Law = distribution.NORMAL,
 ) -> DegreeHistogram:
     """Estimated number of nodes per degree bin; non-negative, summing to the number of nodes [HIST.1]."""
     nodes = np.asarray(noisy).size
     edges = bin_edges(nodes, variance)
-    sample = group(noisy, variance, low, high, skew, law)
+    sample = distribution.group(noisy, variance, low, high, skew, law)
     counts = np.histogram(sample.exact, edges)[0].astype(np.float64)
     errors = np.zeros_like(counts)
     if sample.noisy_nodes:
-        rough = fits(sample)
-        estimate, variances = _bin_counts(sample, best(rough), edges)
+        rough = distribution.fits(sample)
+        estimate, variances = _bin_counts(sample, distribution.best(rough), edges)
         # What a rougher prior would have said measures what the smoothing may have hidden.
         hidden = estimate - _bin_counts(sample, rough[-1], edges)[0]
         counts, errors = counts + estimate, np.sqrt(np.maximum(variances, 0.0) + hidden**2)
@@ -76,7 +72,7 @@ def _bin_counts(sample: Sample, fit: Fit, edges: NDArray[np.int64]) -> tuple[Flo
     middle = (union[1:] + union[:-1]) / 2.0
     cell = np.searchsorted(fit.edges, middle) - 1
     weight = (fit.weight / np.diff(fit.edges))[cell] * np.diff(union)
-    joint = likelihood(sample, union) * weight
+    joint = distribution.likelihood(sample, union) * weight
     posterior = joint / joint.sum(axis=1, keepdims=True)
     starts, home = np.unique(np.searchsorted(edges - 0.5, middle) - 1, return_index=True)
     shares = np.add.reduceat(posterior, home, axis=1)
@@ -138,7 +134,7 @@ def fitted_histogram(degrees: NoisyDegrees) -> DegreeHistogram:
     noisy = np.concatenate([degrees.noisy, known]).astype(np.float64)
     low = np.concatenate([degrees.public, known]).astype(np.float64)
     high = np.concatenate([np.full(answers, degrees.nodes - 1), known]).astype(np.float64)
-    found = histogram(noisy, _noise(degrees), low, high, skew=0.0, law=LAPLACE)
+    found = histogram(noisy, _noise(degrees), low, high, skew=0.0, law=distribution.LAPLACE)
     edges, bins = found.edges, found.counts.size
     fitted = found.counts - _count(_bins_of(known, edges), np.ones(exact), bins)
     counts = _count(_bins_of(degrees.certain, edges), np.ones(degrees.certain.size), bins)

@@ -9,20 +9,8 @@ from numpy.typing import ArrayLike
 
 from visibility_aware_edge_ldp.compute.exact_products import weighted
 from visibility_aware_edge_ldp.compute.functions import exp, log
-from visibility_aware_edge_ldp.counts.degree_distribution import (
-    NORMAL,
-    TINY,
-    Fit,
-    Floats,
-    Law,
-    Sample,
-    best,
-    fits,
-    group,
-    phi,
-    skewness,
-    sorted_nodes,
-)
+from visibility_aware_edge_ldp.counts import degree_distribution as distribution
+from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Floats, Law, Sample
 
 _NORMAL = NormalDist()
 _ONE_SIGMA = 2.0 * _NORMAL.cdf(1.0) - 1.0
@@ -50,7 +38,7 @@ class MaxDegree:
     _floor: float = field(repr=False)
     _ceiling: float = field(repr=False)
     _skew: float = field(default=0.0, repr=False)
-    _law: Law = field(default=NORMAL, repr=False)
+    _law: Law = field(default=distribution.NORMAL, repr=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval, equal error on both sides; it always contains `value`."""
@@ -70,19 +58,24 @@ class MaxDegree:
 
 
 def max_degree(
-    noisy: ArrayLike, variance: ArrayLike, low: ArrayLike, high: ArrayLike, skew: float | None = None, law: Law = NORMAL
+    noisy: ArrayLike,
+    variance: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    skew: float | None = None,
+    law: Law = distribution.NORMAL,
 ) -> MaxDegree:
     """The largest degree, corrected for the upward bias of the largest noisy degree [MAX.1].
 
     The value lies between the median of the posterior of the maximum (best when noise hides the order of the
     nodes) and the plain maximum (best when it does not); the ratio of spread to noise sets the mixture.
     """
-    sample = group(noisy, variance, low, high, skew, law)
+    sample = distribution.group(noisy, variance, low, high, skew, law)
     floor = float(max(sample.exact.max(initial=0), np.max(low)))
     if not sample.noisy_nodes:
         none = np.empty(0)
         return MaxDegree(floor, 0.0, none, none, none, none, none, floor, floor)
-    fit = best(fits(sample))
+    fit = distribution.best(distribution.fits(sample))
     # The grouped degrees are rounded; the extreme itself must not be.
     top = float(np.max(np.asarray(noisy, dtype=np.float64)[np.asarray(variance, dtype=np.float64) > 0]))
     plain = _plain_weight(sample)
@@ -91,7 +84,7 @@ def max_degree(
     candidates = _candidates(sample, fit, top)
     crowded = _tail_probability(sample, fit, top, candidates, 1.0, 0.0)
     alone = _tail_probability(sample, fit, top, candidates, 1.0 - 1.0 / sample.noisy_nodes, _RIVAL_FLOOR)
-    x, t = sorted_nodes(noisy, variance)
+    x, t = distribution.sorted_nodes(noisy, variance)
     draft = MaxDegree(value, 0.0, x, t, candidates, crowded, alone, floor, float(sample.ceiling), sample.skew, law)
     below, above = draft.interval(_ONE_SIGMA)
     return replace(draft, standard_error=(above - below) / 2.0)
@@ -101,7 +94,7 @@ def _posterior_median(sample: Sample, fit: Fit) -> float:
     """Median of the maximum: its distribution function is the product of the nodes' posterior ones."""
     joint = fit.likelihood * fit.weight
     above = np.cumsum(joint[:, ::-1], axis=1)[:, ::-1] / joint.sum(axis=1, keepdims=True)
-    cdf = exp(weighted(sample.count, log(np.maximum(1.0 - above, TINY))))
+    cdf = exp(weighted(sample.count, log(np.maximum(1.0 - above, distribution.TINY))))
     return float(np.interp(0.5, np.maximum.accumulate(np.append(cdf, 1.0)), fit.edges))
 
 
@@ -131,8 +124,8 @@ def _tail_probability(sample: Sample, fit: Fit, top: float, candidates: Floats, 
 
     def log_stays_below(degree: Floats) -> Floats:
         z = (top - degree) / np.sqrt(families)[:, None]
-        below = phi(z, skewness(families, sample.skew)[:, None], sample.law)
-        return weighted(share, log(np.maximum(below, TINY)))
+        below = distribution.phi(z, distribution.skewness(families, sample.skew)[:, None], sample.law)
+        return weighted(share, log(np.maximum(below, distribution.TINY)))
 
     shares = np.minimum(np.append(0.0, np.cumsum(fit.weight)), rivals)
     terms = np.diff(shares) * log_stays_below((fit.edges[1:] + fit.edges[:-1]) / 2.0)
@@ -141,7 +134,7 @@ def _tail_probability(sample: Sample, fit: Fit, top: float, candidates: Floats, 
     quiet = exp(nodes * (log_below + clipped * log_stays_below(candidates)))
     quiet = doubt + (1.0 - doubt) * quiet
     z = (top - candidates) / math.sqrt(families[-1])
-    tail = 1.0 - phi(z, skewness(families[-1:], sample.skew), sample.law) * quiet
+    tail = 1.0 - distribution.phi(z, distribution.skewness(families[-1:], sample.skew), sample.law) * quiet
     return np.asarray(np.maximum.accumulate(tail))
 
 
@@ -151,7 +144,7 @@ def _single_node_bounds(x: Floats, t: Floats, skew: float, error: float, law: La
     Below: no node lies above the maximum, so no node's lower limit does (union bound, a tenth of the error).
     Above: the maximum is one of the nodes, so it lies below the largest of their upper limits.
     """
-    lean, deviation = skewness(t, skew), np.sqrt(t)
+    lean, deviation = distribution.skewness(t, skew), np.sqrt(t)
     high, low = law.quantile(1.0 - error / (10.0 * x.size)), law.quantile(error)
     most, least = (z + lean * (z * z - 1.0) / 6.0 for z in (high, low))
     return float(np.max(x - most * deviation)), float(np.max(x - least * deviation))

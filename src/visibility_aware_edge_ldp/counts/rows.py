@@ -14,14 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import (
-    Words,
-    pack_rows,
-    row_sums,
-    unpack_rows,
-    word_count,
-    zeros_in_line,
-)
+from visibility_aware_edge_ldp.compute.plain import bitset
+from visibility_aware_edge_ldp.compute.plain.bitset import Words
 from visibility_aware_edge_ldp.compute.plain.rows import cut_into, panels_of, panels_shape
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, Octets, Scores, complete_among, score, scores_of
@@ -131,8 +125,8 @@ def scores_of_rows(groups: list[tuple[list[Octets], list[float]]], n: int) -> Sc
     everybody = n > 1 and all(_all_ones(flat, n) for flat in flats[:1])
     if len(flats) != 2 or not everybody:
         return scores_of(groups, n)
-    planes = np.empty((2, n, word_count(n)), np.uint64)
-    planes[0] = pack_rows(np.ones((1, n), np.bool_), n)
+    planes = np.empty((2, n, bitset.word_count(n)), np.uint64)
+    planes[0] = bitset.pack_rows(np.ones((1, n), np.bool_), n)
     users = np.arange(n)
     planes[0, users, users >> 6] ^= np.uint64(1) << (users & 63).astype(np.uint64)
     planes[1] = backend.plane_of(flats[1], n)
@@ -155,7 +149,7 @@ def _all_ones(flat: Octets, n: int) -> bool:
 
 def scores_in_panels(scores: Scores) -> Words:
     """The planes cut into panels; those that join everybody to everybody are left empty, for nobody reads them."""
-    panels = zeros_in_line(len(scores.planes), *panels_shape(*scores.planes.shape[1:]))
+    panels = bitset.zeros_in_line(len(scores.planes), *panels_shape(*scores.planes.shape[1:]))
     for plane, panel, complete in zip(scores.planes, panels, joins_all(scores), strict=True):
         if not complete:
             cut_into(plane, panel)
@@ -207,11 +201,11 @@ class Earlier:
         self.before = self.planes.copy()
         for first in range(0, users.size, 1024):
             rows = users[first : first + 1024]
-            self.before[:, first : first + 1024] &= pack_rows(np.arange(scores.n) < rows[:, None], scores.n)
+            self.before[:, first : first + 1024] &= bitset.pack_rows(np.arange(scores.n) < rows[:, None], scores.n)
 
     def bits(self, plane: int, start: int, stop: int) -> Bits:
         """Which of users ``start`` to ``stop`` are in a plane with those from ``start`` on."""
-        rows = unpack_rows(self.planes[plane, start:stop], self.scores.n)
+        rows = bitset.unpack_rows(self.planes[plane, start:stop], self.scores.n)
         return rows[:, start:] if self.users.size == self.scores.n else rows[:, self.users[start:]]
 
     def joining(self, a: int, b: int, start: int, stop: int) -> npt.NDArray[np.int32]:
@@ -219,7 +213,7 @@ class Earlier:
         complete = self.scores.complete
         if b in complete:
             # Everybody before the first is before the second: its own bits are the answer.
-            own = row_sums(self.before[a, start:stop] & pack_rows(complete[b][None], self.scores.n))
+            own = bitset.row_sums(self.before[a, start:stop] & bitset.pack_rows(complete[b][None], self.scores.n))
             return np.where(complete[b][self.users[start:]], own.astype(np.int32)[:, None], np.int32(0))
         if a in complete:
             return self._through_complete(complete[a], b, start, stop)
@@ -230,9 +224,9 @@ class Earlier:
         """For u of these nodes and each v: how many of the nodes before u are joined to v; in steps from u to u."""
         rows = self.users[start:stop]
         known = nodes & (np.arange(self.scores.n) < rows[0])
-        base = row_sums(self.planes[b, start:] & pack_rows(known[None], self.scores.n)).astype(np.int32)
+        base = bitset.row_sums(self.planes[b, start:] & bitset.pack_rows(known[None], self.scores.n)).astype(np.int32)
         between = np.flatnonzero(nodes[rows[0] : rows[-1]]) + rows[0]
-        passed = unpack_rows(self.scores.planes[b, between], self.scores.n)[:, self.users[start:]]
+        passed = bitset.unpack_rows(self.scores.planes[b, between], self.scores.n)[:, self.users[start:]]
         sums = np.concatenate([base[None], base + np.cumsum(passed, axis=0, dtype=np.int32)])
         found: npt.NDArray[np.int32] = sums[np.searchsorted(between, rows)]
         found[~nodes[rows]] = 0

@@ -27,17 +27,7 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionReport, de
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.worlds import (
-    ANSWERS,
-    NOBODY_LISTENS,
-    ROWS,
-    Phases,
-    RandomBytesFor,
-    Steps,
-    cut_lists,
-    random_bytes_for,
-    who_is_present,
-)
+from visibility_aware_edge_ldp.simulation import worlds
 
 # Users of two-round surveys who answer together.
 USERS_AT_ONCE = 1024
@@ -48,16 +38,18 @@ def collect_rows(
     surveys: Mapping[str, RowSurvey],
     seed: int | str | None = None,
     dropout: float = 0.0,
-    phases: Phases = NOBODY_LISTENS,
+    phases: worlds.Phases = worlds.NOBODY_LISTENS,
 ) -> dict[str, RowCollection]:
     """Every user answers for its row once and then every survey's sum; what is sent goes through its bytes.
 
     The surveys share their first round. ``dropout`` is the chance that a user never takes part, whatever its list.
     """
-    random_bytes = random_bytes_for(seed)
+    random_bytes = worlds.random_bytes_for(seed)
     collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
-    clients = _first_round(world, surveys, collections, random_bytes, dropout, Steps(phases.of(ANSWERS), world.graph.n))
-    steps = Steps(phases.of(ROWS), len(surveys) * len(clients))
+    clients = _first_round(
+        world, surveys, collections, random_bytes, dropout, worlds.Steps(phases.of(worlds.ANSWERS), world.graph.n)
+    )
+    steps = worlds.Steps(phases.of(worlds.ROWS), len(surveys) * len(clients))
     for name, survey in surveys.items():
         first = FirstRound(survey, world.public, collections[name].close_first_round())
         # The clients and the aggregator read the transcript at the same time, each for itself.
@@ -72,7 +64,11 @@ def collect_rows(
 
 
 def _second_answer(
-    survey: RowSurvey, first: FirstRound, random_bytes: RandomBytesFor, purpose: str, client: tuple[int, TwoRoundClient]
+    survey: RowSurvey,
+    first: FirstRound,
+    random_bytes: worlds.RandomBytesFor,
+    purpose: str,
+    client: tuple[int, TwoRoundClient],
 ) -> bytes:
     """The bytes of a client's second report, drawn for the first of its users."""
     start, users = client
@@ -83,12 +79,12 @@ def _first_round(
     world: VisibilityAwareGraph,
     surveys: Mapping[str, RowSurvey],
     collections: Mapping[str, RowCollection],
-    random_bytes: RandomBytesFor,
+    random_bytes: worlds.RandomBytesFor,
     dropout: float,
-    steps: Steps,
+    steps: worlds.Steps,
 ) -> list[tuple[int, TwoRoundClient]]:
     """The first user of each client with the client, once all of them have answered for their rows."""
-    present = who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+    present = worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
 
     def answer(view: FriendLists) -> tuple[TwoRoundClient, list[PositionReport]]:
         users = TwoRoundClient(view, world.public, row_purse(surveys))
@@ -99,7 +95,7 @@ def _first_round(
             _ = report.digest  # kept with the report, and worked out here on all cores
         return users, sent
 
-    clients, views = [], list(cut_lists(world.graph, USERS_AT_ONCE))
+    clients, views = [], list(worlds.cut_lists(world.graph, USERS_AT_ONCE))
     for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
         for name, report in zip(surveys, sent, strict=True):
             collections[name].absorb_answers(report)
@@ -121,7 +117,7 @@ def collect_rows_on(
     surveys: Mapping[str, RowSurvey],
     seed: int | str | None = None,
     dropout: float = 0.0,
-    phases: Phases = NOBODY_LISTENS,
+    phases: worlds.Phases = worlds.NOBODY_LISTENS,
 ) -> dict[str, RowCollection]:
     """As ``simulate.collect_rows``, with the second round on an engine; the same seed gives the same reports.
 
@@ -133,11 +129,18 @@ def collect_rows_on(
     key = secrets.token_hex(32) if seed is None else seed
     clients = _Clients(world, dict(surveys), key, dropout)
     collections = {name: RowCollection(survey, world.public) for name, survey in surveys.items()}
-    _first_round(world, surveys, collections, clients.random_bytes, dropout, Steps(phases.of(ANSWERS), world.graph.n))
+    _first_round(
+        world,
+        surveys,
+        collections,
+        clients.random_bytes,
+        dropout,
+        worlds.Steps(phases.of(worlds.ANSWERS), world.graph.n),
+    )
     clients.transcripts.update({name: each.close_first_round() for name, each in collections.items()})
     path = engine.folder() / f"{secrets.token_hex(8)}.clients"
     blocks = [(name, block) for name in surveys for block in range(len(clients.lists))]
-    summed = Steps(phases.of(ROWS), len(blocks))
+    summed = worlds.Steps(phases.of(worlds.ROWS), len(blocks))
     try:
         # The lists and the key of the random bytes: for nobody else's eyes.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -168,11 +171,11 @@ class _Clients:
     @cached_property
     def lists(self) -> list[FriendLists]:
         """The users' friend lists, block by block."""
-        return list(cut_lists(self.world.graph, USERS_AT_ONCE))
+        return list(worlds.cut_lists(self.world.graph, USERS_AT_ONCE))
 
     @cached_property
-    def random_bytes(self) -> RandomBytesFor:
-        return random_bytes_for(self.key)
+    def random_bytes(self) -> worlds.RandomBytesFor:
+        return worlds.random_bytes_for(self.key)
 
     @cached_property
     def first_rounds(self) -> dict[str, FirstRound]:
@@ -183,7 +186,7 @@ class _Clients:
     def answer(self, name: str, block: int) -> tuple[TwoRoundClient, PositionReport]:
         """A block's users, who have answered the first round of a survey."""
         view, public = self.lists[block], self.world.public
-        present = who_is_present(public.n, self.dropout, self.random_bytes("dropout", 0))
+        present = worlds.who_is_present(public.n, self.dropout, self.random_bytes("dropout", 0))
         here = None if present is None else present[view.start : view.start + view.count]
         users = TwoRoundClient(view, public, row_purse(self.surveys))
         return users, users.answer(self.surveys[name], 1, self.random_bytes("row answers", view.start), here)

@@ -35,15 +35,7 @@ from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubSurvey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import FIRST_SHARE, neighbourhood_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
-from visibility_aware_edge_ldp.simulation.worlds import (
-    Progress,
-    Steps,
-    cut,
-    cut_lists,
-    cut_sample,
-    random_bytes_for,
-    who_is_present,
-)
+from visibility_aware_edge_ldp.simulation import worlds
 
 # Runs of positions that may be answered before they are needed: a few megabytes.
 RUNS_AT_ONCE = 16
@@ -73,13 +65,15 @@ class Simulated:
 
 SIMULATED = {
     "position": Simulated(
-        lambda graph, survey: cut(graph), "round {}".format, asked=lambda survey, view: int(view.count)
+        lambda graph, survey: worlds.cut(graph), "round {}".format, asked=lambda survey, view: int(view.count)
     ),
     "sample": Simulated(
-        cut_sample, "round {}".format, asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size)
+        worlds.cut_sample,
+        "round {}".format,
+        asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size),
     ),
-    "degrees": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "degrees"),
-    "histogram": Simulated(lambda graph, survey: cut_lists(graph), lambda number: "histogram"),
+    "degrees": Simulated(lambda graph, survey: worlds.cut_lists(graph), lambda number: "degrees"),
+    "histogram": Simulated(lambda graph, survey: worlds.cut_lists(graph), lambda number: "histogram"),
 }
 """By the protocol's name. The protocols whose rounds hang together follow below, each with a function of its own."""
 
@@ -103,22 +97,22 @@ def reports(
     survey: Any,
     seed: int | str | None = None,
     dropout: float = 0.0,
-    progress: Progress | None = None,
+    progress: worlds.Progress | None = None,
 ) -> Iterator[Any]:
     """What all clients of a survey send in every round, in order, through its bytes; ``progress`` counts positions.
 
     ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits. Some clients answer
     while the reports of those before them are taken in.
     """
-    name, random_bytes = survey.protocol, random_bytes_for(seed)
+    name, random_bytes = survey.protocol, worlds.random_bytes_for(seed)
     how = SIMULATED[name]
-    users = None if how.asked else who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+    users = None if how.asked else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
 
     def answers(view: Any) -> list[Any]:
         client = CLIENTS[name](view, world.public, exact_purse(survey))
         present = None if users is None else users[view.start : view.start + view.count]
         if how.asked is not None:
-            present = who_is_present(how.asked(survey, view), dropout, random_bytes("dropout", view.start))
+            present = worlds.who_is_present(how.asked(survey, view), dropout, random_bytes("dropout", view.start))
         sent = []
         for number in range(1, survey.rounds + 1):
             report = client.answer(survey, number, random_bytes(how.purpose(number), view.start), present)
@@ -126,7 +120,7 @@ def reports(
             _ = sent[-1].digest  # kept with the report, and worked out here on all cores
         return sent
 
-    steps = Steps(progress, world.public.positions)
+    steps = worlds.Steps(progress, world.public.positions)
     for sent in _ahead(answers, how.views(world.graph, survey)):
         yield from sent
         steps(sent[0].count)
@@ -147,7 +141,7 @@ def collect(
     survey: Any,
     seed: int | str | None = None,
     dropout: float = 0.0,
-    progress: Progress | None = None,
+    progress: worlds.Progress | None = None,
     into: type[Any] | None = None,
 ) -> Any:
     """What all clients of a survey send, in the collection of its protocol, or in another one."""
@@ -162,7 +156,7 @@ def collect_tiles(
     survey: PositionSurvey,
     path: str | Path,
     seed: int | str | None = None,
-    steps: Steps | None = None,
+    steps: worlds.Steps | None = None,
 ) -> TiledCollection:
     """Every position answers, in order, with the same random bytes as in memory; ``steps`` counts positions."""
     with TiledCollection(survey, world.public, path) as collection:
@@ -182,7 +176,7 @@ def by_file(
     *,
     keep_tiles: bool = False,
     seed: int | str | None = None,
-    progress: Progress | None = None,
+    progress: worlds.Progress | None = None,
 ) -> tuple[TiledCollection, dict[str, Estimate]]:
     """What a collection in memory would find, from files in this folder; ``keep_tiles`` where workers read them.
 
@@ -191,7 +185,7 @@ def by_file(
     positions, sides = position_count(world.graph.n), -(-world.graph.n // SIDE)
     # A strip is written in about the time in which so many positions answer.
     strip = STRIP * SIDE * world.graph.n
-    steps = Steps(progress, positions + strip * sides * 2)
+    steps = worlds.Steps(progress, positions + strip * sides * 2)
     collection = collect_tiles(world, survey, folder / f"{uuid4().hex}.tiles", seed, steps)
     each = 2 * strip * sides / collection.strips
     scores = collection.group_scores(keep_tiles, lambda: steps(each))
@@ -219,9 +213,9 @@ def collect_assigned_triangles(
     first = collect(world, asked, seed, dropout, into=DegreeCollection)
     plan = bought_plan(first, rest, delta) if cap is None else capped_plan(first, cap)
     survey = neighbourhood_survey(world.public, rest, plan)
-    everybody, random_bytes = TwoHop(0, world.graph.edges, world.graph.n), random_bytes_for(seed)
+    everybody, random_bytes = TwoHop(0, world.graph.edges, world.graph.n), worlds.random_bytes_for(seed)
     users = NeighbourhoodClient(everybody, world.public, exact_purse(survey), (first.survey, first.reported))
-    staying = who_is_present(world.graph.n, leaving, random_bytes("leaving", 0))
+    staying = worlds.who_is_present(world.graph.n, leaving, random_bytes("leaving", 0))
     present = plan.reported & first.took_part & (True if staying is None else staying)
     report = users.answer(survey, 1, random_bytes("owned triangles", 0), present)
     collection = NeighbourhoodCollection(survey, world.public, first)
@@ -233,7 +227,7 @@ def collect_hubs(
     world: VisibilityAwareGraph, survey: HubSurvey, seed: int | str | None = None, absent: Iterable[int] = ()
 ) -> HubCollection:
     """Every hub of the survey's plan answers, but for the nodes in ``absent``; all goes through its bytes."""
-    random_bytes, graph, gone = random_bytes_for(seed), world.graph, set(absent)
+    random_bytes, graph, gone = worlds.random_bytes_for(seed), world.graph, set(absent)
     collection = HubCollection(survey, world.public)
     for place, node in enumerate(survey.plan.hubs):
         if node not in gone:

@@ -11,15 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from visibility_aware_edge_ldp.errors import BadGraph
-from visibility_aware_edge_ldp.truth.header import (
-    TableOptions,
-    ambiguous_header,
-    choose_columns,
-    is_header,
-    is_word,
-    known_columns,
-    refuse_known_tables,
-)
+from visibility_aware_edge_ldp.truth import header
+from visibility_aware_edge_ldp.truth.header import TableOptions
 from visibility_aware_edge_ldp.truth.text_file import RawText
 
 _SAMPLE = 200
@@ -99,9 +92,9 @@ class TextTable:
             return False
         if not first[0] and all(row[0] for row in body):
             return True  # a column of row numbers without a name
-        ends = self.options.named_columns(first) or known_columns(first) or (0, 1)
+        ends = self.options.named_columns(first) or header.known_columns(first) or (0, 1)
         names = {row[end] for row in body for end in ends if end < len(row)}
-        return is_header(first, body, ends, bool(names & {first[end] for end in ends}))
+        return header.is_header(first, body, ends, bool(names & {first[end] for end in ends}))
 
     @cached_property
     def columns(self) -> tuple[int, int]:
@@ -110,12 +103,12 @@ class TextTable:
         if (asked := self.options.named_columns(first)) is not None:
             return asked
         if self.may_be_header is not False:
-            refuse_known_tables(first, self.source)
+            header.refuse_known_tables(first, self.source)
         if len(first) <= 2 or self.may_be_header is False:
             return 0, 1
         if self.may_be_header is None:
-            raise ambiguous_header(first, False, self.source)
-        return choose_columns(first, self.source)
+            raise header.ambiguous_header(first, False, self.source)
+        return header.choose_columns(first, self.source)
 
     def has_header(self, repeated: bool) -> bool:
         """Whether the first line is a header, when all lines were read; refused where nothing tells.
@@ -126,7 +119,7 @@ class TextTable:
         if verdict is None and repeated:
             return False
         if verdict is None or (verdict and repeated and not sure):
-            raise ambiguous_header(self.sample[0], repeated, self.source)
+            raise header.ambiguous_header(self.sample[0], repeated, self.source)
         return verdict
 
     def refuse_adjacency_list(self) -> None:
@@ -138,7 +131,7 @@ class TextTable:
         ends = {name for row in rows for name in row[:2]}
         others = [name for row in rows for name in row[2:]]
         ragged = len(set(map(len, rows))) > 1
-        if (ragged and ends & set(others)) or (set(others) <= ends and all(map(is_word, others))):
+        if (ragged and ends & set(others)) or (set(others) <= ends and all(map(header.is_word, others))):
             raise BadGraph(
                 f"{self.source} seems to list a person and all friends on each line. Put one pair of names on each "
                 "line, or say that only two columns hold the edge with --columns 1,2."

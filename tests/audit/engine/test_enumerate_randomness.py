@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import (
     words_of,
     words_then,
 )
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, gap_between
+from visibility_aware_edge_ldp.audit.engine.findings import Spoken, gap_between
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse

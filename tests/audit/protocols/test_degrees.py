@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.engine.findings import Audit
-from visibility_aware_edge_ldp.audit.engine.small_worlds import Spoken, audit_lists, by_row, patterns_up_to_names
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Spoken
+from visibility_aware_edge_ldp.audit.engine.small_worlds import audit_lists, by_row, patterns_up_to_names
 from visibility_aware_edge_ldp.audit.protocols.degrees import AUDITS, MUTANTS, Stage, report_law
 from visibility_aware_edge_ldp.client import degrees as user_degrees
 from visibility_aware_edge_ldp.client.degrees import DegreeClient

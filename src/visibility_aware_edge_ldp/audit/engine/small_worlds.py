@@ -16,19 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
-from visibility_aware_edge_ldp.audit.engine.findings import (
-    NO_GAP,
-    Finding,
-    Gaps,
-    Loss,
-    Spoken,
-    as_asked,
-    exact_finding_over,
-    gap_between,
-    largest,
-    losses_of,
-)
+from visibility_aware_edge_ldp.audit.engine.findings import Gaps
 from visibility_aware_edge_ldp.client.views import Edges
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.privacy.guarantee import Bill
@@ -146,11 +136,11 @@ def largest_gaps(
     speak: Callable[[World], Law],
 ) -> Gaps:
     """Over these pairs of neighbouring worlds, where ``speak`` gives the law of all that is sent in a world."""
-    spoken = cache(lambda world: Spoken(speak(world)))
+    spoken = cache(lambda world: findings.Spoken(speak(world)))
     gaps: Gaps = {}
     for world, other, place in pairs:
         kind = pattern[place]
-        gaps[kind] = gaps.get(kind, NO_GAP) | gap_between(spoken(world), spoken(other))
+        gaps[kind] = gaps.get(kind, findings.NO_GAP) | findings.gap_between(spoken(world), spoken(other))
     return gaps
 
 
@@ -187,26 +177,28 @@ Speak = Callable[[AnyStage, int, Friends], Law]
 
 def gaps_by_list(stage: AnyStage, speak: Speak[AnyStage]) -> Gaps:
     """The largest gaps where every user speaks alone: an edge loses what both its ends lose.  [AUDIT.6]"""
-    spoken = cache(lambda user, held: Spoken(speak(stage, user, held)))
+    spoken = cache(lambda user, held: findings.Spoken(speak(stage, user, held)))
     gaps: Gaps = {}
     for world, other, place in neighbours(stage.pattern):
-        kind, both = stage.pattern[place], NO_GAP
+        kind, both = stage.pattern[place], findings.NO_GAP
         for user in positions(stage.n)[place]:
-            both += gap_between(*(spoken(user, friends(graph, stage.n, user)) for graph in (world, other)))
-        gaps[kind] = gaps.get(kind, NO_GAP) | both
+            both += findings.gap_between(*(spoken(user, friends(graph, stage.n, user)) for graph in (world, other)))
+        gaps[kind] = gaps.get(kind, findings.NO_GAP) | both
     return gaps
 
 
-def audit_lists(name: str, stages: Iterable[AnyStage], about: str, speak: Speak[AnyStage]) -> Finding:
+def audit_lists(name: str, stages: Iterable[AnyStage], about: str, speak: Speak[AnyStage]) -> findings.Finding:
     """All stages together, beside what was asked for and what is billed; the same for real clients and mutants."""
 
-    def losses(stage: AnyStage) -> Iterator[Loss]:
+    def losses(stage: AnyStage) -> Iterator[findings.Loss]:
         bill, asked = Bill(stage.survey.releases), {kind: stage.agreed(kind) for kind in NON_PUBLIC}
         claims = {kind: float(epsilon) for kind, epsilon in asked.items()}
-        for loss in losses_of(gaps_by_list(stage, speak), claims, stage.closed):
-            yield as_asked(loss, asked[Visibility[loss.kind]], bill[loss.kind].epsilon)
+        for loss in findings.losses_of(gaps_by_list(stage, speak), claims, stage.closed):
+            yield findings.as_asked(loss, asked[Visibility[loss.kind]], bill[loss.kind].epsilon)
 
-    return exact_finding_over(name, ((losses(stage), neighbour_count(stage.pattern)) for stage in stages), about)
+    return findings.exact_finding_over(
+        name, ((losses(stage), neighbour_count(stage.pattern)) for stage in stages), about
+    )
 
 
 def by_row(speak: Speak[AnyStage]) -> Speak[AnyStage]:
@@ -263,14 +255,14 @@ def spent_delta(one: Walked, other: Walked, epsilon: float) -> float:
     stop = max(law.start + law.masses.size for law in (one, other))
     p, q = one.over(start, stop), other.over(start, stop)
     exceeding = (np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((p, q), (q, p)))
-    return largest(float(x) + law.outside for x, law in zip(exceeding, (one, other), strict=True))
+    return findings.largest(float(x) + law.outside for x, law in zip(exceeding, (one, other), strict=True))
 
 
 def least_epsilon(one: Walked, other: Walked, delta: float, most: float) -> float:
     """The least ε beside this δ, up to ``most``; infinite where even that is not enough, NaN if that is unknown."""
     spent = spent_delta(one, other, most)
     if math.isnan(spent) or spent > delta:
-        return largest([math.inf, spent])
+        return findings.largest([math.inf, spent])
     low, high = 0.0, most
     for _ in range(40):
         middle = (low + high) / 2

@@ -15,25 +15,8 @@ import numpy as np
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
 from visibility_aware_edge_ldp.audit.statistical import lower_bound, shipped_counts
-from visibility_aware_edge_ldp.audit.statistical.shipped_lists import (
-    KINDS,
-    PRIVATE,
-    TWO,
-    Bits,
-    Columns,
-    Pairs,
-    Positions,
-    Rows,
-    Shipment,
-    bins,
-    eight_bits,
-    one_bin,
-    one_degree,
-    one_round,
-    two_degrees,
-    two_rounds,
-    two_surveys,
-)
+from visibility_aware_edge_ldp.audit.statistical import shipped_lists as lists
+from visibility_aware_edge_ldp.audit.statistical.shipped_lists import KINDS, PRIVATE, Pairs, Positions, Shipment
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
@@ -82,17 +65,25 @@ def audits(runs: int) -> tuple[findings.Audit, ...]:
     """The audits with so many runs a side; slow clients run less often, as their findings say."""
     sent: list[tuple[str, list[Shipment], lower_bound.Pace]] = [
         *mechanisms_alone(),
-        ("position, one round", [Positions(kind, one_round) for kind in KINDS], lower_bound.ALL),
-        ("position, two rounds", [Positions(kind, two_rounds) for kind in KINDS], lower_bound.ALL),
-        ("position, two users together", [Positions(kind, one_round, users=2) for kind in KINDS], lower_bound.ALL),
-        ("position, each of eight bits", eight_bits(), lower_bound.BITS),
-        ("position, asked twice", [Positions(kind, two_rounds, times=2) for kind in KINDS], lower_bound.ALL),
-        ("position, two surveys", [Positions(kind, two_surveys, epsilon=TWO) for kind in KINDS], lower_bound.ALL),
-        ("user degrees", [Pairs(kind, one_degree) for kind in KINDS], lower_bound.ALL),
-        ("user degrees, asked twice", [Pairs(PRIVATE, one_degree, times=2)], lower_bound.ALL),
-        ("user degrees, two surveys", [Pairs(PRIVATE, two_degrees, epsilon=TWO)], lower_bound.ALL),
-        ("user histogram, one edge", [Pairs(PRIVATE, one_bin, bins)], lower_bound.ALL),
-        ("user triangles, two rounds", [Rows(kind) for kind in KINDS], lower_bound.ROWS),
+        ("position, one round", [Positions(kind, lists.one_round) for kind in KINDS], lower_bound.ALL),
+        ("position, two rounds", [Positions(kind, lists.two_rounds) for kind in KINDS], lower_bound.ALL),
+        (
+            "position, two users together",
+            [Positions(kind, lists.one_round, users=2) for kind in KINDS],
+            lower_bound.ALL,
+        ),
+        ("position, each of eight bits", lists.eight_bits(), lower_bound.BITS),
+        ("position, asked twice", [Positions(kind, lists.two_rounds, times=2) for kind in KINDS], lower_bound.ALL),
+        (
+            "position, two surveys",
+            [Positions(kind, lists.two_surveys, epsilon=lists.TWO) for kind in KINDS],
+            lower_bound.ALL,
+        ),
+        ("user degrees", [Pairs(kind, lists.one_degree) for kind in KINDS], lower_bound.ALL),
+        ("user degrees, asked twice", [Pairs(PRIVATE, lists.one_degree, times=2)], lower_bound.ALL),
+        ("user degrees, two surveys", [Pairs(PRIVATE, lists.two_degrees, epsilon=lists.TWO)], lower_bound.ALL),
+        ("user histogram, one edge", [Pairs(PRIVATE, lists.one_bin, lists.bins)], lower_bound.ALL),
+        ("user triangles, two rounds", [lists.Rows(kind) for kind in KINDS], lower_bound.ROWS),
         ("neighbourhood (a), clipped", [shipped_counts.Owned(PRIVATE)], lower_bound.ALL),
         ("neighbourhood (a), weighted", [shipped_counts.Owned(PRIVATE, WEIGHTED)], lower_bound.ALL),
         (
@@ -147,8 +138,8 @@ class FalseAlarms:
 
 
 CORRECT: dict[str, Shipment] = {
-    "randomized response": Positions(PRIVATE, one_round),
-    "discrete Laplace": Pairs(PRIVATE, one_degree),
+    "randomized response": Positions(PRIVATE, lists.one_round),
+    "discrete Laplace": Pairs(PRIVATE, lists.one_degree),
 }
 
 
@@ -177,7 +168,7 @@ class Guesses:
     epsilon: float
 
 
-def guess(secrets: Bits, sent: Columns, alpha: float = lower_bound.ALPHA) -> Guesses:
+def guess(secrets: lists.Bits, sent: lists.Columns, alpha: float = lower_bound.ALPHA) -> Guesses:
     """Guess each bit from what was sent about it, or abstain; the first ones only teach how.  [SHOWN.3]"""
     taught = min(secrets.size // 4, lower_bound.MOST_TO_CHOOSE)
     grids, least = _learn(secrets[:taught], sent[:taught], alpha)
@@ -205,7 +196,7 @@ def audit_one_run(
     )
 
 
-def _learn(secrets: Bits, sent: Columns, alpha: float) -> tuple[tuple[lower_bound.Grid, ...], float]:
+def _learn(secrets: lists.Bits, sent: lists.Columns, alpha: float) -> tuple[tuple[lower_bound.Grid, ...], float]:
     """How to score, from one half of these canaries, and when to be sure, from the other."""
     half = secrets.size // 2
     there = secrets[:half]
@@ -218,7 +209,7 @@ def _learn(secrets: Bits, sent: Columns, alpha: float) -> tuple[tuple[lower_boun
 
 
 def _promised_rate(
-    grids: tuple[lower_bound.Grid, ...], secrets: Bits, sent: Columns, alpha: float
+    grids: tuple[lower_bound.Grid, ...], secrets: lists.Bits, sent: lists.Columns, alpha: float
 ) -> tuple[float, float]:
     """The largest bound that these canaries give, and from which score on one has to be sure for it."""
     scores = lower_bound.total_score(grids, sent)
@@ -241,9 +232,9 @@ def _shown(right: int, made: int, alpha: float) -> float:
 def one_run_audits(canaries: int) -> tuple[findings.Audit, ...]:
     """The audits with so many canaries."""
     crowds: dict[str, list[Shipment]] = {
-        "position, one round": [Positions(kind, one_round) for kind in KINDS],
-        "position, two rounds": [Positions(kind, two_rounds) for kind in KINDS],
-        "user degrees": [Pairs(kind, one_degree) for kind in KINDS],
+        "position, one round": [Positions(kind, lists.one_round) for kind in KINDS],
+        "position, two rounds": [Positions(kind, lists.two_rounds) for kind in KINDS],
+        "user degrees": [Pairs(kind, lists.one_degree) for kind in KINDS],
     }
     return tuple(
         findings.Audit(name, "one run", partial(audit_one_run, name, crowd, canaries)) for name, crowd in crowds.items()

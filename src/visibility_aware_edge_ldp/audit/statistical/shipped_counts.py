@@ -32,20 +32,10 @@ from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, HubSurvey, decode_hub, encode_hub, hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    BELIEVED,
-    CLIPPED,
-    WEIGHTED,
-    OwnerPlan,
-    believed_plan,
-    clipped_plan,
-    decode_owned,
-    encode_owned,
-    neighbourhood_survey,
-)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -68,7 +58,7 @@ class Owned:
     """
 
     kind: Visibility
-    guard: str = CLIPPED
+    guard: str = neighbourhood.CLIPPED
     epsilon: Fraction = Fraction(1, 2)
     delta: Fraction = Fraction(0)
     drawn: tuple[tuple[int, int], ...] = TRIANGLE
@@ -81,21 +71,21 @@ class Owned:
         plan = self._plan(public, first, np.full(8, 2))
         surveys: list[shipped_lists.Priced] = [
             *([first] if first else []),
-            neighbourhood_survey(public, self.epsilon, plan),
+            neighbourhood.neighbourhood_survey(public, self.epsilon, plan),
         ]
         return shipped_lists.billed(surveys, self.kind, self.epsilon * len(surveys), public)
 
     def _first(self, public: PublicView) -> DegreeSurvey | None:
-        return None if self.guard == CLIPPED else degree_survey(public, self.epsilon)
+        return None if self.guard == neighbourhood.CLIPPED else degree_survey(public, self.epsilon)
 
-    def _plan(self, public: PublicView, first: DegreeSurvey | None, noisy: Ints) -> OwnerPlan:
+    def _plan(self, public: PublicView, first: DegreeSurvey | None, noisy: Ints) -> neighbourhood.OwnerPlan:
         """One that makes a user's bound from that user's report alone, so that worlds stay apart."""
         everybody = np.ones(public.n, np.bool_)
         if first is None:
-            return clipped_plan(public.n, 2)
-        if self.guard == BELIEVED:
-            return believed_plan(first, noisy, everybody, self.delta)
-        return OwnerPlan(WEIGHTED, np.clip(noisy, 2, public.n - 1), everybody, first)
+            return neighbourhood.clipped_plan(public.n, 2)
+        if self.guard == neighbourhood.BELIEVED:
+            return neighbourhood.believed_plan(first, noisy, everybody, self.delta)
+        return neighbourhood.OwnerPlan(neighbourhood.WEIGHTED, np.clip(noisy, 2, public.n - 1), everybody, first)
 
     @property
     def size(self) -> int:
@@ -110,10 +100,12 @@ class Owned:
         public, graph = shipped_lists.same_class(self.kind, self.size * edges.size), self._graph(edges)
         first = self._first(public)
         noisy = _noisy_degrees(first, graph, public, seed) if first else np.empty(0, np.int64)
-        survey = neighbourhood_survey(public, self.epsilon, self._plan(public, first, noisy))
+        survey = neighbourhood.neighbourhood_survey(public, self.epsilon, self._plan(public, first, noisy))
         known = (first, noisy) if first else None
         users = self.client(TwoHop(0, graph, public.n), public, shipped_lists.purse_for([survey]), known)
-        counts = decode_owned(encode_owned(users.answer(survey, 1, fresh_coins(seed, "counts")))).values
+        counts = neighbourhood.decode_owned(
+            neighbourhood.encode_owned(users.answer(survey, 1, fresh_coins(seed, "counts")))
+        ).values
         sent = [noisy, counts] if first else [counts]
         return np.concatenate([numbers.reshape(edges.size, self.size) for numbers in sent], axis=1)
 

@@ -7,17 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import date, kept_for
-from visibility_aware_edge_ldp.campaign.participant.accounts import (
-    ONE,
-    Account,
-    Caps,
-    Request,
-    Units,
-    account_of,
-    cap,
-    caps_in,
-    number,
-)
+from visibility_aware_edge_ldp.campaign.participant import accounts
+from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
@@ -139,8 +130,8 @@ def note_others(page: Page, context: ParticipantContext) -> None:
 
 def beyond_lines(page: Page, context: ParticipantContext) -> list[str]:
     """Of which class an edge may lose more than is allowed by what others answer in a campaign, and how much."""
-    account, requests, caps = _account(page, context), list(_others_due(page, context).values()), caps_in(page)
-    most = {kind: Fraction(account.most_lost(kind, requests), ONE) for kind in NON_PUBLIC}
+    account, requests, caps = _account(page, context), list(_others_due(page, context).values()), accounts.caps_in(page)
+    most = {kind: Fraction(account.most_lost(kind, requests), accounts.ONE) for kind in NON_PUBLIC}
     return [
         f"By what others answer, a {kind} edge of yours may have lost ε = {number(lost)} in this epoch, more than you "
         "allowed. This cannot be stopped from here; your own answers about it end."
@@ -168,11 +159,11 @@ def standing(page: Page, context: ParticipantContext) -> dict[Visibility, Fracti
     A position that was ever asked about as being of another class counts there too, and where its cap is smaller, only
     there.
     """
-    account, caps = _account(page, context), caps_in(page)
+    account, caps = _account(page, context), accounts.caps_in(page)
     of_pairs = account.pairs if context.question.sees_edges else 0
     kept = {kind: (context.classes == kind) & ~account.stricter(caps, kind) for kind in NON_PUBLIC}
     most = {kind: int(account.lost[kept[kind] | account.held_as(kind)].max(initial=of_pairs)) for kind in NON_PUBLIC}
-    return {kind: Fraction(value, ONE) for kind, value in most.items()}
+    return {kind: Fraction(value, accounts.ONE) for kind, value in most.items()}
 
 
 def _account(page: Page, context: ParticipantContext) -> Account:
@@ -189,7 +180,7 @@ def _ready(page: Page, task: Task) -> tuple[Account, Request, Quote]:
     for each in context.charter.numbers[task.round - 1 :]:
         key, asked = task.memo if each == task.round else memo_key(context, each), context.request(each)
         requests.append(Request(asked.places, asked.thresholds) if key in answered else asked)
-    account, caps = _account(page, context), caps_in(page)
+    account, caps = _account(page, context), accounts.caps_in(page)
     account.refuse_beyond(caps, [*requests, *_others_due(page, context).values()])
     return account, requests[0], _quote(context, account, caps, requests[0])
 
@@ -201,7 +192,7 @@ def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
     return {key: context.others(number) for key, number in keys.items() if key not in noted}
 
 
-def _quote(context: ParticipantContext, account: Account, caps: Caps, request: Request) -> Quote:
+def _quote(context: ParticipantContext, account: Account, caps: accounts.Caps, request: Request) -> Quote:
     """What this request costs the dearest position of each class, of those that it asks about."""
     before, after, places = account.lost, account.lost_after([request]), request.places
     kinds, where = [kind for kind in NON_PUBLIC if context.question.sees_edges or places[kind].any()], places
@@ -209,8 +200,8 @@ def _quote(context: ParticipantContext, account: Account, caps: Caps, request: R
         before, after = (np.array([each], np.int64) for each in (account.pairs, account.pairs_after([request])))
         where = dict.fromkeys(kinds, np.ones(1, np.bool_))
 
-    def most(values: Units) -> dict[Visibility, Fraction]:
-        return {kind: Fraction(int(values[where[kind]].max(initial=0)), ONE) for kind in kinds}
+    def most(values: accounts.Units) -> dict[Visibility, Fraction]:
+        return {kind: Fraction(int(values[where[kind]].max(initial=0)), accounts.ONE) for kind in kinds}
 
     return Quote(
         {kind: int(places[kind].sum()) for kind in kinds},
@@ -289,7 +280,7 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
         lines.append(
             f"Costs      {kind} edge, {where}: ε = {number(quote.now[kind])} now ({in_all}); "
             f"in this epoch {number(quote.before[kind])} so far, {number(quote.after[kind])} after, "
-            f"{cap(quote.caps[kind])} allowed"
+            f"{accounts.cap(quote.caps[kind])} allowed"
         )
         if quote.stricter[kind]:
             lines.append(

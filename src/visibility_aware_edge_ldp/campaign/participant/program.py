@@ -11,19 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
+from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
-from visibility_aware_edge_ldp.campaign.participant.answering import (
-    Quote,
-    Task,
-    beyond_lines,
-    changed_lines,
-    note_others,
-    question_lines,
-    quote,
-    record,
-    upload_key,
-)
+from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
     Friends,
@@ -196,7 +187,7 @@ def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
     """The first round that was answered and has no receipt yet."""
     with ledger.reading() as page:
         for number in context.charter.numbers:
-            key = upload_key(context, number)
+            key = answering.upload_key(context, number)
             if page.one("upload", key=key) is not None and page.one("receipt", key=key) is None:
                 return number
     return None
@@ -220,8 +211,8 @@ def _nothing_asked(ledger: Ledger, context: ParticipantContext) -> list[str]:
     lines = ["Nothing is asked of you: all your positions are public, or others hold them."]
     with ledger.writing() as page:
         _refuse_unknown_epoch(page, context.charter.epoch)
-        lines += beyond_lines(page, context)
-        note_others(page, context)
+        lines += answering.beyond_lines(page, context)
+        answering.note_others(page, context)
     return lines
 
 
@@ -232,7 +223,7 @@ def _refuse_unknown_epoch(page: Page, epoch: str) -> None:
 
 def _stored(ledger: Ledger, context: ParticipantContext, number: int) -> bytes | None:
     with ledger.reading() as page:
-        return page.one("upload", key=upload_key(context, number))
+        return page.one("upload", key=answering.upload_key(context, number))
 
 
 def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number: int) -> Task:
@@ -254,8 +245,8 @@ def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
     """The cost, if it is within the caps and the participant agrees; no bit has been looked at."""
     with ledger.reading() as page:
         _refuse_unknown_epoch(page, task.epoch)
-        cost = quote(page, task)
-    if not consent(question_lines(task, cost)):
+        cost = answering.quote(page, task)
+    if not consent(answering.question_lines(task, cost)):
         raise Refused("You declined. Nothing was answered or sent.")
     return cost
 
@@ -276,8 +267,8 @@ def _made(
     """The upload, and what to remark about the list."""
     given = _given(source, task.context)
     with ledger.writing() as page:
-        changes = changed_lines(page, task, given)
-        upload = record(page, task, given, agreed, random_bytes)
+        changes = answering.changed_lines(page, task, given)
+        upload = answering.record(page, task, given, agreed, random_bytes)
     return upload, [*given.remarks(), *changes]
 
 
@@ -285,8 +276,10 @@ def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number
     reply = server.put(f"/v1/rounds/{number}/reports/{context.number}", upload)
     receipt = checked_receipt(reply.body, context, number, upload)
     with ledger.writing() as page:
-        if page.one("receipt", key=upload_key(context, number)) is None:
-            page.append(Entry("receipt", context.charter.epoch, upload_key(context, number), content=reply.body))
+        if page.one("receipt", key=answering.upload_key(context, number)) is None:
+            page.append(
+                Entry("receipt", context.charter.epoch, answering.upload_key(context, number), content=reply.body)
+            )
     return receipt
 
 

@@ -8,26 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-from visibility_aware_edge_ldp.campaign.server.messages import (
-    HTML,
-    JSON,
-    OCTETS,
-    Gone,
-    Handler,
-    Header,
-    Message,
-    Receive,
-    Refusal,
-    Reply,
-    Request,
-    Send,
-    cached,
-    described,
-    handler_of,
-    json_reply,
-    refused,
-    sent,
-)
+from visibility_aware_edge_ldp.campaign.server import messages
+from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
@@ -41,7 +23,7 @@ _REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
 # How long caches may hold what never changes, in seconds; of what is going to be erased, not for long.
 _DAY, _HOUR = 86_400, 3_600
-Page = Callable[[Rounds], tuple[bytes, tuple[Header, ...]]]
+Page = Callable[[Rounds], tuple[bytes, tuple[messages.Header, ...]]]
 Gauges = Callable[[], dict[str, float]]
 
 
@@ -84,7 +66,7 @@ class App:
         await self.writer.end()
         event("stopped")
 
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
+    async def _lifespan(self, receive: messages.Receive, send: messages.Send) -> None:
         while True:
             message = await receive()
             step = message["type"].removeprefix("lifespan.")
@@ -103,7 +85,7 @@ class App:
 
     # ── one request ──
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: messages.Message, receive: messages.Receive, send: messages.Send) -> None:
         if scope["type"] == "lifespan":
             return await self._lifespan(receive, send)
         if scope["type"] != "http":
@@ -112,15 +94,15 @@ class App:
         try:
             request = Request.of(scope, receive)
             route, handlers, values = self._routed(request)
-            reply = await handler_of(handlers, request)(request, *values)
-        except Gone:
+            reply = await messages.handler_of(handlers, request)(request, *values)
+        except messages.Gone:
             return None
         except Exception as failure:
-            reply = refused(failure)
+            reply = messages.refused(failure)
         self.metrics.replied(route, reply.status)
-        return await sent(reply, send, scope["method"] == "HEAD")
+        return await messages.sent(reply, send, scope["method"] == "HEAD")
 
-    def _routed(self, request: Request) -> tuple[str, dict[str, Handler], tuple[int, ...]]:
+    def _routed(self, request: Request) -> tuple[str, dict[str, messages.Handler], tuple[int, ...]]:
         """What the path names: a word for the metrics, its methods, and the numbers in it."""
         match request.parts:
             case ("v1", "rounds", number, "reports", participant):
@@ -209,7 +191,7 @@ class App:
             raise Refusal("not-found", "Nothing of this participant is included in this round.")
         named = {"campaign": self.served.charter.identity, "round": number, "participant": participant}
         place = {"digest": proof.digest, "index": proof.index, "count": proof.count, "proof": proof.siblings}
-        return json_reply({**named, **place, "root": self.rounds.stages[number].root})
+        return messages.json_reply({**named, **place, "root": self.rounds.stages[number].root})
 
     # ── rounds ──
 
@@ -218,14 +200,14 @@ class App:
         counts = {"asked": rounds.asked(number), "received": rounds.received[number]}
         digest = stage.transcript if self.served.terms.question.broadcasts and not rounds.erased else ""
         said = {"round": number, "state": str(stage.state), "root": stage.root, "transcript": digest}
-        return json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
+        return messages.json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 
     async def _transcript(self, request: Request, number: int) -> Reply:
         if not self.served.terms.question.broadcasts or number != 1:
             raise Refusal("not-found", "This round has no transcript that others need.")
         broadcast = self.rounds.transcript(number)
         said = ((b"transcript-digest", broadcast.digest.encode()),)
-        return cached(request, broadcast.octets, broadcast.digest, OCTETS, said, _HOUR)
+        return messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
 
     async def _close(self, request: Request, number: int) -> Reply:
         self._admit(request, None)
@@ -248,16 +230,16 @@ class App:
         data, digest = self.served.documents[name]
         signature = self.served.campaign.signed.signature.hex().encode()
         extra = ((b"charter-signature", signature),) if name == "charter" else ()
-        return cached(request, data, digest, JSON, extra, _DAY)
+        return messages.cached(request, data, digest, messages.JSON, extra, _DAY)
 
     async def _openapi(self, request: Request) -> Reply:
-        about = described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
+        about = messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
         return Reply(200, about)
 
     async def _healthz(self, request: Request) -> Reply:
         """Whether the store answers, too."""
         await asyncio.wait_for(self.writer.do(lambda store: store.stages()), 5)
-        return json_reply({"status": "ok"})
+        return messages.json_reply({"status": "ok"})
 
     async def _metrics_text(self, request: Request) -> Reply:
         own = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
@@ -267,7 +249,7 @@ class App:
 
     async def _front(self, page: Page, request: Request) -> Reply:
         body, headers = await asyncio.to_thread(page, self.rounds)
-        return Reply(200, body, HTML, headers)
+        return Reply(200, body, messages.HTML, headers)
 
 
 def default_store(directory: Path) -> str:

@@ -10,17 +10,10 @@ import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import MOST_HUBS, SHARED, HubPlan, hub_survey, hubs_see_everybody
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    FIRST_SHARE,
-    WEIGHTED,
-    OwnerPlan,
-    believed_plan,
-    neighbourhood_survey,
-    weighted_plan,
-)
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -33,16 +26,16 @@ _HUB_HEAD = 39
 def owned(moments: Moments, epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     """The variance of counts by all users, and about how many triangles weights leave out.  [PLAN.7]"""
     world = moments.world
-    first = degree_survey(world.public, epsilon * FIRST_SHARE)
-    rest = epsilon * (1 - FIRST_SHARE)
-    noisy, present = _likely_degrees(moments, epsilon * FIRST_SHARE), np.ones(moments.n, np.bool_)
+    first = degree_survey(world.public, epsilon * neighbourhood.FIRST_SHARE)
+    rest = epsilon * (1 - neighbourhood.FIRST_SHARE)
+    noisy, present = _likely_degrees(moments, epsilon * neighbourhood.FIRST_SHARE), np.ones(moments.n, np.bool_)
     if delta:
-        plan = believed_plan(first, noisy, present, delta)
+        plan = neighbourhood.believed_plan(first, noisy, present, delta)
     else:
-        plan = weighted_plan(first, noisy, present, least_loss(rest, first.multipliers, first.classes))
-    survey = neighbourhood_survey(world.public, rest, plan)
+        plan = neighbourhood.weighted_plan(first, noisy, present, least_loss(rest, first.multipliers, first.classes))
+    survey = neighbourhood.neighbourhood_survey(world.public, rest, plan)
     noise = variances(survey.loss, plan.sensitivities) / plan.unit**2
-    return float(noise.sum()), _left_out(moments, plan) if plan.guard == WEIGHTED else 0.0
+    return float(noise.sum()), _left_out(moments, plan) if plan.guard == neighbourhood.WEIGHTED else 0.0
 
 
 def _likely_degrees(moments: Moments, epsilon: Fraction) -> Ints:
@@ -58,7 +51,7 @@ def _likely_degrees(moments: Moments, epsilon: Fraction) -> Ints:
     return result
 
 
-def _left_out(moments: Moments, plan: OwnerPlan) -> float:
+def _left_out(moments: Moments, plan: neighbourhood.OwnerPlan) -> float:
     """Σ of 1 − the smaller weight of its two users of higher rank, over triangles that are not all public."""
     corners, each = moments.some_triangles
     weights = np.minimum(1.0, plan.bounds / np.maximum(moments.world.graph.degrees, 1))

@@ -7,16 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.lower_bounds import LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    ALL,
-    BY_LUCK,
-    MOSTLY_NOISE,
-    NORMAL,
-    Model,
-    PredictedError,
-    Question,
-    Subsample,
-)
+from visibility_aware_edge_ldp.evaluation.plan import base
+from visibility_aware_edge_ldp.evaluation.plan.base import Model, PredictedError, Question
 from visibility_aware_edge_ldp.evaluation.plan.curator import MODEL as BY_CURATOR
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.neighbourhood import MODEL as BY_NEIGHBOURHOOD
@@ -97,7 +89,7 @@ def predictions(
     delta: Fraction = Fraction(0),
     shown: Sequence[str] | None = None,
     bounds: bool = True,
-    without: Subsample = ALL,
+    without: base.Subsample = base.ALL,
 ) -> list[Prediction]:
     """All statistics that one trust model answers together for one ε, or those of them that are to be shown.
 
@@ -162,9 +154,9 @@ def _mean_size(found: PredictedError) -> float:
     if found.mean is not None:
         return found.mean
     if not found.bias or not found.deviation:
-        return NORMAL * found.deviation + abs(found.bias)
+        return base.NORMAL * found.deviation + abs(found.bias)
     z = found.bias / found.deviation
-    return found.deviation * NORMAL * math.exp(-z * z / 2) + found.bias * math.erf(z / math.sqrt(2))
+    return found.deviation * base.NORMAL * math.exp(-z * z / 2) + found.bias * math.erf(z / math.sqrt(2))
 
 
 def _doubt(model: Model, question: Question, name: str, value: float, found: PredictedError) -> str:
@@ -172,9 +164,10 @@ def _doubt(model: Model, question: Question, name: str, value: float, found: Pre
     if not value:
         return "the assumed graph has none, so there is no relative error"
     if not statistic(name).per_person and found.deviation > TOO_LARGE * abs(value):
-        return f"{MOSTLY_NOISE}: the standard error is {found.deviation / abs(value):.0%} of the value"
+        return f"{base.MOSTLY_NOISE}: the standard error is {found.deviation / abs(value):.0%} of the value"
     if own := model.doubt(question, found):
         return own
     if found.uneven > UNEVEN:
-        return f"{BY_LUCK} and decides the split of ε: a standard error {found.uneven:.2g} times that of a typical run"
+        times = f"{found.uneven:.2g} times that of a typical run"
+        return f"{base.BY_LUCK} and decides the split of ε: a standard error {times}"
     return ""

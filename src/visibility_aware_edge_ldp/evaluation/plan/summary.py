@@ -7,15 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
-from visibility_aware_edge_ldp.evaluation.plan.base import (
-    ALL,
-    BY_LUCK,
-    FEW_FLIPS,
-    MOSTLY_EXACT,
-    MOSTLY_NOISE,
-    Subsample,
-    subsample,
-)
+from visibility_aware_edge_ldp.evaluation.plan import base
+from visibility_aware_edge_ldp.evaluation.plan.base import Subsample
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
@@ -81,7 +74,7 @@ def too_much(plan: Plan) -> list[str]:
     """Where everything at once takes more than one machine likes: what to leave out, and what that costs."""
     if (
         plan.graph.n <= MANY_NODES
-        or plan.without != ALL
+        or plan.without != base.ALL
         or POSITION.name not in {row.trust for row in plan.predictions}
     ):
         return []
@@ -110,7 +103,7 @@ def _less(plan: Plan) -> Iterator[tuple[Subsample, str]]:
     needed = needed_bytes(n)
     if needed > MUCH_MEMORY:
         share = next(share for share in SHARES if bytes_needed(n, float(share)) <= MUCH_MEMORY or share == SHARES[-1])
-        yield subsample(share), f"every position at once takes {needed / 1e9:.2g} GB of memory"
+        yield base.subsample(share), f"every position at once takes {needed / 1e9:.2g} GB of memory"
 
 
 def _spell(seconds: float) -> str:
@@ -205,7 +198,7 @@ def _cell(row: Prediction) -> str:
 
 
 def _mark(row: Prediction) -> str:
-    marks = {MOSTLY_NOISE: "*", FEW_FLIPS: "°", MOSTLY_EXACT: "°", BY_LUCK: "†"}
+    marks = {base.MOSTLY_NOISE: "*", base.FEW_FLIPS: "°", base.MOSTLY_EXACT: "°", base.BY_LUCK: "†"}
     return next((mark for start, mark in marks.items() if row.note.startswith(start)), "")
 
 

@@ -12,18 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.rules import (
-    BoundRule,
-    Classes,
-    Ends,
-    MostOpen,
-    Names,
-    Rule,
-    _mix,
-    _node_keys,
-    canonical,
-    refuse_strangers,
-)
+from visibility_aware_edge_ldp.public.policy import rules
+from visibility_aware_edge_ldp.public.policy.rules import Classes, Ends, Names
 from visibility_aware_edge_ldp.public.positions import row_of, row_start
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -43,7 +33,7 @@ class OracleHubs:
     fraction: Fraction
     rule: str
 
-    def bind(self, names: Names) -> BoundRule:
+    def bind(self, names: Names) -> rules.BoundRule:
         raise BadPolicy("Public hubs are chosen by true degree: make a VisibilityAwareGraph with this policy first.")
 
     def present(self, names: Names) -> frozenset[Visibility]:
@@ -69,10 +59,10 @@ def profile_table(rule: str) -> tuple[tuple[Visibility, Visibility], tuple[Visib
     return TABLES[rule]
 
 
-def resolved(rule: Rule, names: Names, degrees: npt.NDArray[np.int64]) -> Rule:
+def resolved(rule: rules.Rule, names: Names, degrees: npt.NDArray[np.int64]) -> rules.Rule:
     """The rule with an oracle's choice made; other rules stay as they are."""
-    if isinstance(rule, MostOpen):
-        return MostOpen(tuple(resolved(part, names, degrees) for part in rule.rules))
+    if isinstance(rule, rules.MostOpen):
+        return rules.MostOpen(tuple(resolved(part, names, degrees) for part in rule.rules))
     if not isinstance(rule, OracleHubs):
         return rule
     order = np.argsort(-degrees, kind="stable")[: round(rule.fraction * len(names))]
@@ -132,11 +122,11 @@ class DrawnProfiles:
     table: tuple[tuple[Visibility, Visibility], tuple[Visibility, Visibility]]
     salt: str
 
-    def bind(self, names: Names) -> BoundRule:
+    def bind(self, names: Names) -> rules.BoundRule:
         return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
-        return (_mix(_node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
+        return (rules._mix(rules._node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
 
     def present(self, names: Names) -> frozenset[Visibility]:
         return _in_table(self.table, self.kinds_of(names))
@@ -174,8 +164,8 @@ class NodeTypes:
         if any(not 0 <= kind < len(rows) for kind in {*self.types.values(), self.otherwise}):
             raise BadPolicy(f"Node types must be 0..{len(rows) - 1}, the rows of the table of classes.")
 
-    def bind(self, names: Names) -> BoundRule:
-        refuse_strangers(self.types, names)
+    def bind(self, names: Names) -> rules.BoundRule:
+        rules.refuse_strangers(self.types, names)
         return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
@@ -187,7 +177,7 @@ class NodeTypes:
     def describe(self) -> dict[str, Any]:
         return {
             "kind": "types",
-            "types": dict(sorted((canonical(name), kind) for name, kind in self.types.items())),
+            "types": dict(sorted((rules.canonical(name), kind) for name, kind in self.types.items())),
             "table": [[str(cell) for cell in row] for row in self.table],
             "otherwise": self.otherwise,
         }

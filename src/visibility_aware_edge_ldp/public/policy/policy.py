@@ -16,23 +16,14 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy.guarantee import Release
 from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.public.policy import node_rules
 from visibility_aware_edge_ldp.public.policy.attribute_rules import (
     AttributeRule,
     Attributes,
     parse_rules,
     stated_losses,
 )
-from visibility_aware_edge_ldp.public.policy.node_rules import (
-    AGREED,
-    TABLES,
-    ByTable,
-    DrawnProfiles,
-    NodeTypes,
-    OracleHubs,
-    profile_rule,
-    profile_table,
-    resolved,
-)
+from visibility_aware_edge_ldp.public.policy.node_rules import ByTable, resolved
 from visibility_aware_edge_ldp.public.policy.rules import (
     BoundRule,
     Classes,
@@ -129,7 +120,7 @@ class VisibilityPolicy:
             "both": two public ends make a position PUBLIC, one FRIEND_VISIBLE, none PRIVATE.
             "any": a public node's whole friend list is public.
         """
-        return cls.of(profile_rule(profiles, rule), tuple(assumptions))
+        return cls.of(node_rules.profile_rule(profiles, rule), tuple(assumptions))
 
     @classmethod
     def public_profiles(cls, fraction: Number, rule: str = "any", *, salt: str = DEFAULT_SALT) -> VisibilityPolicy:
@@ -137,7 +128,7 @@ class VisibilityPolicy:
 
         ``rule`` is as in :meth:`from_profiles`.
         """
-        return cls.of(DrawnProfiles(_share(fraction, "fraction"), profile_table(rule), salt))
+        return cls.of(node_rules.DrawnProfiles(_share(fraction, "fraction"), node_rules.profile_table(rule), salt))
 
     @classmethod
     def from_types(
@@ -151,7 +142,7 @@ class VisibilityPolicy:
         cells = tuple(tuple(Visibility.of(table.get((a, b), table.get((b, a), ""))) for b in kinds) for a in kinds)
         place = {kind: i for i, kind in enumerate(kinds)}
         numbered = {name: place[kind] for name, kind in types.items()}
-        return cls.of(NodeTypes(numbered, cells, f"node types {', '.join(kinds)}", place[otherwise]))
+        return cls.of(node_rules.NodeTypes(numbered, cells, f"node types {', '.join(kinds)}", place[otherwise]))
 
     @classmethod
     def from_attributes(
@@ -182,9 +173,11 @@ class VisibilityPolicy:
     @classmethod
     def public_hubs(cls, fraction: Number, by: str = "degree", rule: str = "any") -> VisibilityPolicy:
         """The nodes of highest **true** degree are public: an oracle, allowed in simulations only."""
-        if by != "degree" or rule not in TABLES:
+        if by != "degree" or rule not in node_rules.TABLES:
             raise BadPolicy("Public hubs can be chosen by='degree' with rule='any' or rule='both'.")
-        return cls.of(OracleHubs(_share(fraction, "fraction"), rule), ("it is public knowledge who the hubs are",))
+        return cls.of(
+            node_rules.OracleHubs(_share(fraction, "fraction"), rule), ("it is public knowledge who the hubs are",)
+        )
 
     def guarded(self, friend_visible: Number | None = None, private: Number | None = None) -> VisibilityPolicy:
         """The same policy with other losses per edge, in units of epsilon; the usual ones are 2 and 1.
@@ -211,7 +204,7 @@ class VisibilityPolicy:
     @property
     def is_oracle(self) -> bool:
         """Whether the choice used private data without paying for it, which a real survey must not do."""
-        return any(text != AGREED for text in self.assumptions)
+        return any(text != node_rules.AGREED for text in self.assumptions)
 
     @cached_property
     def digest(self) -> str:
