@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import ModuleType
 
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, exact, family
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
     chain,
@@ -25,7 +25,8 @@ from visibility_aware_edge_ldp.audit.timing import campaign as timed_campaign
 from visibility_aware_edge_ldp.audit.timing import measure as timed
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
 from visibility_aware_edge_ldp.mechanisms.mechanism import BUILT_IN as BUILT_IN_MECHANISMS
-from visibility_aware_edge_ldp.mechanisms.mechanism import MECHANISMS
+from visibility_aware_edge_ldp.mechanisms.mechanism import MECHANISMS, Mechanism, exact_loss
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ALL = "all"
 WAYS: dict[str, tuple[str, ...]] = {
@@ -123,9 +124,20 @@ def registered() -> tuple[Audit, ...]:
     about = "any two of its inputs, for each of its examples, by its law"
     made = [known for name, known in MECHANISMS.items() if name not in BUILT_IN_MECHANISMS]
     return (
-        *(exact(known.name, mechanisms.audit_registered, known, about) for known in made),
+        *(exact(known.name, audit_registered, known, about) for known in made),
         *(audit for stage in stages for audit in (*stage.audits, *stage.mutants)),
     )
+
+
+def audit_registered(name: str, known: Mechanism, about: str) -> Finding:
+    """The exact loss of each example of a mechanism that another program has registered, from its law."""
+    losses, cases = [], 0
+    for made in known.examples:
+        (epsilon, delta), (lost, spent) = map(float, known.promise(made)), exact_loss(known, made)
+        found = (epsilon, delta, spent) if delta else (lost, 0.0, 0.0)
+        losses.append(Loss(str(NON_PUBLIC[-1]), epsilon, *found))
+        cases += len(known.inputs(made)) * (len(known.inputs(made)) - 1)
+    return exact_finding(name, losses, cases, about)
 
 
 REAL_NAMES = frozenset(audit.name for audit in catalogue() if not audit.broken)

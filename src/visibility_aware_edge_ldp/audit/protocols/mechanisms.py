@@ -22,7 +22,6 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
-from visibility_aware_edge_ldp.mechanisms.mechanism import Mechanism, exact_loss
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
@@ -55,20 +54,6 @@ def response_loss(mechanism: RandomizedResponse) -> float:
     if any(0 in pair for pair in chances):
         return math.inf
     return largest(abs(math.log(Fraction(p, q))) for p, q in chances)
-
-
-# ── mechanisms of other programs ──
-
-
-def audit_registered(name: str, known: Mechanism, about: str) -> Finding:
-    """The exact loss of each example of a mechanism that another program has registered, from its law."""
-    losses, cases = [], 0
-    for made in known.examples:
-        (epsilon, delta), (lost, spent) = map(float, known.promise(made)), exact_loss(known, made)
-        found = (epsilon, delta, spent) if delta else (lost, 0.0, 0.0)
-        losses.append(Loss(str(NON_PUBLIC[-1]), epsilon, *found))
-        cases += len(known.inputs(made)) * (len(known.inputs(made)) - 1)
-    return exact_finding(name, losses, cases, about)
 
 
 # ── discrete Laplace noise ──

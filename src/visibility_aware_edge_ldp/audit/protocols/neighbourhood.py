@@ -25,13 +25,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
-    CLIPPED,
-    WEIGHTED,
-    NeighbourhoodReport,
-    NeighbourhoodSurvey,
-    OwnerPlan,
-)
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -219,7 +213,9 @@ def pure_stages(guard: str, first: str) -> list[OwnedStage]:
     """Four users under every plan there is, up to their names; five under some; mixes of classes; nonresponse."""
     second = "3/4" if first else "1"
     every = [plan_of(guard, *bounds) for bounds in combinations_with_replacement(range(1, 5), 4)]
-    without_one = [plan_of(guard, 1, 2, 2, 3, nonresponse=user) for user in range(4)] if guard == WEIGHTED else []
+    without_one = (
+        [plan_of(guard, 1, 2, 2, 3, nonresponse=user) for user in range(4)] if guard == surveys.WEIGHTED else []
+    )
     private = [((PRIVATE,) * 6, 4, plan) for plan in (*every, *without_one)]
     mixed = [(pattern, 4, plan_of(guard, 2, 1, 3, 2)) for pattern in MIXED]
     five = [((PRIVATE,) * 10, 5, plan_of(guard, *bounds)) for bounds in FIVE]
@@ -229,7 +225,7 @@ def pure_stages(guard: str, first: str) -> list[OwnedStage]:
 WEIGHTED_NAME, CLIPPED_NAME = "neighbourhood (a), weighted", "neighbourhood (a), clipped"
 AUDITS = tuple(
     findings.exact(name, lambda name, *guard: audit_owned(name, pure_stages(*guard)), guard, first)
-    for name, guard, first in ((WEIGHTED_NAME, WEIGHTED, "1/4"), (CLIPPED_NAME, CLIPPED, ""))
+    for name, guard, first in ((WEIGHTED_NAME, surveys.WEIGHTED, "1/4"), (CLIPPED_NAME, surveys.CLIPPED, ""))
 )
 
 
@@ -281,20 +277,20 @@ CountedByAllThree = findings.altered(NeighbourhoodClient, "randomize", _counted_
 
 ALONE = "a user without friends answers without noise"
 _MUTANTS: tuple[tuple[str, str, OwnerPlan, Client], ...] = (
-    (WEIGHTED_NAME, "noise scaled by the own degree (document 004)", plan_of(WEIGHTED, 3, 3, 3, 3), OwnScale),
-    (WEIGHTED_NAME, ALONE, plan_of(WEIGHTED, 1, 2, 3, 4), SureAlone),
+    (WEIGHTED_NAME, "noise scaled by the own degree (document 004)", plan_of(surveys.WEIGHTED, 3, 3, 3, 3), OwnScale),
+    (WEIGHTED_NAME, ALONE, plan_of(surveys.WEIGHTED, 1, 2, 3, 4), SureAlone),
     (
         CLIPPED_NAME,
         "a hard cap D with noise of scale D/ε (document 004)",
-        plan_of(CLIPPED, 3, 3, 3, 3, 3),
+        plan_of(surveys.CLIPPED, 3, 3, 3, 3, 3),
         ScaledByTheCap,
     ),
-    (CLIPPED_NAME, ALONE, plan_of(CLIPPED, 2, 2, 3, 3), SureAlone),
+    (CLIPPED_NAME, ALONE, plan_of(surveys.CLIPPED, 2, 2, 3, 3), SureAlone),
 )
 
 
 def _stage(plan: OwnerPlan, client: Client) -> OwnedStage:
-    n, (first, second) = len(plan.bounds), ("1/4", "3/4") if plan.guard == WEIGHTED else ("", "1")
+    n, (first, second) = len(plan.bounds), ("1/4", "3/4") if plan.guard == surveys.WEIGHTED else ("", "1")
     return OwnedStage((PRIVATE,) * len(small_worlds.positions(n)), n, plan, first, second, client)
 
 
