@@ -21,8 +21,7 @@ from visibility_aware_edge_ldp.errors import BadGraph
 from visibility_aware_edge_ldp.truth.header import TableOptions
 from visibility_aware_edge_ldp.truth.listing import Integers, Listing, from_integers, from_names, places, sort_nodes
 from visibility_aware_edge_ldp.truth.matrix_file import read_matrix
-from visibility_aware_edge_ldp.truth.text_file import RawText
-from visibility_aware_edge_ldp.truth.text_table import TextTable, is_data, split_fields
+from visibility_aware_edge_ldp.truth.text_file import RawText, TextTable, is_data, split_fields
 
 EXTRA_COLUMNS = "columns beyond the two node names were ignored"
 HEADER = "the first line was read as a header"
