@@ -16,14 +16,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, Scr
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, as_asked, exact_finding
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Pair, another_noise
 from visibility_aware_edge_ldp.audit.engine.small_worlds import World, neighbours, positions, view_of, worlds
-from visibility_aware_edge_ldp.audit.protocols.degrees import (
-    BothAtFullPrice,
-    Degrees,
-    ExactDegrees,
-    ScaledByOwnDegree,
-    SureAlone,
-    real_degrees,
-)
+from visibility_aware_edge_ldp.audit.protocols import degrees as degree_audits
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -61,9 +54,11 @@ class Choice:
         return degree_survey(self.view, self.epsilon)
 
     @cached_property
-    def sent(self) -> dict[World, Degrees]:
+    def sent(self) -> dict[World, degree_audits.Degrees]:
         """What the clients add noise to in each world, and which noise they add there."""
-        return {world: real_degrees(self.degrees, self.view, world, self.client) for world in worlds(PATTERN)}
+        return {
+            world: degree_audits.real_degrees(self.degrees, self.view, world, self.client) for world in worlds(PATTERN)
+        }
 
     @property
     def as_surveyed(self) -> bool:
@@ -175,10 +170,10 @@ def audit_choice(name: str, choices: list[Choice]) -> Finding:
 
 NAME = "hub choice"
 _MUTANTS: tuple[tuple[str, type[DegreeClient]], ...] = (
-    ("hubs chosen by true degree (document 004)", ExactDegrees),
-    ("degrees reported at the full price by both ends", BothAtFullPrice),
-    ("noise scaled by the own degree (document 004)", ScaledByOwnDegree),
-    ("a user without friends answers without noise", SureAlone),
+    ("hubs chosen by true degree (document 004)", degree_audits.ExactDegrees),
+    ("degrees reported at the full price by both ends", degree_audits.BothAtFullPrice),
+    ("noise scaled by the own degree (document 004)", degree_audits.ScaledByOwnDegree),
+    ("a user without friends answers without noise", degree_audits.SureAlone),
 )
 AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
 MUTANTS: tuple[Audit, ...] = tuple(

@@ -17,16 +17,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols.chain import EPOCH, contexts, folder, laid_out
-from visibility_aware_edge_ldp.audit.timing.measure import (
-    PACE_MARGIN,
-    PACE_REST,
-    WARM_UP,
-    Seen,
-    Timings,
-    finding_of,
-    in_random_order,
-    longest_stall,
-)
+from visibility_aware_edge_ldp.audit.timing import measure as timing
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
 from visibility_aware_edge_ldp.campaign.http_client import Declined, Patience, Reply, Transport
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
@@ -132,27 +123,27 @@ def watched(side: int, home: Path, pace: float, early: bool = False) -> Watch:
     return watch
 
 
-def measure(runs: int, pace: float, seed: str = "", early: bool = False) -> Timings:
+def measure(runs: int, pace: float, seed: str = "", early: bool = False) -> timing.Timings:
     """So many pairs of answers, one of each side."""
 
-    def pair(sides: tuple[int, int]) -> Iterator[Seen]:
+    def pair(sides: tuple[int, int]) -> Iterator[timing.Seen]:
         # Both homes are made before either is timed.
         with at_home() as one, at_home() as other:
             for side, home in zip(sides, (one, other), strict=True):
                 watch = watched(side, home, pace, early)
                 yield watch.waited, len(watch.upload), watch.waited > 1.5e9 * pace
 
-    return in_random_order(runs, seed, pair)
+    return timing.in_random_order(runs, seed, pair)
 
 
 def find(name: str, runs: int, pace: Pace, early: bool = False) -> Finding:
     """Time the program at a pace that is long enough for the longest list, or at a mutant's."""
-    warm = measure(WARM_UP, AT_ONCE)
+    warm = measure(timing.WARM_UP, AT_ONCE)
     short, long = (float(np.median(side)) / 1e9 for side in (warm.first, warm.second))
     # Waiting for the list is no work, and not slower on a busy machine; the rest, as much as a short list's, is.
-    due = PACE_REST + long + (PACE_MARGIN - 1) * short + longest_stall()
+    due = timing.PACE_REST + long + (timing.PACE_MARGIN - 1) * short + timing.longest_stall()
     taken = pace(due)
-    return finding_of(name, measure(runs, taken, name, early), taken if taken > AT_ONCE else None)
+    return timing.finding_of(name, measure(runs, taken, name, early), taken if taken > AT_ONCE else None)
 
 
 def as_due(seconds: float) -> float:
