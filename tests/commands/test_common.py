@@ -14,14 +14,14 @@ from support.command_line import TOURS
 
 
 def test_what_was_changed_on_the_way_in_is_said_on_the_side(run: Run) -> None:
-    done = run("estimate", "loops.txt", "--statistics", "edges")
+    done = run("estimate", "loops.txt", "--trust", "position", "--statistics", "edges")
     assert done.code == 0
     assert re.fullmatch(r"(Note: .*\n){2}loops.txt: 3 people, 2 ties; first: a – b\n", done.err)
     assert "self-loop" in done.err
-    quiet = run("estimate", "loops.txt", "--statistics", "edges", "--json")
+    quiet = run("estimate", "loops.txt", "--trust", "position", "--statistics", "edges", "--json")
     assert quiet.err == ""
     assert len(quiet.json["graph"]["notes"]) == 2
-    assert "node ids" in run("estimate", "gaps.txt", "--statistics", "edges").err
+    assert "node ids" in run("estimate", "gaps.txt", "--trust", "position", "--statistics", "edges").err
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ties(tmp_path: Path) -> Callable[[str], str]:
 
 
 def test_a_header_is_found_and_said(run: Run, ties: Callable[[str], str]) -> None:
-    done = run("estimate", ties("ego,alter\nann,bob\nbob,cem\n"), "--statistics", "edges")
+    done = run("estimate", ties("ego,alter\nann,bob\nbob,cem\n"), "--trust", "user", "--statistics", "edges")
     assert done.err == "Note: the first line was read as a header\nties.csv: 3 people, 2 ties; first: ann – bob\n"
 
 

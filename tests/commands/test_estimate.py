@@ -32,7 +32,7 @@ def test_estimate_as_json(run: Run) -> None:
 
 
 def test_estimate_as_a_table(run: Run) -> None:
-    words = ("estimate", "tiny.txt", "--statistics", "edges,triangles", "--seed", "1")
+    words = ("estimate", "tiny.txt", "--trust", "position", "--statistics", "edges,triangles", "--seed", "1")
     done = run(*words)
     assert (done.code, done.err) == (0, "tiny.txt: 4 people, 4 ties; first: 0 – 1\n")
     assert "tiny.txt: 4 nodes; ε = 1 for all statistics together" in " ".join(done.out.split())
@@ -181,7 +181,8 @@ def test_the_documents_estimator_has_no_error_and_its_json_no_nan(run: Run) -> N
 
 
 def test_dropout_is_said(run: Run) -> None:
-    words = ("estimate", "random:30,60", "--statistics", "edges", "--dropout", "0.3", "--seed", "1")
+    words = ("estimate", "random:30,60", "--trust", "position", "--statistics", "edges", "--dropout", "0.3")
+    words = (*words, "--seed", "1")
     assert 0.5 < run(*words, "--json").json["certificate"]["response"]["PRIVATE"] < 0.9
     assert "whatever their bits" in run(*words, "--certificate").out
 
@@ -208,18 +209,41 @@ def test_a_trusted_centre_answers_and_says_what_trust_is_worth(
 
 def test_a_large_run_says_what_it_needs_and_json_says_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("visibility_aware_edge_ldp.simulation.runtime_forecast.LARGE", 1000)
-    words = ("estimate", "random:60,200", "--statistics", "edges", "--seed", "1")
+    words = ("estimate", "random:60,200", "--trust", "position", "--statistics", "edges", "--seed", "1")
     done = run(*words)
     assert re.fullmatch(r"This needs up to \d+ MB of memory \(.* are free\) and about 1 s\.\n", done.err)
     assert run(*words, "--json").err == ""
 
 
 def test_small_runs_start_without_a_word(run: Run) -> None:
-    assert run("estimate", "random:60,200", "--statistics", "edges", "--seed", "1").err == ""
+    assert run("estimate", "random:60,200", "--trust", "user", "--statistics", "edges", "--seed", "1").err == ""
+
+
+def test_the_model_is_chosen_and_the_choice_is_said(run: Run) -> None:
+    words = ("estimate", "random:60,200", "--statistics", "edges", "--seed", "1")
+    done = run(*words)
+    assert done.err.startswith("Note: trust model USER, whose standard errors are about 3.7 times smaller here; ")
+    assert "--trust position" in done.err
+    assert run(*words, "--json").json["certificate"]["trust"] == "USER"
+    assert "to which rounds belong" in run(*words, "--rounds", "2").err
+
+
+def test_nothing_but_noise_is_said(run: Run) -> None:
+    assert "nothing but noise" in run("estimate", "tiny.txt", "--statistics", "triangles", "--seed", "1").err
 
 
 def test_less_counting_can_be_asked_for(run: Run) -> None:
-    words = ("estimate", "random:3000,9000", "--statistics", "triangles", "--seed", "1", "--json")
+    words = (
+        "estimate",
+        "random:3000,9000",
+        "--trust",
+        "position",
+        "--statistics",
+        "triangles",
+        "--seed",
+        "1",
+        "--json",
+    )
     whole, part = run(*words).json, run(*words, "--work", "0.2").json
     assert part["estimates"] != whole["estimates"]
     assert run("estimate", "random:60,200", "--work", "0.5", "--statistics", "edges", "--json").code == 0

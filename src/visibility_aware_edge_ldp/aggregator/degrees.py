@@ -110,6 +110,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         """
         bands = [degree_band(self.survey, kind) for kind in self.survey.classes]
         low, high = (sum(ends) for ends in zip(*bands, strict=True)) if bands else (0, 0)
+        low, high = max(low, -_FARTHEST), min(high, _FARTHEST)  # at a tiny ε a band leaves 64 bits
         return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))
 
     @property

@@ -76,6 +76,7 @@ def new(
     from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
+    from visibility_aware_edge_ldp.evaluation.plan.choice import feasibility
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     deadlines, names = _deadlines(question, rounds, closes), names_in(roster)
@@ -104,6 +105,7 @@ def new(
         print_json("campaign-new", {**campaign_facts(charter), "directory": str(directory), "loss": costs})
         return
     typer.echo("\n".join([*head_lines(charter), *promise_lines(found), "", *_hand_out(directory)]))
+    typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
     for line in dear_lines(found):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):

@@ -32,6 +32,7 @@ from visibility_aware_edge_ldp.commands.common import (
 )
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
+AUTO = "auto"
 LARGE = 5
 MINUTE = 60
 # What follows the numbers fits on the same screen.
@@ -45,9 +46,9 @@ def estimate(
         str,
         typer.Option(
             help="What one reporter holds: position (a bit), user (its friends), neighbourhood (their friends too), "
-            "or curator (a trusted centre that holds everything)."
+            "or curator (a trusted centre that holds everything); auto: position or user, whichever errs less."
         ),
-    ] = "position",
+    ] = AUTO,
     epsilon: Annotated[
         str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
     ] = "1",
@@ -94,10 +95,16 @@ def estimate(
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    trust = trust.lower()
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
     absent = float(parse_share(dropout, "dropout"))
+    chosen = {
+        "rounds": rounds != 1, "estimator": estimator != "unbiased", "work": work is not None,
+        "sample_positions": sample_positions != "1", "degree_share": degree_share != "0.25", "hide": hide != "edge",
+        "reporters": reporters != "auto",
+    }  # fmt: skip
+    options = [name for name, given in chosen.items() if given]
+    trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
@@ -106,6 +113,9 @@ def estimate(
             sample_positions=sample_positions, engine=engine, seed=seed, progress=progress,
         )  # fmt: skip
     say_what_was_read(graph, held, as_json)
+    if not as_json:
+        for line in why:
+            typer.echo(f"Note: {line}", err=True)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     found = {"graph": about(world.graph), **answers.as_dict()}
     truths = _true_values(world, answers, found) if truth else {}
@@ -131,6 +141,16 @@ def estimate(
     ]
     steps = {} if brief else _next_steps(trust, graph, policy, epsilon, top)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
+
+
+def _trust(world: Any, trust: str, epsilon: str, statistics: str | None, options: list[str]) -> tuple[str, list[str]]:
+    """The trust model to take, and lines that say why, and whether anything but noise will come of it."""
+    from visibility_aware_edge_ldp.evaluation.plan.choice import advised
+
+    if trust != AUTO:
+        return trust, []
+    found = advised(world, epsilon, statistics, options)
+    return found.trust.name, [found.reason, *found.noise]
 
 
 def _table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
