@@ -56,7 +56,7 @@ wheel-test: $(DEV)
 	cd out && wheel/bin/python -c "import visibility_aware_edge_ldp as va; assert 'wheel' in va.__file__; print('the wheel of', va.__version__, 'works')"
 
 clean:
-	rm -rf $(VENV) out build dist docs/proofs
+	rm -rf $(VENV) out build dist docs/proofs docs/notebooks/pages
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; name it with: make PYTHON=python3.12 …')"

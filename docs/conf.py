@@ -14,7 +14,7 @@ author = "The VA-Edge-LDP authors"
 project_copyright = "The VA-Edge-LDP authors, MIT licence"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "theorems", "command_line", "offline"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "theorems", "notebooks", "command_line", "offline"]
 exclude_patterns = ["_ext"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -29,11 +29,11 @@ from visibility_aware_edge_ldp import cli
 from visibility_aware_edge_ldp.truth.policy_file import KEYS
 
 ROOT = Path(__file__).parent.parent
-MADE_BY_THE_BUILD = ROOT / "docs" / "proofs"
+MADE_BY_THE_BUILD = {ROOT / "docs" / "proofs", ROOT / "docs" / "notebooks" / "pages"}
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if MADE_BY_THE_BUILD not in page.parents),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not MADE_BY_THE_BUILD & set(page.parents)),
 ]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)#]+)\)")
