@@ -12,9 +12,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
 from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, html_table
 
-CENTRAL_WORDS = (
-    "per edge: two worlds that differ in one non-public bit, seen by everybody who sees all answers of the centre"
-)
+CENTRAL_WORDS = "per edge: even someone who sees all answers of the centre learns at most this about one edge"
 
 SIMULATED = "Simulated: every client ran on this machine, which held the whole graph."
 COLLECTED = "Collected by campaign {}: everybody answered from a device of their own."

@@ -21,10 +21,7 @@ class Relation:
 class OneEdge(Relation):
     """The worlds differ in the bit of one non-public position, and all reports are seen."""
 
-    words = (
-        "per edge: two worlds that differ in one non-public bit, seen by everybody "
-        "who sees every report of every round of every user"
-    )
+    words = "per edge: even someone who sees every report of every round learns at most this about one edge"
 
 
 class OneListEntry(Relation):
@@ -33,7 +30,7 @@ class OneListEntry(Relation):
     Half as strict as :class:`OneEdge`, because an edge stands in two lists.
     """
 
-    words = "per list: one entry of one user's neighbour list, seen by everybody who sees that user's reports"
+    words = "per list: what someone who sees one user's reports learns at most about one entry of that user's list"
 
 
 class OneDegree(Relation):
@@ -44,8 +41,8 @@ class OneDegree(Relation):
     """
 
     words = (
-        "per degree: two worlds in which one user's degree differs in any way, seen by everybody who sees that "
-        "user's reports; an edge is in two degrees, so it loses at most twice this"
+        "per degree: even someone who sees all of a user's reports learns at most this about that user's degree; an "
+        "edge is in two degrees, so it loses at most twice this"
     )
 
 
