@@ -21,7 +21,9 @@ class Relation:
 class OneEdge(Relation):
     """The worlds differ in the bit of one non-public position, and all reports are seen."""
 
-    words = "per edge: even someone who sees every report of every round learns at most this about one edge"
+    words = (
+        "per edge: even someone who sees every report of every round of every user learns at most this about one edge"
+    )
 
 
 class OneListEntry(Relation):
