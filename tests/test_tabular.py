@@ -80,6 +80,14 @@ def test_true_values_stand_beside_estimates(answers: va.Answers) -> None:
     assert "truth" not in plain.records()[0]
 
 
+def test_errors_that_are_not_for_release_are_marked_wherever_they_go() -> None:
+    found = va.estimate(PAIRS, "curator", 1, "edges,triangles", seed=3)
+    assert found.certificate.not_for_release == ("triangles",)
+    assert [row["errors_are_for_release"] for row in found.records()] == [True, False]
+    shown = va.estimate(PAIRS, "user", 1, "edges", truth=True, seed=3)
+    assert "Not for release: the true values" in str(shown)
+
+
 def test_a_bare_graph_and_a_policys_name_are_the_same_as_a_world() -> None:
     world = va.VisibilityAwareGraph(va.read_graph(PAIRS), va.VisibilityPolicy.public_profiles("0.5"))
     by_name = va.estimate(PAIRS, "user", 1, "edges", policy="profiles:0.5", seed=3)

@@ -165,3 +165,25 @@ def test_compiling_is_said_once_and_not_where_results_go(tmp_path: Path) -> None
     assert first.stdout == second.stdout == "0\n0\n"
     assert (first.stderr, second.stderr) == (f"{backend.COMPILING}\n", "")
     assert list(tmp_path.rglob("bitset.shared_counts*.nbi"))
+
+
+def test_settled_kernels_are_the_same_whatever_the_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a participant's program calls before it looks at a list; the twin is the choice at each call."""
+    monkeypatch.delenv("VA_EDGE_LDP_KERNEL", raising=False)
+    backend.name.cache_clear()
+    try:
+        monkeypatch.setattr(backend, "_CHOSEN", set())
+        monkeypatch.setattr(backend._PLAIN, "seconds", 0.0)
+        assert backend.kernels_for("rows", backend.SMALL) is backend.PLAIN["rows"]
+        chosen = backend.kernels_for("rows", backend.SMALL + 1)
+        assert chosen is not backend.PLAIN["rows"] or backend._compiled() is backend.PLAIN
+        monkeypatch.setattr(backend, "_CHOSEN", set())
+        monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "")
+        monkeypatch.delenv("VA_EDGE_LDP_KERNEL")
+        backend.settle()
+        assert backend.name() != "either"
+        small, large = (backend.kernels_for("rows", octets) for octets in (1, backend.SMALL + 1))
+        assert small is large is backend.kernels("rows")
+    finally:
+        monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "compiled")
+        backend.name.cache_clear()

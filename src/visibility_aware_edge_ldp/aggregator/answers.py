@@ -167,7 +167,12 @@ class Answers(Mapping[str, Estimate], Tabular):
 
     def records(self, level: float = 0.95) -> Records:
         """One row a statistic, or one for each entry of an array, with its label."""
-        return [row for name, found in self.items() for row in _records(name, found, level, self.truths)]
+        kept = self.certificate.not_for_release
+        return [
+            {**row, "errors_are_for_release": name not in kept}
+            for name, found in self.items()
+            for row in _records(name, found, level, self.truths)
+        ]
 
     def draw(self, axes: Any) -> None:
         """Estimates with their 95 % intervals, each as a share of its own value; true values as crosses."""
@@ -190,7 +195,8 @@ class Answers(Mapping[str, Estimate], Tabular):
         table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
         lines = aligned(table, left=1)
         lines.insert(1, "-" * len(lines[0]))
-        return "\n".join([*lines, "", str(self.certificate)])
+        shown = ["Not for release: the true values, which are private."] if self.truths else []
+        return "\n".join([*lines, "", str(self.certificate), *shown])
 
     def __repr__(self) -> str:
         return f"<Answers: {', '.join(self)}; {self.bill}>"

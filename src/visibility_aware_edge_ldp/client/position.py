@@ -43,7 +43,9 @@ class PositionClient(Client[PositionSurvey, PositionBits, PositionReport]):
 
 
 def verify_round(survey: PositionSurvey, round_number: int, first_answered: bool) -> None:
-    """Refuse the second round before the first."""
+    """Refuse a round that the survey does not have, and the second round before the first."""
+    if not 1 <= round_number <= survey.rounds:
+        raise ProtocolViolation(f"The survey has {survey.rounds} rounds; there is no round {round_number}.")
     if round_number == 2 and not first_answered:
         raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
 

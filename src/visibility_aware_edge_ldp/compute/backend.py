@@ -8,7 +8,9 @@ machine; to load what was compiled and kept takes some tenths. So a call runs pl
 - plain calls took less time so far, in this process, than waiting is worth: ``PATIENCE`` seconds where the subject's
   compiled kernels are still to be made, ``LOADING`` seconds where they are kept.
 
-``VA_EDGE_LDP_KERNEL=plain`` or ``=compiled`` asks for one of the two at every call.
+``VA_EDGE_LDP_KERNEL=plain`` or ``=compiled`` asks for one of the two at every call. A program whose time others can
+see, such as a participant's, calls :func:`settle` first: the size of an array and the time of a call may follow from
+private bits, and so would the choice.  [PACE.1]
 """
 
 import os
@@ -57,6 +59,12 @@ def name() -> Literal["plain", "compiled", "either"]:
     if asked == "compiled":
         return "plain" if _compiled() is PLAIN else "compiled"
     return "plain" if asked == "plain" else "either"
+
+
+def settle() -> None:
+    """Let one kind of kernels run at every call from now on, whatever the arrays: compiled where there is numba."""
+    os.environ.setdefault("VA_EDGE_LDP_KERNEL", "compiled")
+    name.cache_clear()
 
 
 def kernels(subject: Kernels) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from campaign.conftest import QUICK, TOWN
 from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, bits, by_name, join, reply, who
 from support.campaign_stub import Stub
+from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.errors import BadInput, Refused
@@ -167,3 +168,14 @@ def test_random_bytes_are_drawn_anew_for_every_answer(ask: Ask, tmp_path: Path) 
         join(each, home, caps={PRIVATE: 2})
         reply(each, home, [], replace(QUICK, random_bytes=fresh))
     assert len(made) == 2
+
+
+def test_kernels_are_settled_before_a_list_is_read(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which kernels run must not follow from the list: when an answer leaves would tell of it.  [PACE.1]"""
+    served, home, order = ask(), tmp_path / "home", list[str]()
+    paced = program.paced
+    monkeypatch.setattr(program, "settle", lambda: order.append("settled"))
+    monkeypatch.setattr(program, "paced", lambda *given: (order.append("paced"), paced(*given))[1])
+    join(served, home)
+    reply(served, home, [])
+    assert order == ["settled", "paced"]

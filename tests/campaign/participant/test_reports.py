@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.participant.program import enroll
 from visibility_aware_edge_ldp.campaign.participant.reports import Making, ParticipantContext, degrees, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
+from visibility_aware_edge_ldp.client.position import verify_round
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
@@ -199,3 +200,20 @@ def test_a_report_recalled_is_as_good_as_one_that_was_just_given(ask: Ask) -> No
     assert sums[0] == sums[1]
     with pytest.raises(ProtocolViolation, match="another survey or of other users"):
         restarted.recall(survey, replace(first, start=first.start + 1))
+    # Another survey with the same first round hears the recalled answer: no bit is randomized anew.
+    again = restarted._row_bits.answer(survey.first, 1, _no_random_bytes)
+    assert again == first
+
+
+def _no_random_bytes(count: int) -> bytes:
+    raise AssertionError("random bytes were drawn")
+
+
+def test_a_round_that_a_survey_does_not_have_is_refused_by_itself(ask: Ask) -> None:
+    """Beside the charter's own check: the client's rule, for whoever calls it."""
+    survey = ask().terms.row_survey
+    assert survey.rounds == 1
+    verify_round(survey, 1, False)
+    for number in (0, 2, 3):
+        with pytest.raises(ProtocolViolation, match=f"no round {number}"):
+            verify_round(survey, number, True)

@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
 from visibility_aware_edge_ldp.audit.timing import clients
 from visibility_aware_edge_ldp.audit.timing.clients import Act, Prepare
 from visibility_aware_edge_ldp.client.pace import Paced, paced
+from visibility_aware_edge_ldp.compute.backend import settle
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
 
 Floats = npt.NDArray[np.float64]
@@ -146,6 +147,7 @@ def in_random_order(runs: int, seed: int | str, pair: Callable[[tuple[int, int]]
 
 def measure(prepare: Prepare, runs: int, wrap: Wrap | None = None, seed: int | str = 0) -> Timings:
     """Time ``runs`` pairs of fresh clients, one of each side."""
+    settle()  # as a participant's program does
     coins = secure_random_bytes()
 
     def pair(sides: tuple[int, int]) -> Iterator[Seen]:

@@ -33,6 +33,7 @@ from visibility_aware_edge_ldp.campaign.participant.server_checks import (
 )
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
+from visibility_aware_edge_ldp.compute.backend import settle
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.privacy.parameters import Number
@@ -255,6 +256,7 @@ def _answered(
     ledger: Ledger, task: Task, agreed: Quote, source: Source, surroundings: Surroundings
 ) -> tuple[bytes, list[str]]:
     """The upload, in the ledger and on disk; how long this took tells nothing of the list, or is remarked.  [PACE.1]"""
+    settle()  # before a bit is looked at: which kernels run must not follow from the list
     pace = surroundings.pace or pace_of(task.context, task.round)
     done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.random_bytes()))
     upload, remarks = done.answer

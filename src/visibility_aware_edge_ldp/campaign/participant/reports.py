@@ -183,7 +183,7 @@ def second_row(making: Making) -> Made:
     context = making.context
     survey: PositionSurvey = context.terms.row_survey
     verify(survey, context.view)
-    verify_round(survey, 2, True)
+    verify_round(survey, 2, bool(making.first))
     before = position.decode(making.first)
     places, row = context.request(2).places, slice(context.number + 1, None)
     asked = np.frombuffer(before.ones, np.uint8)
