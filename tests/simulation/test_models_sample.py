@@ -10,7 +10,7 @@ from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.simulation import memory, models
+from visibility_aware_edge_ldp.simulation import execution, memory
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.execution import by_lists
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -36,7 +36,7 @@ def test_intervals_cover(
     policy: VisibilityPolicy, epsilon: str, dropout: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By lists, which the test above them finds equal to planes."""
-    monkeypatch.setattr(models, "LISTED_BELOW", 1)
+    monkeypatch.setattr(execution, "LISTED_BELOW", 1)
     world = VisibilityAwareGraph(GRAPH, policy)
     runs = [by_sample(world, epsilon, STATISTICS, "0.5", dropout=dropout, seed=seed) for seed in range(TRIALS)]
     for name in STATISTICS:
