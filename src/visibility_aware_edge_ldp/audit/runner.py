@@ -6,7 +6,6 @@ its runs. How fast the machine is, and how busy, is seen on one short audit.
 """
 
 import math
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols import histogram
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms, false_alarms
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALPHA
+from visibility_aware_edge_ldp.compute.threads import usable_cores
 from visibility_aware_edge_ldp.simulation.memory import BASE
 from visibility_aware_edge_ldp.tabular import Records, Tabular
 
@@ -220,11 +220,6 @@ def measured(audit: Audit) -> Outcome:
 def sentence(error: BaseException) -> str:
     """An error as one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

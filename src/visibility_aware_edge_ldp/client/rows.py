@@ -153,9 +153,9 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         own = survey.first.identity, 1, row_start(self._public.n, self._view.start), int(starts[-1])
         if (report.survey, report.round, report.start, report.count) != own:
             raise ProtocolViolation("The first report is of another survey or of other users.")
-        # The client of single bits has answered too: other surveys with the same first round share this answer.
-        shared = self._row_bits._answers.setdefault((survey.first.identity, 1), report)
-        if self._answers.setdefault((survey.identity, 1), report) != report or shared != report:
+        # Other surveys with the same first round share this answer.
+        kept = (self._answers, survey.identity), (self._row_bits._answers, survey.first.identity)
+        if any(answers.setdefault((identity, 1), report) != report for answers, identity in kept):
             raise ProtocolViolation("Round 1 was answered with another report; there is one answer a round.")
         self._took_part[survey.identity] = ones_between(np.frombuffer(report.answered, np.uint8), starts) > 0
 

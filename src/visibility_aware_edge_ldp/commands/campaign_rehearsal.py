@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.commands.common import (
     progress_bar,
     say_what_was_read,
 )
-from visibility_aware_edge_ldp.commands.estimate import _ending_in_order
+from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.errors import BadInput
 
 
@@ -60,7 +60,7 @@ def rehearse(
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
     asked = statistics.split(",") if statistics else ()
-    with _ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
+    with ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
         found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
     say_what_was_read(graph, held, as_json)
     if as_json:

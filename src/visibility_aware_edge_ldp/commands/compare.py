@@ -62,8 +62,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare visibility-aware with uniform privacy, whomever one trusts, at equal loss per edge."""
+    from visibility_aware_edge_ldp.compute.threads import usable_cores
     from visibility_aware_edge_ldp.evaluation.compare.design import designed, trust_models
-    from visibility_aware_edge_ldp.evaluation.compare.runner import usable_cores
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")

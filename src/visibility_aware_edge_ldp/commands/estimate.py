@@ -1,6 +1,5 @@
 """``va-edge-ldp estimate``."""
 
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -30,9 +29,15 @@ from visibility_aware_edge_ldp.commands.common import (
     to_type,
     try_next,
 )
+from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
 AUTO = "auto"
+# Options that belong to one trust model, as they are where they were not given.
+DEFAULTS = {
+    "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
+    "hide": "edge", "reporters": "auto",
+}  # fmt: skip
 LARGE = 5
 MINUTE = 60
 # What follows the numbers fits on the same screen.
@@ -98,24 +103,20 @@ def estimate(
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
     absent = float(parse_share(dropout, "dropout"))
-    chosen = {
-        "rounds": rounds != 1, "estimator": estimator != "unbiased", "work": work is not None,
-        "sample_positions": sample_positions != "1", "degree_share": degree_share != "0.25", "hide": hide != "edge",
-        "reporters": reporters != "auto",
+    options: dict[str, Any] = {
+        "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
+        "degree_share": degree_share, "hide": hide, "reporters": reporters,
     }  # fmt: skip
-    options = [name for name, given in chosen.items() if given]
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
-            world, trust, epsilon, statistics, rounds=rounds, delta=delta, dropout=absent, estimator=estimator,
-            degree_share=degree_share, hide=hide, reporters=reporters, work=work,
-            sample_positions=sample_positions, engine=engine, seed=seed, progress=progress,
+            world, trust, epsilon, statistics, delta=delta, dropout=absent, engine=engine, seed=seed,
+            progress=progress, **options,
         )  # fmt: skip
     say_what_was_read(graph, held, as_json)
-    if not as_json:
-        for line in why:
-            typer.echo(f"Note: {line}", err=True)
+    for line in why if not as_json else ():
+        typer.echo(f"Note: {line}", err=True)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     found = {"graph": about(world.graph), **answers.as_dict()}
     truths = _true_values(world, answers, found) if truth else {}
@@ -143,13 +144,16 @@ def estimate(
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
 
 
-def _trust(world: Any, trust: str, epsilon: str, statistics: str | None, options: list[str]) -> tuple[str, list[str]]:
+def _trust(
+    world: Any, trust: str, epsilon: str, statistics: str | None, options: Mapping[str, Any]
+) -> tuple[str, list[str]]:
     """The trust model to take, and lines that say why, and whether anything but noise will come of it."""
-    from visibility_aware_edge_ldp.evaluation.plan.choice import advised
+    from visibility_aware_edge_ldp.evaluation.plan.choice import advised, only_noise
 
+    given = [name for name, value in options.items() if value != DEFAULTS[name]]
     if trust != AUTO:
-        return trust, []
-    found = advised(world, epsilon, statistics, options)
+        return trust, [] if given else only_noise(world, trust, epsilon, statistics)
+    found = advised(world, epsilon, statistics, given)
     return found.trust.name, [found.reason, *found.noise]
 
 
@@ -206,7 +210,7 @@ def _forecast(
     asked = statistics_for(world, trust, statistics)
     run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine)
     run.refuse_too_large()
-    with _ending_in_order() if run.strategy == FILED else nullcontext():
+    with ending_in_order() if run.strategy == FILED else nullcontext():
         if quiet or not is_large(run):
             yield None
             return
@@ -215,20 +219,6 @@ def _forecast(
         say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.strategy == FILED else 0)
         with progress_bar("answers and counting", counted=False) as progress:
             yield Phases(progress, found.phases)
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Being told to end (SIGTERM) is an interrupt like any other, after which no file is left."""
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> dict[str, str]:

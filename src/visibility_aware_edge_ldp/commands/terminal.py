@@ -1,7 +1,10 @@
-"""Output that any terminal can show: characters that its code page lacks become plain ones, never a traceback."""
+"""What a terminal needs: characters that its code page has, never a traceback; and an orderly end when told to end."""
 
 import codecs
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 PLAIN = {
@@ -31,3 +34,17 @@ def speaks_unicode(stream: TextIO) -> bool:
     """Whether a stream can write every character."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return codecs.lookup(encoding).name.startswith("utf")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Being told to end (SIGTERM) is an interrupt like any other, after which no file is left."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -21,6 +21,11 @@ def number_of_cores() -> int:
     return os.cpu_count() or 1
 
 
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def on_cores(work: Callable[[Piece], Result], pieces: Sequence[Piece]) -> Iterable[Result]:
     """What each piece gives, in the order of the pieces, whichever is done first.
 

@@ -250,11 +250,6 @@ def _runs(design: Design) -> list[Run]:
     ]
 
 
-def usable_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _histogram(found: Estimate) -> Histogram:
     bins: list[Any] = list(found.labels or ())
     return Histogram(tuple((int(a), int(b)) for a, b in bins), tuple(float(value) for value in found.value))  # type: ignore[union-attr]

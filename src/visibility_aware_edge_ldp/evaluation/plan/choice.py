@@ -15,6 +15,8 @@ from visibility_aware_edge_ldp.simulation.estimate import statistics_for
 
 # Beyond so many people POSITION takes minutes and more, and nobody would want it unasked.
 MANY = 10_000
+# Up to so many, noise is likely and looking for it takes no time.
+FEW = 500
 # Below this, everything is noise and no law is near a normal one.
 LEAST = 1e-3
 # Sums over so many people are near enough to choose by.
@@ -68,6 +70,20 @@ def advised(
         f"whose standard errors are about {factor:.2g} times smaller here" if factor > 1.05 else "as good as any here"
     )
     return Advice(best, f"trust model {best.title}, {least}; {_other(other)}", _noise(world, epsilon, rows[best]))
+
+
+def only_noise(
+    world: VisibilityAwareGraph, trust: str, epsilon: Number, statistics: str | Sequence[str] | None
+) -> list[str]:
+    """A sentence on what will be nothing but noise, for a few people whose model nobody has to trust; else nothing."""
+    model, loss = TRUSTS.get(trust), parse_epsilon(epsilon)
+    if model not in NOBODY_TRUSTED or world.graph.n > FEW or loss < LEAST:
+        return []
+    wanted = statistics_for(world, trust, statistics)
+    if not all(map(is_built_in, wanted)):
+        return []
+    rows = predictions(moments_of(world, FOUR_CYCLES.name in wanted, ROWS), trust, loss, wanted, bounds=False)
+    return list(_noise(world, epsilon, {row.statistic: row for row in rows}))
 
 
 def _other(trust: Trust) -> str:
