@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.compute import jit_cache  # noqa: E402
 
 SOURCE = Path(__file__).parents[2] / "src"
 KERNELS = "visibility_aware_edge_ldp/compute/compiled"
-WORDS = ["estimate", "random:30,60", "--statistics", "edges", "--seed", "1", "--json"]
+WORDS = ["estimate", "random:30,60", "--trust", "position", "--statistics", "edges", "--seed", "1", "--json"]
 COMMAND = f"""
 import sys
 from visibility_aware_edge_ldp.cli import main

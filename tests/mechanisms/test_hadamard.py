@@ -154,5 +154,5 @@ def test_what_cannot_be_promised_is_refused(epsilon: str, size: int) -> None:
 
 def test_the_relation_says_what_is_hidden_and_what_an_edge_loses() -> None:
     assert OneDegree.words.startswith("per degree:")
-    assert "differs in any way" in OneDegree.words
+    assert "about that user's degree" in OneDegree.words
     assert "twice" in OneDegree.words

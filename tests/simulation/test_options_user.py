@@ -63,7 +63,7 @@ def test_one_question_gets_all_of_epsilon() -> None:
 def test_the_loss_per_list_is_printed_too(world: VisibilityAwareGraph) -> None:
     degrees = estimate(world, "user", 1, ["edges"], seed=1).certificate
     assert degrees.per_list["PRIVATE"].epsilon == Fraction(1, 2)
-    assert "per list: one entry" in str(degrees)
+    assert "one entry of that user's list" in str(degrees)
     assert "PRIVATE ε = 0.5." in str(degrees)
     rows = estimate(world, "user", 1, ["triangles"], seed=1).certificate
     assert rows.per_list["PRIVATE"].epsilon == 1

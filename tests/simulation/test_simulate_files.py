@@ -114,7 +114,7 @@ def wait(*_):
     import time
     time.sleep(60)
 simulate.estimate = wait
-sys.argv = ["va-edge-ldp", "estimate", "random:300,900", "--statistics", "triangles", "--json"]
+sys.argv = ["va-edge-ldp", "estimate", "random:300,900", "--trust", "position", "--statistics", "triangles", "--json"]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # though nobody listened before
 cli.main()
 """
@@ -179,7 +179,9 @@ def test_the_command_says_what_files_it_needs(
 ) -> None:
     through_files(monkeypatch)
     monkeypatch.setattr("visibility_aware_edge_ldp.simulation.runtime_forecast.is_large", lambda _: True)
-    said = run_main(monkeypatch, capsys, "estimate", "random:300,900", "--statistics", "triangles")
+    said = run_main(
+        monkeypatch, capsys, "estimate", "random:300,900", "--trust", "position", "--statistics", "triangles"
+    )
     assert said.code == 0, said.err
     assert f"of files in {folder} (" in said.err
     assert list(folder.iterdir()) == []
