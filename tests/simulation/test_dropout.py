@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.aggregator import (
 from visibility_aware_edge_ldp.aggregator import (
     hubs,
     neighbourhood,
+    round_noise,
 )
 from visibility_aware_edge_ldp.aggregator import (
     rows as row_module,
@@ -70,7 +71,7 @@ def forgetting_who_is_away() -> Iterator[None]:
     """Values as they are, and errors of noise alone."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (degree_functions, "missing"), (row_module, "absence"),
+            (degree_functions, "missing"), (round_noise, "nonresponse_spread"),
             (neighbourhood, "missing"), (neighbourhood, "_without_degrees"),
         ):  # fmt: skip
             patch.setattr(module, name, lambda *_: Spread(0.0))
