@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.counts.group_pairs import BLOCK as PAIRS_AT_ONCE
 from visibility_aware_edge_ldp.errors import TooLarge
 
 # Python, NumPy and the kernels; where these have to be compiled first, the compiler too.
-BASE = 260_000_000
+BASE = 300_000_000
 # Rows at a time: sums over pairs of planes, and users' rows. Above so many nodes fewer rows of products are taken.
 PAIR_ROWS, USER_ROWS, MANY_NODES = 48, 64, 16_384
 GRAPH = "the graph"
