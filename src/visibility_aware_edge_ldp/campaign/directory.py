@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
-from visibility_aware_edge_ldp.campaign.questions.question import Question
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     Credentials,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
-from visibility_aware_edge_ldp.campaign.questions.question import Question
+from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.hubs import HubClient

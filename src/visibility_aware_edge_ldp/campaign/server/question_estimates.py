@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
 )
 from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-from visibility_aware_edge_ldp.campaign.questions.question import Report
+from visibility_aware_edge_ldp.campaign.question import Report
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged

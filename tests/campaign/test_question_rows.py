@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.campaign.questions.rows import response_loss
+from visibility_aware_edge_ldp.campaign.question import response_loss
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
 

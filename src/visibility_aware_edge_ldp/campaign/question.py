@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,11 +19,15 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.public.layout import Layout
+from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
+from visibility_aware_edge_ldp.public.layout import Layout, octets
+from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.statistic import FAMILIES, STATISTICS, statistic
+from visibility_aware_edge_ldp.public.surveys import position
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.public.protocol import Protocol
@@ -31,7 +37,11 @@ Stated: TypeAlias = dict[str, Content]
 Losses: TypeAlias = dict[Visibility, Fraction]
 Survey: TypeAlias = Any  # one of public/surveys; each question's functions name the type that they take
 Report: TypeAlias = Any
+FirstSurvey = Callable[[Any], PositionSurvey]  # from a question's survey to the one that its rows answer
 
+RESPONSE = "randomized response"
+_UP = Context(prec=90, rounding=ROUND_CEILING)
+_LAST_DIGIT = Decimal("1e-60")
 # What bounds on manipulation mean where liars' numbers are bounded whoever they are.
 NO_CHOICE = (
     "If so many of those who answered lied, whoever they are and whatever they sent, they moved the estimate by no "
@@ -154,3 +164,56 @@ def refuse_silence(answered: bool) -> None:
     """Refuses a report that says that nobody answered."""
     if not answered:
         raise ProtocolViolation("Who does not answer sends nothing; this report says that nobody answered.")
+
+
+@cache
+def response_loss(threshold: int) -> Fraction:
+    """ln((2^64 − T)/T), rounded up: what randomized response with this threshold loses.  [RR.1]"""
+    if not 0 < 2 * threshold < RESOLUTION:
+        raise ProtocolViolation(f"A flip threshold is above 0 and below 2^63; {threshold} protects nothing.")
+    ratio = _UP.divide(Decimal(RESOLUTION - threshold), Decimal(threshold))
+    # The logarithm is right to half a unit of its ninetieth digit, whichever way it was rounded.
+    logarithm = _UP.add(_UP.ln(ratio), Decimal("1e-80"))
+    return Fraction(logarithm.quantize(_LAST_DIGIT, ROUND_CEILING, _UP))
+
+
+def row_format(number: int, first: FirstSurvey, asks: str) -> RoundFormat:
+    """A round in which each row answers with a bit for each of its positions; round 1 can be chained to."""
+
+    def thresholds(survey: object) -> dict[Visibility, int]:
+        return {kind: first(survey).mechanism(kind, number).threshold for kind in NON_PUBLIC}
+
+    return RoundFormat(
+        asks,
+        RESPONSE,
+        lambda survey: {
+            "kind": RESPONSE,
+            "thresholds": {str(kind): str(value) for kind, value in thresholds(survey).items()},
+        },
+        _response_losses,
+        lambda survey: position.LAYOUT.size(count=0),
+        partial(_checked_row, first, number),
+        thresholds if number == 1 else None,
+        by_rows=True,
+    )
+
+
+def _response_losses(mechanism: Mapping[str, Any]) -> Losses:
+    return {Visibility[kind]: response_loss(int(text)) for kind, text in mechanism["thresholds"].items()}
+
+
+def _checked_row(first: FirstSurvey, number: int, survey: object, received: Received) -> PositionReport:
+    report: PositionReport = received.decoded(position.LAYOUT, first(survey).identity)
+    nodes, participant = received.view.n, received.participant
+    start, count = row_start(nodes, participant), nodes - 1 - participant
+    if (report.round, report.start, report.count) != (number, start, count):
+        raise ProtocolViolation("This is the report of another participant or another round.")
+    if report.answered != received.row_mask(participant).tobytes():
+        raise ProtocolViolation("A row answers as a whole: for all of its positions that are not public, and no other.")
+    if number == 2 and received.first is not None:
+        if len(received.first) != len(received.data):
+            raise ProtocolViolation("Both reports of a row have one size; that of round 1 is another participant's.")
+        before, ones = (np.frombuffer(each, np.uint8) for each in (received.first[-octets(count) :], report.ones))
+        if (ones & ~before).any():
+            raise ProtocolViolation("Round 2 asks those who said 1 in round 1; this report answers for others.")
+    return report
