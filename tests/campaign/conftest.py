@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +22,15 @@ ROUNDS = {"position": 1, "degrees": 1, "triangles": 2, "hubs": 1}
 STATISTICS = {"position": ("edges",), "degrees": ("edges",), "triangles": ("triangles",), "hubs": ("triangles",)}
 TOWN = [f"person {number:02}" for number in range(12)]
 Ask = Callable[..., Served]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary things go; nothing may be left in it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture

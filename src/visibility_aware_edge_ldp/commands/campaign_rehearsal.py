@@ -52,8 +52,8 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Run a whole campaign here: the real server, the real participants' program, a graph that you hold."""
-    from visibility_aware_edge_ldp.campaign.rehearsal.processes import RehearsalFailed
-    from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse as run
+    from visibility_aware_edge_ldp.campaign.rehearsal import rehearse as run
+    from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 

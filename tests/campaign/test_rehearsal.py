@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from campaign.rehearsal.conftest import processes_about, world
+from support.campaign_rehearsed import processes_about, world
+from visibility_aware_edge_ldp.campaign import rehearsal
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
-from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
-from visibility_aware_edge_ldp.campaign.rehearsal.people import PEOPLE
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import RehearsalFailed
-from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
+from visibility_aware_edge_ldp.campaign.rehearsal import rehearse
+from visibility_aware_edge_ldp.campaign.rehearsal_people import PEOPLE
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.errors import BadInput
 

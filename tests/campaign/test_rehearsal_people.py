@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from support.campaign_vectors import charter_for, documents_of
-from visibility_aware_edge_ldp.campaign.rehearsal.people import (
+from visibility_aware_edge_ldp.campaign.rehearsal_people import (
     Trial,
     in_roster_order,
     plans,
@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.rehearsal.people import (
     read_tokens,
     seconds_left,
 )
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import Person
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import Person
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.truth.graph import Graph
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from campaign.rehearsal.conftest import processes_about, world
+from support.campaign_rehearsed import processes_about, world
+from visibility_aware_edge_ldp.campaign import rehearsal_processes
 from visibility_aware_edge_ldp.campaign.http_client import Reply, Transport
-from visibility_aware_edge_ldp.campaign.rehearsal import processes as rehearsal_processes
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import Done, Person, Plan, RehearsalFailed, Shared, Workers
-from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
+from visibility_aware_edge_ldp.campaign.rehearsal import rehearse
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import Done, Person, Plan, RehearsalFailed, Shared, Workers
 
 PLAN = Plan("http://here", "ab" * 32, {"PRIVATE": "1/3"}, [Person(7, "né", "token", "home", "friends.csv")])
 

@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 _SERVER = "visibility_aware_edge_ldp.campaign.server.serving"
-_WORKER = "visibility_aware_edge_ldp.campaign.rehearsal.processes"
+_WORKER = "visibility_aware_edge_ldp.campaign.rehearsal_processes"
 _PATIENCE = 30.0
 # Each process is one of several, and takes one core.
 _SINGLE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.questions import question_named
-from visibility_aware_edge_ldp.campaign.rehearsal.people import (
+from visibility_aware_edge_ldp.campaign.rehearsal_people import (
     Announce,
     Trial,
     give_lists,
@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.campaign.rehearsal.people import (
     present_of,
     seconds_left,
 )
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import (
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import (
     ANSWER,
     ENROL,
     Done,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.directory import TOKENS
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import Person, Plan
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import Person, Plan
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.client.views import two_hop
 from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
