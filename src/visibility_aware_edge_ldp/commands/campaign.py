@@ -138,7 +138,7 @@ def serve(
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-    from visibility_aware_edge_ldp.campaign.server.page.page import page
+    from visibility_aware_edge_ldp.campaign.server.page import page
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from support.campaign_onlooker import Read
-from visibility_aware_edge_ldp.campaign.server.page.estimates import _histogram, ticks
+from visibility_aware_edge_ldp.campaign.server.page_estimates import _histogram, ticks
 
 
 def test_ticks_are_round_few_and_inside() -> None:

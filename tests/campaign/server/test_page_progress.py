@@ -7,7 +7,7 @@ from pathlib import Path
 from support.campaign_lab import FAR
 from support.campaign_onlooker import look, send, showing
 from support.campaign_town import new_town
-from visibility_aware_edge_ldp.campaign.server.page.progress import Curve, length, short
+from visibility_aware_edge_ldp.campaign.server.page_progress import Curve, length, short
 from visibility_aware_edge_ldp.campaign.server.stages import MOST_SLOTS, WEEK, Arrived, Slot
 
 HOUR = 3_600

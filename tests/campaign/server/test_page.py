@@ -14,10 +14,10 @@ from support.campaign_lab import FAR
 from support.campaign_onlooker import DAY, Read, look, send, showing
 from support.campaign_town import STATISTICS, Town, new_town
 from test_docs import unknown_words
-from visibility_aware_edge_ldp.campaign.server.page import labels
-from visibility_aware_edge_ldp.campaign.server.page import page as data_flow
-from visibility_aware_edge_ldp.campaign.server.page.labels import tag
-from visibility_aware_edge_ldp.campaign.server.page.page import written
+from visibility_aware_edge_ldp.campaign.server import page as data_flow
+from visibility_aware_edge_ldp.campaign.server import page_labels
+from visibility_aware_edge_ldp.campaign.server.page import written
+from visibility_aware_edge_ldp.campaign.server.page_labels import tag
 from visibility_aware_edge_ldp.campaign.server.stages import PageState, State
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.wire_format import round_root
@@ -47,7 +47,7 @@ def test_every_state_of_every_question(towns: dict[str, Town], question: str, tm
         send(server, answering)
         opened = look(server)
         assert f"{answering} of {asked} reports received" in opened.text
-        assert f"Response rate{labels.percent(answering / asked)}" in opened.text
+        assert f"Response rate{page_labels.percent(answering / asked)}" in opened.text
         assert "which is reached" in opened.text
         server.operator("/v1/rounds/1/close")
         closed = look(server)
@@ -76,17 +76,17 @@ def _check_promise(seen: Read, town: Town) -> None:
         assert text in seen.text
     for kind, size in town.served.view.class_sizes.items():
         if size:
-            lost = "not protected" if kind not in losses else labels.loss(losses[kind])
+            lost = "not protected" if kind not in losses else page_labels.loss(losses[kind])
             assert f"{kind}{size:,}{lost}" in seen.text
     for name in charter.statistics:
-        assert f"{labels.statistic(name)}: {labels.meaning(name)}" in seen.text
+        assert f"{page_labels.statistic(name)}: {page_labels.meaning(name)}" in seen.text
 
 
 def _check_noise(seen: Read, estimates: object) -> None:
     single = {name: each for name, each in estimates.items() if isinstance(each["value"], float)}  # type: ignore[attr-defined]
     hidden = [name for name, each in single.items() if abs(each["value"]) < 2 * (each["standard_error"] or 0)]
     said = re.findall(r"so large is the noise: ([^.]*)\.", seen.text)
-    assert said == ([labels.listed(list(map(labels.statistic, hidden)))] if hidden else [])
+    assert said == ([page_labels.listed(list(map(page_labels.statistic, hidden)))] if hidden else [])
 
 
 def _check_answers(seen: Read, said: dict[str, object]) -> None:
@@ -94,20 +94,24 @@ def _check_answers(seen: Read, said: dict[str, object]) -> None:
     estimates, bounds = said["estimates"], said["manipulation"]["bounds"]  # type: ignore[index]
     _check_noise(seen, estimates)
     for name, each in estimates.items():  # type: ignore[attr-defined]
-        title = labels.statistic(name) + labels.meaning(name)
+        title = page_labels.statistic(name) + page_labels.meaning(name)
         if isinstance(each["value"], list):
             assert f"{title}{len(each['value'])} values" in seen.text
             continue
-        shown = labels.value(each["value"]), labels.value(each["standard_error"]), labels.interval(each["interval"])
+        shown = (
+            page_labels.value(each["value"]),
+            page_labels.value(each["standard_error"]),
+            page_labels.interval(each["interval"]),
+        )
         assert title + "".join(shown) in seen.text
-        label = f"{labels.statistic(name)}: {shown[0]}, 95 % interval {shown[2]}"
+        label = f"{page_labels.statistic(name)}: {shown[0]}, 95 % interval {shown[2]}"
         assert any(drawn.get("aria-label", "").startswith(label) for drawn in seen.all("svg"))
         away = said["dropout"]["estimates"][name]  # type: ignore[index]
-        ends = "".join(map(labels.value, away)) if away else 2 * labels.DASH
-        bound = "no bound" if bounds[name] is None else f"± {labels.value(bounds[name])}"
-        assert f"{labels.statistic(name)}{ends}{bound}" in seen.text
+        ends = "".join(map(page_labels.value, away)) if away else 2 * page_labels.DASH
+        bound = "no bound" if bounds[name] is None else f"± {page_labels.value(bounds[name])}"
+        assert f"{page_labels.statistic(name)}{ends}{bound}" in seen.text
     for name in said["refused"]:  # type: ignore[attr-defined]
-        assert f"{labels.statistic(name)}: not estimated" in seen.text
+        assert f"{page_labels.statistic(name)}: not estimated" in seen.text
     assert "Flagged0 reports." in seen.text
     for text in said["documents"].values():  # type: ignore[attr-defined]
         assert text in seen.text
@@ -217,7 +221,7 @@ def test_too_few_reports_are_kept_as_long_as_others(tmp_path: Path) -> None:
         send(server, 2)
         server.clock.now = FAR + 5
         server.runner.run(server.app.rounds.check_deadlines())
-        due = labels.date(FAR + 30 * DAY)
+        due = page_labels.date(FAR + 30 * DAY)
         assert f"Due {Read(due.encode()).text}" in look(server).text
         server.clock.now = FAR + 30 * DAY
         server.runner.run(server.app.rounds.check_deadlines())
@@ -233,7 +237,7 @@ def test_what_became_of_the_reports_is_what_the_store_says(tmp_path: Path) -> No
         send(server, 10)
         server.operator("/v1/rounds/1/close")
         server.operator("/v1/estimate")
-        due = labels.date(int(server.clock.now) + 30 * DAY)
+        due = page_labels.date(int(server.clock.now) + 30 * DAY)
         kept = look(server)
         assert f"Due {Read(due.encode()).text}" in kept.text
         assert "no report" not in kept.text

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from support.campaign_onlooker import DAY
-from visibility_aware_edge_ldp.campaign.server.page import labels as words
-from visibility_aware_edge_ldp.campaign.server.page.labels import tag, together
+from visibility_aware_edge_ldp.campaign.server import page_labels as words
+from visibility_aware_edge_ldp.campaign.server.page_labels import tag, together
 
 
 @pytest.mark.parametrize(
