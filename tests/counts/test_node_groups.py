@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.compute.plain import tiles
-from visibility_aware_edge_ldp.compute.tiles.layout import Places
+from visibility_aware_edge_ldp.compute.tile_layout import Places
 from visibility_aware_edge_ldp.counts import cycles, group_pairs, group_triangles, stars, triangles
 from visibility_aware_edge_ldp.counts import triangles as pairs
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, expm1
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy.guarantee import OneEdge, OneListEntry, Relation

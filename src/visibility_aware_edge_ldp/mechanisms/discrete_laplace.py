@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, expm1
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers, random_words

@@ -16,8 +16,7 @@ from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, tria
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection
-from visibility_aware_edge_ldp.compute.engines.tasks import on_threads
-from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, open_engine
+from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threads, open_engine
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

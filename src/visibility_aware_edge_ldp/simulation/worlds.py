@@ -12,8 +12,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.answers import Certificate
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, PositionEdges
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, work_of
-from visibility_aware_edge_ldp.compute.tiles.layout import TileSource
+from visibility_aware_edge_ldp.compute.engines import Engine, Task, work_of
+from visibility_aware_edge_ldp.compute.tile_layout import TileSource
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.entropy import (
     RandomBytes,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.compute.engines.tasks import Task, count, on_threads
+from visibility_aware_edge_ldp.compute.engines import Task, count, on_threads
 from visibility_aware_edge_ldp.compute.plain import bitset, tiles
-from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory, TilesOfPlane
+from visibility_aware_edge_ldp.compute.tile_layout import TilesInMemory, TilesOfPlane
 
 compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.tiles", reason="numba is not installed")
 BOTH = pytest.mark.parametrize("kernels", [tiles, compiled], ids=["plain", "compiled"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, log
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
 from visibility_aware_edge_ldp.evaluation.expected_errors import EXACT_LAW, Expected
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.exact_products import norm
+from visibility_aware_edge_ldp.compute.reproducible_math import norm
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower

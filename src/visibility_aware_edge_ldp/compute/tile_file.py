@@ -22,7 +22,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Words
 from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, SIDE, WORDS, Ints, row_ones, strip_start
-from visibility_aware_edge_ldp.compute.tiles.layout import Places, TileSource, refuse_full_disk
+from visibility_aware_edge_ldp.compute.tile_layout import Places, TileSource, refuse_full_disk
 from visibility_aware_edge_ldp.errors import BadInput
 
 FORMAT = "va-edge-ldp tiles 1"

@@ -1,12 +1,16 @@
-"""Products of matrices and vectors that are the same numbers on every machine.
+"""Products of matrices and vectors, exponentials, logarithms and cosines that are the same numbers on every machine.
 
 A library of matrix products adds in an order that follows the processor and its threads, and rounds accordingly. Here
 either nothing is rounded, or always in the same order. Large matrices are cut into slices of whole numbers, so few bits
 each that every product of two slices is exact, in whatever order it is added up; what is left out is below 2⁻⁴⁰ of the
 largest entry of a row times that of a column. Small ones are added up term after term.
+
+NumPy's functions take another series for each make of processor, and their last digits differ. Those here are sums,
+products and quotients of doubles alone, which every machine rounds alike; they err by a few units of the last place.
 """
 
 import math
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +20,14 @@ Floats = npt.NDArray[np.float64]
 _BITS = 53
 # Products of so few rows are done by one core: the others would take longer to begin than it takes to end.
 _FEW_ROWS = 32
+# The logarithm of 2 in two parts: products of the first with whole numbers below 2^20 are exact.
+_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_INVERSE_LN2 = float.fromhex("0x1.71547652b82fep+0")
+_PI = float.fromhex("0x1.921fb54442d18p+1")
+_LOWEST, _HIGHEST = -746.0, 710.0
+_EXP = [1 / math.factorial(i) for i in range(14, 0, -1)]
+_LOG = [1 / i for i in range(23, 1, -2)]
+_SIN = [(-1) ** (i // 2) / math.factorial(i) for i in range(23, 1, -2)]
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -115,3 +127,76 @@ def _slices(matrix: Floats, bits: int, axis: int, slices: int = 2) -> tuple[list
         rest -= found[-1]
         rest *= 2.0**bits
     return found, np.ldexp(np.ones(exponents.shape), exponents)
+
+
+def exp(values: npt.ArrayLike) -> Floats:
+    """e to the power of each value."""
+    whole, more = _split(np.asarray(values, np.float64))
+    with np.errstate(over="ignore", under="ignore"):
+        return cast(Floats, np.ldexp(more + 1.0, whole))
+
+
+def expm1(values: npt.ArrayLike) -> Floats:
+    """e to the power of each value, less 1, precise for small values too."""
+    x = np.asarray(values, np.float64)
+    whole, more = _split(x)
+    with np.errstate(over="ignore", under="ignore"):
+        return np.where(whole == 0, more, np.ldexp(more + 1.0, whole) - 1.0)
+
+
+def log(values: npt.ArrayLike) -> Floats:
+    """The natural logarithm of each value; minus infinity of 0."""
+    x = np.asarray(values, np.float64)
+    part, power = np.frexp(x)
+    small = part < math.sqrt(0.5)
+    part, power = np.where(small, 2 * part, part), power - small
+    with np.errstate(invalid="ignore", divide="ignore"):
+        s = (part - 1.0) / (part + 1.0)
+        found = _LN2_HIGH * power + (2.0 * s * (1.0 + _series(_LOG, s * s) * (s * s)) + _LN2_LOW * power)
+        found = np.where(x > 0, found, np.where(x == 0, -np.inf, np.nan))
+    return np.where(x == np.inf, np.inf, found)
+
+
+def cos_pi(values: npt.ArrayLike) -> Floats:
+    """The cosine of π times each value."""
+    x = np.asarray(values, np.float64)
+    angle = _PI * (0.5 - np.abs(x - 2.0 * np.rint(x / 2.0)))
+    square = angle * angle
+    return angle * (1.0 + _series(_SIN, square) * square)
+
+
+def sinh(values: npt.ArrayLike) -> Floats:
+    """The hyperbolic sine of each value, 0 or more; precision is lost below."""
+    less = expm1(values)
+    return (less + less / (less + 1.0)) / 2.0
+
+
+def arcsinh(values: npt.ArrayLike) -> Floats:
+    """What each value, 0 or more, is the hyperbolic sine of."""
+    x = np.asarray(values, np.float64)
+    return log(x + np.sqrt(x * x + 1.0))
+
+
+def powers(values: Floats, most: int) -> list[Floats]:
+    """Each value to the powers of 0, 1, … most."""
+    found = [np.ones_like(values)]
+    for _ in range(most):
+        found.append(found[-1] * values)
+    return found
+
+
+def _split(x: Floats) -> tuple[npt.NDArray[np.int32], Floats]:
+    """Whole k, and e^r − 1, for x = k·ln 2 + r."""
+    inside = np.clip(x, _LOWEST, _HIGHEST)
+    k = np.rint(inside * _INVERSE_LN2)
+    r = (inside - k * _LN2_HIGH) - k * _LN2_LOW
+    with np.errstate(invalid="ignore"):
+        return k.astype(np.int32), _series(_EXP, r) * r
+
+
+def _series(coefficients: list[float], x: Floats) -> Floats:
+    """The polynomial with these coefficients, the highest power first."""
+    found = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        found = found * x + coefficient
+    return found

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, tiles_of
-from visibility_aware_edge_ldp.compute.tiles.layout import Places, TilesInMemory
-from visibility_aware_edge_ldp.compute.tiles.tile_file import (
+from visibility_aware_edge_ldp.compute.tile_file import (
     PAGE,
     TileFile,
     TileWriter,
@@ -26,6 +25,7 @@ from visibility_aware_edge_ldp.compute.tiles.tile_file import (
     positions_of,
     write_tiles,
 )
+from visibility_aware_edge_ldp.compute.tile_layout import Places, TilesInMemory
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.errors import BadInput, TooLarge
 from visibility_aware_edge_ldp.public.positions import position_count, row_start

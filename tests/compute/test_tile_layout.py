@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.compute import tile_layout as subject
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, unpack_rows
-from visibility_aware_edge_ldp.compute.tiles import layout as subject
-from visibility_aware_edge_ldp.compute.tiles.layout import mapped, plane_octets, reordered, transposed
-from visibility_aware_edge_ldp.compute.tiles.tile_file import in_order
+from visibility_aware_edge_ldp.compute.tile_file import in_order
+from visibility_aware_edge_ldp.compute.tile_layout import mapped, plane_octets, reordered, transposed
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, MappedScores
 from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.engines.tasks import TILE_OCTETS, Task, count, plan_tasks, work_of
+from visibility_aware_edge_ldp.compute.engines import TILE_OCTETS, Task, count, plan_tasks, work_of
 from visibility_aware_edge_ldp.compute.plain.bitset import strips_of
-from visibility_aware_edge_ldp.compute.tiles.layout import TilesOfPlane
+from visibility_aware_edge_ldp.compute.tile_layout import TilesOfPlane
 
 BLOCKS = (1, 2, 5)
 

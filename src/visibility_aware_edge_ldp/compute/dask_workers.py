@@ -17,10 +17,10 @@ from typing import Any
 from uuid import uuid4
 
 from visibility_aware_edge_ldp import __version__
-from visibility_aware_edge_ldp.compute.engines.workers import WAITING, Item, Progress, Result, Workers
+from visibility_aware_edge_ldp.compute.engines import WAITING, Item, Progress, Result, Workers
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
-from visibility_aware_edge_ldp.compute.tiles.layout import TileSource
-from visibility_aware_edge_ldp.compute.tiles.tile_file import TileFile, copy_tiles, in_order
+from visibility_aware_edge_ldp.compute.tile_file import TileFile, copy_tiles, in_order
+from visibility_aware_edge_ldp.compute.tile_layout import TileSource
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
 # A task is tried again after an error, such as of a file that could not be read for a moment.

@@ -14,14 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.engines import dask_workers
-from visibility_aware_edge_ldp.compute.engines.tasks import Task, plan_tasks, seconds_for, work_of
-from visibility_aware_edge_ldp.compute.engines.workers import LostTask, Threads, Workers, open_engine
+from visibility_aware_edge_ldp.compute import backend, dask_workers
+from visibility_aware_edge_ldp.compute.engines import (
+    LostTask,
+    Task,
+    Threads,
+    Workers,
+    open_engine,
+    plan_tasks,
+    seconds_for,
+    work_of,
+)
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import tiles_of
-from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory, TileSource
-from visibility_aware_edge_ldp.compute.tiles.tile_file import TileFile, in_order, write_tiles
+from visibility_aware_edge_ldp.compute.tile_file import TileFile, in_order, write_tiles
+from visibility_aware_edge_ldp.compute.tile_layout import TilesInMemory, TileSource
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
 SIZES = (1300, 900)  # five sides: three and two
@@ -127,7 +134,7 @@ def test_a_killed_worker_changes_nothing(
     def slowly(task: Task) -> Any:
         import time
 
-        from visibility_aware_edge_ldp.compute.engines.tasks import count
+        from visibility_aware_edge_ldp.compute.engines import count
 
         time.sleep(0.05)  # so that a task is under way when its worker is killed
         return count(file, task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.compute import exact_products as exact
+from visibility_aware_edge_ldp.compute import reproducible_math as exact
 
 RANDOM = np.random.default_rng(3)
 

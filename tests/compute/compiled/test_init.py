@@ -18,9 +18,9 @@ import pytest
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
 
-from visibility_aware_edge_ldp.compute import jit_cache  # noqa: E402
+from visibility_aware_edge_ldp.compute import compiled  # noqa: E402
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(__file__).parents[3] / "src"
 KERNELS = "visibility_aware_edge_ldp/compute/compiled"
 WORDS = ["estimate", "random:30,60", "--trust", "position", "--statistics", "edges", "--seed", "1", "--json"]
 COMMAND = f"""
@@ -70,7 +70,7 @@ def edges(done: subprocess.CompletedProcess[str]) -> list[float]:
 @pytest.mark.long
 def test_nothing_can_be_written(installed: Path) -> None:
     done = run(installed, COMMAND, NUMBA_CACHE_DIR=str(installed / "file" / "numba"))
-    assert done.stderr == f"{jit_cache.NOT_KEPT}\n"
+    assert done.stderr == f"{compiled.NOT_KEPT}\n"
     plain = run(installed, COMMAND, VA_EDGE_LDP_KERNEL="plain")
     assert plain.stderr == ""
     assert edges(done) == pytest.approx(edges(plain))
@@ -110,22 +110,23 @@ def test_files_that_cannot_be_read_or_written_stop_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
-    jit_cache.say_not_kept.cache_clear()
+    compiled.say_not_kept.cache_clear()
 
-    @jit_cache.njit(nogil=True)
+    @compiled.njit(nogil=True)
     def one_more(x: Any) -> Any:
         return x + 1
 
     Path(one_more._cache._cache_file._index_path).mkdir()
     assert (one_more(1), one_more(1.5), one_more(True)) == (2, 2.5, 2)
-    assert capsys.readouterr() == ("", f"{jit_cache.NOT_KEPT}\n")
+    assert capsys.readouterr() == ("", f"{compiled.NOT_KEPT}\n")
 
 
 def test_every_kernel_is_compiled_this_way() -> None:
     """``njit`` of numba itself fails where nothing can be written."""
     stock = re.compile(r"from numba import .*\bn?jit\b|numba\.n?jit\b")
-    files = {path.name: path.read_text(encoding="utf-8") for path in (SOURCE / KERNELS).parent.rglob("*.py")}
-    assert [name for name, text in files.items() if stock.search(text)] == ["jit_cache.py"]
+    compute = (SOURCE / KERNELS).parent
+    users = [path for path in compute.rglob("*.py") if stock.search(path.read_text(encoding="utf-8"))]
+    assert users == [compute / "compiled" / "__init__.py"]
 
 
 def test_a_change_of_any_file_of_kernels_makes_all_of_them_anew(
@@ -138,13 +139,13 @@ def test_a_change_of_any_file_of_kernels_makes_all_of_them_anew(
         return 2 * x
 
     def loaded() -> int:
-        kernel = jit_cache.njit()(twice)
+        kernel = compiled.njit()(twice)
         assert kernel(2) == 4
         return sum(kernel.stats.cache_hits.values())
 
     folders = (SOURCE / KERNELS, (SOURCE / KERNELS).with_name("plain"))
     files = {f"{folder.name}/{path.name}" for folder in folders for path in folder.glob("*.py")}
-    assert {name for name, *_ in jit_cache._stamp()} == files
+    assert {name for name, *_ in compiled._stamp()} == files
     assert (loaded(), loaded()) == (0, 1)
-    monkeypatch.setattr(jit_cache, "_stamp", lambda: (("instructions.py", 0, 0),))
+    monkeypatch.setattr(compiled, "_stamp", lambda: (("instructions.py", 0, 0),))
     assert (loaded(), loaded()) == (0, 1)
