@@ -109,7 +109,7 @@ def _main(state: PageState) -> Markup:
         check(state),
         answers.certificate(state),
         _raw(state),
-        tag("p", "This page shows what was the case on ", page_labels.date(state.now), ".", class_="soft"),
+        tag("p", "This page shows what was the case on ", labels.date(state.now), ".", class_="soft"),
         data_campaign=state.charter.identity,
         data_rounds=" ".join(f"v1/rounds/{stage.round}" for stage in state.stages),
         data_stale=0 if state.settles else _STALE,
@@ -127,7 +127,7 @@ def _raw(state: PageState) -> Markup:
         links["v1/estimates"] = "Answers"
     links["v1/openapi.json"] = "Description of the interface"
     listed = [tag("li", tag("a", title, href=target)) for target, title in links.items()]
-    return page_labels.section("raw", "Raw data", tag("ul", listed, class_="links"))
+    return labels.section("raw", "Raw data", tag("ul", listed, class_="links"))
 
 
 @lru_cache
@@ -156,7 +156,7 @@ def path(state: PageState) -> Markup:
     before = [Step("list", *said.held), Step("dice", *said.randomized), Step("book", "Ledger", _LEDGER)]
     after = [_uploaded(state), _frozen(state), _estimated(state), _forgotten(state)]
     first = len(before) + 1
-    return page_labels.section(
+    return labels.section(
         "path",
         "What a participant’s data goes through",
         tag("h3", "On the participant’s device"),
@@ -164,7 +164,7 @@ def path(state: PageState) -> Markup:
         tag("p", tag("span", "Only randomized reports cross this line"), class_="line"),
         tag("h3", "On this server"),
         tag("ol", [_drawn(step, place) for place, step in enumerate(after, first)], class_="path", start=first),
-        page_labels.facts(("What stays", _STAYS)),
+        labels.facts(("What stays", _STAYS)),
     )
 
 
@@ -183,12 +183,12 @@ def _uploaded(state: PageState) -> Step:
         "Each report is checked and stored. Its sender gets a receipt with the SHA-256 of its salt and the report; "
         "the first one stands."
     )
-    return Step("send", "Upload", text, badge, tag("p", page_labels.plural(total, "report"), " stored", class_="live"))
+    return Step("send", "Upload", text, badge, tag("p", labels.plural(total, "report"), " stored", class_="live"))
 
 
 def _frozen(state: PageState) -> Step:
     roots = [
-        together(tag("dt", f"Root of round {stage.round}"), tag("dd", page_labels.digest(stage.root)))
+        together(tag("dt", f"Root of round {stage.round}"), tag("dd", labels.digest(stage.root)))
         for stage in state.stages
         if stage.root
     ]
@@ -203,14 +203,14 @@ def _estimated(state: PageState) -> Step:
     text = "The answers are computed from the frozen set alone. Computed again, they are the same to the last byte."
     if state.answers is None:
         return Step("chart", "Estimate", text, LATER)
-    proof = tag("dl", tag("dt", "SHA-256 of the answers"), tag("dd", page_labels.digest(digest(state.answers))))
+    proof = tag("dl", tag("dt", "SHA-256 of the answers"), tag("dd", labels.digest(digest(state.answers))))
     return Step("chart", "Estimate", text, DONE, proof)
 
 
 def _forgotten(state: PageState) -> Step:
     """What is said of the reports is what the store says, not what the charter promises."""
     retention, title = state.charter.retention, "Reports erased"
-    when = f"{page_labels.duration(retention)} after the estimate" if retention else "As soon as there is an estimate"
+    when = f"{labels.duration(retention)} after the estimate" if retention else "As soon as there is an estimate"
     also = " and the transcript of round 1" if len(state.stages) > 1 else ""
     text = (
         f"{when}, reports{also} are erased, and with them when reports came and in which order. If too few come in, "
@@ -219,9 +219,9 @@ def _forgotten(state: PageState) -> Step:
     if not state.ended or state.kept is None:
         return Step("gone", title, text, LATER)
     if not state.kept:
-        left = f"{page_labels.plural(sum(state.received), 'salted digest')} left, no report"
+        left = f"{labels.plural(sum(state.received), 'salted digest')} left, no report"
         return Step("gone", title, text, DONE, tag("p", left, class_="live"))
-    due = tag("p", "Due ", page_labels.date(state.kept_until), class_="live")
+    due = tag("p", "Due ", labels.date(state.kept_until), class_="live")
     return Step("gone", title, text, NOW if state.settles else LATER, due)
 
 
@@ -241,7 +241,7 @@ def check(state: PageState) -> Markup:
     """How a participant finds its own report in the frozen set."""
     closed = any(stage.root for stage in state.stages)
     ready = "" if closed else " There are proofs as soon as the first round is closed."
-    return page_labels.section(
+    return labels.section(
         "check",
         "Check your own report",
         tag(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.answers import noise_hides
-from visibility_aware_edge_ldp.campaign.server import page_labels
+from visibility_aware_edge_ldp.campaign.server import page_labels as labels
 from visibility_aware_edge_ldp.campaign.server.estimate_json import ONE_IN
 from visibility_aware_edge_ldp.campaign.server.page_labels import Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.stages import PageState
@@ -39,15 +39,13 @@ def strip(name: str, value: float, ends: tuple[float, float], dropout: tuple[flo
     def at(amount: float) -> str:
         return f"{_MARGIN + (100 - 2 * _MARGIN) * (amount - low) / (high - low):.2f}%"
 
-    said = f"{page_labels.statistic(name)}: {page_labels.value(value)}, 95 % interval {page_labels.interval(ends)}"
-    shown = (
-        f"; by selective dropout {page_labels.value(dropout[0])} to {page_labels.value(dropout[1])}" if dropout else ""
-    )
-    return page_labels.picture(
+    said = f"{labels.statistic(name)}: {labels.value(value)}, 95 % interval {labels.interval(ends)}"
+    shown = f"; by selective dropout {labels.value(dropout[0])} to {labels.value(dropout[1])}" if dropout else ""
+    return labels.picture(
         said + shown,
         66,
         "strip",
-        [_tick(at(each), page_labels.value(each)) for each in ticks(low, high)],
+        [_tick(at(each), labels.value(each)) for each in ticks(low, high)],
         tag("line", x1=at(ends[0]), x2=at(ends[1]), y1=16, y2=16, class_="interval"),
         [tag("line", x1=at(end), x2=at(end), y1=9, y2=23, class_="end") for end in ends],
         tag("circle", cx=at(value), cy=16, r=5, class_="dot"),
@@ -80,11 +78,11 @@ def bars(
         return tag("line", x1=middle(place), x2=middle(place), y1=up(high), y2=up(low), class_="whisker")
 
     step, floor = math.ceil(len(values) / 8), up(0)
-    return page_labels.picture(
+    return labels.picture(
         said,
         height + 42,
         "bars",
-        [_level(up(each), page_labels.value(each)) for each in ticks(0, top, 3)],
+        [_level(up(each), labels.value(each)) for each in ticks(0, top, 3)],
         [bar(i, amount) for i, amount in enumerate(values)],
         [whisker(i, low, high) for i, (low, high) in enumerate(zip(lows, highs, strict=True))],
         [tag("text", names[i], x=middle(i), y=floor + 18, text_anchor="middle") for i in range(0, len(names), step)],
@@ -99,22 +97,19 @@ def _level(place: float, text: str) -> Markup:
 def answers(state: PageState) -> Markup:
     """The table and its picture; before there are any, when there will be."""
     if state.answers is None:
-        return page_labels.section("answers", "Answers", tag("p", _not_yet(state)))
+        return labels.section("answers", "Answers", tag("p", _not_yet(state)))
     found = _found(state)
     refused: dict[str, str] = state.content.get("refused", {})
     head = ["Statistic", "Estimate", "± s.e.", "95 % interval"]
-    table = page_labels.table("Estimates", head, [_row(name, each) for name, each in found.items()]) if found else None
-    return page_labels.section(
+    table = labels.table("Estimates", head, [_row(name, each) for name, each in found.items()]) if found else None
+    return labels.section(
         "answers",
         "Answers",
-        tag("p", "Made ", page_labels.date(state.made), ".", class_="soft") if state.made is not None else None,
+        tag("p", "Made ", labels.date(state.made), ".", class_="soft") if state.made is not None else None,
         table,
         _strips(state, found),
         [_histogram(each) for name, each in found.items() if name == "degree_histogram"],
-        [
-            tag("p", tag("strong", page_labels.statistic(name)), f": not estimated; {why}")
-            for name, why in refused.items()
-        ],
+        [tag("p", tag("strong", labels.statistic(name)), f": not estimated; {why}") for name, why in refused.items()],
         _notes(found),
     )
 
@@ -148,18 +143,18 @@ def _notes(found: dict[str, Found]) -> list[Markup]:
 
 
 def _named(names: list[str]) -> str:
-    return page_labels.listed([page_labels.statistic(name) for name in names])
+    return labels.listed([labels.statistic(name) for name in names])
 
 
 def _row(name: str, each: Found) -> list[object]:
-    title = together(page_labels.statistic(name), tag("small", page_labels.meaning(name)))
+    title = together(labels.statistic(name), tag("small", labels.meaning(name)))
     if not _is_number(each):
-        return [title, page_labels.plural(len(each["value"]), "value"), page_labels.DASH, page_labels.DASH]
+        return [title, labels.plural(len(each["value"]), "value"), labels.DASH, labels.DASH]
     return [
         title,
-        page_labels.value(each["value"]),
-        page_labels.value(each["standard_error"]),
-        page_labels.interval(_ends(each)),
+        labels.value(each["value"]),
+        labels.value(each["standard_error"]),
+        labels.interval(_ends(each)),
     ]
 
 
@@ -177,7 +172,7 @@ def _strips(state: PageState, found: dict[str, Found]) -> Markup | None:
     drawn = [
         tag(
             "li",
-            tag("h3", page_labels.statistic(name)),
+            tag("h3", labels.statistic(name)),
             strip(name, each["value"], _ends(each), _range(dropout.get(name))),
         )
         for name, each in found.items()
@@ -207,9 +202,7 @@ def _histogram(each: Found) -> Markup:
     text = "How many participants have how many friends, with 95 % intervals"
     more = f" Up to {kinds[-1]} friends: in the raw answers." if count < len(values) else ""
     drawn = bars(kinds[:count], shown, low, high, f"Degree histogram. {text}")
-    return tag(
-        "figure", tag("h3", page_labels.statistic("degree_histogram")), drawn, tag("figcaption", f"{text}.{more}")
-    )
+    return tag("figure", tag("h3", labels.statistic("degree_histogram")), drawn, tag("figcaption", f"{text}.{more}"))
 
 
 def _degrees(label: Any) -> str:
@@ -226,29 +219,28 @@ def doubts(state: PageState) -> Markup | None:
     if not found or not lies:
         return None
     liars, bounds = lies["liars"], lies["bounds"]
-    head = ["Statistic", "If half as much", "If twice as much", f"Moved by {page_labels.plural(liars, 'liar')}"]
+    head = ["Statistic", "If half as much", "If twice as much", f"Moved by {labels.plural(liars, 'liar')}"]
     rows = [
-        [page_labels.statistic(name), *_ends_of(dropout["estimates"].get(name)), _bound(bounds.get(name))]
-        for name in found
+        [labels.statistic(name), *_ends_of(dropout["estimates"].get(name)), _bound(bounds.get(name))] for name in found
     ]
-    return page_labels.section(
+    return labels.section(
         "doubts",
         "What could have moved them",
-        page_labels.table("Those who stay away, and those who lie", head, rows),
-        page_labels.facts(
+        labels.table("Those who stay away, and those who lie", head, rows),
+        labels.facts(
             ("Staying away", _stayed(state, dropout["words"])),
-            ("Lying", f"{lies['words']} Here: {page_labels.plural(liars, 'participant')}, {_SHARE}."),
+            ("Lying", f"{lies['words']} Here: {labels.plural(liars, 'participant')}, {_SHARE}."),
             ("Flagged", _flagged(state.content["flagged"])),
         ),
     )
 
 
 def _ends_of(ends: list[float] | None) -> list[object]:
-    return [page_labels.value(end) for end in ends] if ends else [page_labels.DASH, page_labels.DASH]
+    return [labels.value(end) for end in ends] if ends else [labels.DASH, labels.DASH]
 
 
 def _bound(bound: float | None) -> str:
-    return "no bound" if bound is None else f"± {page_labels.value(bound)}"
+    return "no bound" if bound is None else f"± {labels.value(bound)}"
 
 
 def _stayed(state: PageState, said: str) -> str:
@@ -261,7 +253,8 @@ def _stayed(state: PageState, said: str) -> str:
 
 def _flagged(flags: Found) -> str:
     rare = "An honest report is flagged at most once in a thousand million times; against honest peers, about so."
-    return f"{page_labels.plural(flags['reports'], 'report')}. {rare} Flagged reports are counted, not named and not dropped."
+    many = labels.plural(flags["reports"], "report")
+    return f"{many}. {rare} Flagged reports are counted, not named and not dropped."
 
 
 def certificate(state: PageState) -> Markup | None:
@@ -270,23 +263,23 @@ def certificate(state: PageState) -> Markup | None:
     if not said:
         return None
     losses, kept = state.served.terms.losses, said["positions"]
-    lost = [f"{kind} ε = {page_labels.loss(loss)}" for kind, loss in losses.items() if str(kind) in kept]
+    lost = [f"{kind} ε = {labels.loss(loss)}" for kind, loss in losses.items() if str(kind) in kept]
     if str(Visibility.PUBLIC) in kept:
         lost.append("PUBLIC not protected")
     charter = state.charter
     digests = {"roster": charter.roster, "policy": charter.policy, "public edges": charter.edges}
-    return page_labels.section(
+    return labels.section(
         "certificate",
         "Certificate",
-        page_labels.facts(
+        labels.facts(
             ("Trust model", said["trust"]),
             ("Loss per edge", f"{', '.join(lost)}; against all reports together"),
             _paid(said),
             ("Policy", f"{said['policy']}"),
             ("Positions", ", ".join(f"{count:,} {name}" for name, count in kept.items())),
-            ("Response", ", ".join(f"{name} {page_labels.percent(rate)}" for name, rate in said["response"].items())),
+            ("Response", ", ".join(f"{name} {labels.percent(rate)}" for name, rate in said["response"].items())),
             ("Assumes", tag("ul", [tag("li", f"that {text}") for text in said["assumptions"]], class_="plain")),
-            *((f"Digest of the {name}", page_labels.digest(text)) for name, text in digests.items()),
+            *((f"Digest of the {name}", labels.digest(text)) for name, text in digests.items()),
         ),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from visibility_aware_edge_ldp.campaign.server import page_labels
+from visibility_aware_edge_ldp.campaign.server import page_labels as labels
 from visibility_aware_edge_ldp.campaign.server.estimate_json import ASSUMPTIONS
 from visibility_aware_edge_ldp.campaign.server.page_labels import BREAK, Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.stages import MOST_SLOTS, WEEK, Arrived, PageState, State
@@ -29,9 +29,9 @@ _LENGTHS = {60: "minute", 3_600: "hour", 86_400: "day", WEEK: "week"}
 def lead(state: PageState) -> Markup:
     """What the campaign is, in two sentences."""
     charter, asked = state.charter, state.asked[0]
-    names = [page_labels.statistic(name) for name in charter.statistics]
-    wanted = page_labels.listed([name if name[0].isdigit() else name[0].lower() + name[1:] for name in names])
-    who = page_labels.plural(charter.nodes, "participant")
+    names = [labels.statistic(name) for name in charter.statistics]
+    wanted = labels.listed([name if name[0].isdigit() else name[0].lower() + name[1:] for name in names])
+    who = labels.plural(charter.nodes, "participant")
     of_them = "" if asked == charter.nodes else f", of whom {asked:,} are asked,"
     return tag(
         "p",
@@ -55,7 +55,7 @@ def _status(state: PageState) -> Markup:
     for stage, each in zip(state.stages, state.charter.rounds, strict=True):
         which = f"Round {stage.round} of {len(state.stages)}" if len(state.stages) > 1 else "The survey"
         if stage.state is State.OPEN:
-            return together(tag("strong", f"{which} is open"), " until ", page_labels.date(each.closes), ".")
+            return together(tag("strong", f"{which} is open"), " until ", labels.date(each.closes), ".")
         if stage.state is State.CLOSING:
             return tag("strong", f"{which} is being closed.")
     return together(tag("strong", "No more reports are taken."), " The answers have not been made yet.")
@@ -65,20 +65,19 @@ def about(state: PageState) -> Markup:
     """Who asks whom what."""
     charter = state.charter
     wanted = [
-        tag("li", tag("strong", page_labels.statistic(name)), ": ", page_labels.meaning(name))
-        for name in charter.statistics
+        tag("li", tag("strong", labels.statistic(name)), ": ", labels.meaning(name)) for name in charter.statistics
     ]
     key = "Compare it with the key that you were given by other means than this page."
-    return page_labels.section(
+    return labels.section(
         "about",
         "What is asked",
-        page_labels.facts(
+        labels.facts(
             ("To be estimated", tag("ul", wanted, class_="plain")),
             ("Each is asked", f"{state.question.labels.asks}."),
-            ("Of whom", f"{state.asked[0]:,} of {page_labels.plural(charter.nodes, 'participant')}"),
+            ("Of whom", f"{state.asked[0]:,} of {labels.plural(charter.nodes, 'participant')}"),
             ("About", f"friendships as they were in “{charter.epoch}”"),
-            ("By whom", ["the holder of the key ", page_labels.digest(charter.issuer, "issuer"), tag("small", key)]),
-            ("Campaign", page_labels.digest(charter.identity, "campaign")),
+            ("By whom", ["the holder of the key ", labels.digest(charter.issuer, "issuer"), tag("small", key)]),
+            ("Campaign", labels.digest(charter.identity, "campaign")),
         ),
     )
 
@@ -87,9 +86,7 @@ def progress(state: PageState) -> Markup:
     """One card a round."""
     cards = [_card(state, stage.round) for stage in state.stages]
     note = "How many reports came in, and in which span of time, is counted here; who sent one when is not."
-    return page_labels.section(
-        "progress", "Progress", tag("div", cards, class_="rounds"), tag("p", note, class_="soft")
-    )
+    return labels.section("progress", "Progress", tag("div", cards, class_="rounds"), tag("p", note, class_="soft"))
 
 
 def _card(state: PageState, number: int) -> Markup:
@@ -99,11 +96,11 @@ def _card(state: PageState, number: int) -> Markup:
     title = tag("h3", f"Round {number}", id=f"round-{number}")
     badge = tag("span", label, class_="badge", data_state="few" if state.lacks(number) else str(stage.state))
     facts = [
-        ("Response rate", page_labels.percent(received / asked) if asked else page_labels.DASH),
+        ("Response rate", labels.percent(received / asked) if asked else labels.DASH),
         ("Needed (mark)", _needed(each.fewest, received, stage.state)),
         ("Closes" if stage.state in (State.WAITING, State.OPEN) else "Deadline", _deadline(state, number)),
     ]
-    root = ("Merkle root", page_labels.digest(stage.root)) if stage.root else None
+    root = ("Merkle root", labels.digest(stage.root)) if stage.root else None
     return tag(
         "article",
         tag("div", title, badge, class_="top"),
@@ -111,7 +108,7 @@ def _card(state: PageState, number: int) -> Markup:
         _bar(asked, received, each.fewest),
         tag("p", sentence.format(before=number - 1), class_="soft"),
         curve(state, number),
-        page_labels.facts(*facts, root),
+        labels.facts(*facts, root),
         aria_labelledby=f"round-{number}",
         class_="card",
     )
@@ -134,8 +131,8 @@ def _needed(fewest: int, received: int, state: State) -> str:
 def _deadline(state: PageState, number: int) -> Markup:
     closes = state.charter.rounds[number - 1].closes
     waits = state.stages[number - 1].state in (State.WAITING, State.OPEN)
-    left = tag("small", page_labels.left(closes - state.now), class_="left") if waits else None
-    return together(page_labels.date(closes), left)
+    left = tag("small", labels.left(closes - state.now), class_="left") if waits else None
+    return together(labels.date(closes), left)
 
 
 def _bar(asked: int, received: int, fewest: int) -> Markup:
@@ -143,7 +140,7 @@ def _bar(asked: int, received: int, fewest: int) -> Markup:
     share, mark = (min(100 * amount / asked, 100) if asked else 0.0 for amount in (received, fewest))
     said = f"{received:,} of {asked:,} reports received; {fewest:,} are needed"
     line = tag("line", x1=f"{mark:.2f}%", x2=f"{mark:.2f}%", y1=0, y2=18, class_="mark") if asked else None
-    return page_labels.picture(
+    return labels.picture(
         said,
         18,
         "bar",
@@ -167,12 +164,12 @@ def promise(state: PageState) -> Markup:
         "guess by no more than this factor, e to the power of ε. It holds against everybody who sees every report, "
         "this server included."
     )
-    return page_labels.section(
+    return labels.section(
         "promise",
         "What is promised",
-        page_labels.table("What one edge loses by all reports together", head, rows),
+        labels.table("What one edge loses by all reports together", head, rows),
         tag("p", explained),
-        page_labels.facts(
+        labels.facts(
             ("Trust model", f"{charter.trust}: {state.question.labels.trust}; the aggregator is not trusted."),
             ("Policy", f"{view.policy}."),
             ("It is assumed", tag("ul", [tag("li", text) for text in assumed], class_="plain")),
@@ -185,7 +182,7 @@ def _loss(kind: Visibility, size: int, epsilon: Fraction | None) -> list[object]
     if kind is Visibility.PUBLIC:
         return [name, f"{size:,}", "not protected", "known to all"]
     lost = epsilon or Fraction(0)
-    return [name, f"{size:,}", page_labels.loss(lost), f"at most × {page_labels.odds(lost)}"]
+    return [name, f"{size:,}", labels.loss(lost), f"at most × {labels.odds(lost)}"]
 
 
 def short(second: int, seconds: int) -> str:
@@ -196,7 +193,7 @@ def short(second: int, seconds: int) -> str:
 
 def length(seconds: int) -> str:
     """What a slot of so many seconds is called."""
-    return _LENGTHS.get(seconds) or page_labels.duration(seconds)
+    return _LENGTHS.get(seconds) or labels.duration(seconds)
 
 
 def _slot_bar(left: float, width: float, height: float, floor: float) -> Markup:
@@ -244,7 +241,7 @@ def _drawn(found: Curve, number: int) -> Markup:
         f"UTC: {sum(found.counts):,} in all, most from {found.begins(found.peak)}, {most:,}"
     )
     end = tag("text", found.begins(count - 1), x=f"{count * width:.2f}%", y=floor + 16, text_anchor="end")
-    return page_labels.picture(
+    return labels.picture(
         said,
         floor + 20,
         "times",
@@ -268,7 +265,7 @@ def curve(state: PageState, number: int) -> Markup | None:
     uncounted = f" {before:,} came before slots were counted." if before > 0 else ""
     title = f"Reports per {length(found.seconds)}, UTC.{uncounted}"
     rows = [[found.begins(i), f"{count:,}"] for i, count in enumerate(found.counts) if count]
-    table = page_labels.table(f"Reports of round {number} per {length(found.seconds)}", ["From (UTC)", "Reports"], rows)
+    table = labels.table(f"Reports of round {number} per {length(found.seconds)}", ["From (UTC)", "Reports"], rows)
     return tag(
         "figure",
         _drawn(found, number),
