@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "visibility_aware_edge_ldp"
-CLAIMING = ("aggregator", "client", "counts", "mechanisms", "privacy", "public")
+CLAIMING = ("aggregator", "client", "counts", "mechanisms", "public")
 CLAIM = re.compile(r"\b(?:epsilons?|loss|losses|loses?|privacy|promise[sd]?|unbiased|without bias)\b|ε", re.IGNORECASE)
 ONE = r"[A-Z]+\.\d+(?:[-–]\d+)?"
 CITED = re.compile(rf"\[({ONE}(?:, {ONE})*)\]")
@@ -61,8 +61,8 @@ def unproved(source: str) -> list[str]:
 
 
 def modules_that_claim() -> list[str]:
-    paths = (path for folder in CLAIMING for path in (SOURCE / folder).rglob("*.py") if path.stem != "__init__")
-    return sorted(path.relative_to(SOURCE).as_posix() for path in paths)
+    paths = [path for folder in CLAIMING for path in (SOURCE / folder).rglob("*.py") if path.stem != "__init__"]
+    return sorted(path.relative_to(SOURCE).as_posix() for path in [SOURCE / "privacy.py", *paths])
 
 
 def test_every_cited_theorem_is_stated_once() -> None:

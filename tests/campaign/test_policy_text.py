@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from visibility_aware_edge_ldp.campaign.policy_text import _KINDS, policy_bytes, policy_from_bytes
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.policy import attribute_rules, node_rules, rules
 from visibility_aware_edge_ldp.public.policy.node_rules import AGREED
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy

@@ -45,7 +45,7 @@ from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_byt
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.simulation.worlds import Progress, Steps
 

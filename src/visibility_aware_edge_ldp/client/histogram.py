@@ -10,7 +10,7 @@ from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_t
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramReport, HistogramSurvey, histogram_report
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

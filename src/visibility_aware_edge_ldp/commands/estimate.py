@@ -96,7 +96,7 @@ def estimate(
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-    from visibility_aware_edge_ldp.privacy.parameters import parse_share
+    from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 

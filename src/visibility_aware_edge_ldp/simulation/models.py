@@ -20,8 +20,7 @@ from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threa
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import Release
-from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.mechanisms.entropy import (
     seeded_key,
 )
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Release
+from visibility_aware_edge_ldp.privacy import Bill, Release
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust

@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, two_hop
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import hubs as surveys
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, HubReport, HubSurvey, hub_plan

@@ -14,7 +14,8 @@ from string import Template
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.campaign.server import page_estimates as answers
-from visibility_aware_edge_ldp.campaign.server import page_labels, page_progress
+from visibility_aware_edge_ldp.campaign.server import page_labels as labels
+from visibility_aware_edge_ldp.campaign.server import page_progress
 from visibility_aware_edge_ldp.campaign.server.page_labels import Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import PageState, State

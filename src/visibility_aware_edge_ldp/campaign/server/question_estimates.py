@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
-from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.layout import part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.statistic import statistic

@@ -8,7 +8,7 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import moments_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import Prediction, predictions
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, is_built_in
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.simulation.estimate import statistics_for

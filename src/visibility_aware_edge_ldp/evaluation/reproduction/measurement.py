@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.evaluation.results import Progress, relative_erro
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.estimate import estimate

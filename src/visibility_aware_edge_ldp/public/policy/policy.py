@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Release
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.privacy import Number, Release, parse_share
 from visibility_aware_edge_ldp.public.policy import node_rules
 from visibility_aware_edge_ldp.public.policy.attribute_rules import (
     AttributeRule,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, RelationMismatch
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, OneListEntry, edge_from_lists
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, OneListEntry, edge_from_lists
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
 FREE = Guarantee(OneEdge, Fraction(0))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.privacy.parameters import parse_delta, parse_epsilon, parse_number, parse_share
+from visibility_aware_edge_ldp.privacy import parse_delta, parse_epsilon, parse_number, parse_share
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
 TENTH = Fraction(1, 10)

@@ -10,7 +10,7 @@ import pytest
 
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import (
+from visibility_aware_edge_ldp.privacy import (
     Bill,
     Guarantee,
     OneEdge,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from visibility_aware_edge_ldp.privacy.guarantee import OneDegree, OneEdge, OneListEntry, Relation
+from visibility_aware_edge_ldp.privacy import OneDegree, OneEdge, OneListEntry, Relation
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import RelationMismatch
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Release
+from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, OneListEntry, Release
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
