@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient, class_counts,
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import LARGEST, degree_survey, encode

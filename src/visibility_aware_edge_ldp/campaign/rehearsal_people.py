@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.campaign.directory import TOKENS
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import Person, Plan
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.client.views import two_hop
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.simulation.worlds import who_is_present
 from visibility_aware_edge_ldp.truth.graph import Graph

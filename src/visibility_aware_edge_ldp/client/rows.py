@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.counts.rows import (
 )
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport

@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.compute.tile_layout import (
     strip_by_strip,
 )
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, ScoreFunction, score, square
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins
 
 
 def tickets(coin: str, size: int) -> npt.NDArray[np.uint64]:

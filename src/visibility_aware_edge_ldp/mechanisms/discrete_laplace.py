@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers, random_words
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, Integers, RandomBytes, random_words
 
 Reported = TypeVar("Reported", int, Integers)
 # Tables ask for many powers with so many digits: each is the product of two of few, some steps and some strides.

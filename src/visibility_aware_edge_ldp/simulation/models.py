@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection
 from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threads, open_engine
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.engines import Engine, Task, work_of
 from visibility_aware_edge_ldp.compute.tile_layout import TileSource
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import (
+from visibility_aware_edge_ldp.mechanisms.randomness import (
     RandomBytes,
     keyed_random_bytes,
     secure_random_bytes,

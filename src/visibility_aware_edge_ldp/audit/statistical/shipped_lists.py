@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, Number, OneEdge, Release
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.results import Progress, relative_error
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import exact

@@ -11,9 +11,8 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, smallest
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, IntegerLaw, keyed_coins, seeded_key, smallest
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothStudentT
 
 LAWS = [

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
 KEY = seeded_key(7, "test")
@@ -80,7 +80,7 @@ def test_secure_coins_have_the_length_asked_for() -> None:
 
 FORK = """
 import os, sys
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins
 coins = secure_coins() if sys.argv[1] == "secure" else keyed_coins(bytes(32))
 coins(5)
 read, write = os.pipe()
