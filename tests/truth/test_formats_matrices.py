@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadGraph
+from visibility_aware_edge_ldp.truth.formats import MATRIX, read_matrix
 from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.matrix_file import MATRIX, read_matrix
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
 PATH = [[0, 1], [1, 2]]
