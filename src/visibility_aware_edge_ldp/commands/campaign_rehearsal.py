@@ -21,13 +21,13 @@ from visibility_aware_edge_ldp.commands.common import (
     StatisticsOption,
     TopOption,
     about,
+    ending_in_order,
     open_named,
     print_json,
     print_table,
     progress_bar,
     say_what_was_read,
 )
-from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.errors import BadInput
 
 

@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.commands.common import (
     StatisticsOption,
     TopOption,
     about,
+    ending_in_order,
     open_named,
     print_json,
     print_table,
@@ -29,7 +30,6 @@ from visibility_aware_edge_ldp.commands.common import (
     to_type,
     try_next,
 )
-from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
 AUTO = "auto"

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from visibility_aware_edge_ldp.commands.terminal import PLAIN, plain, speaks_unicode, use_plain_characters
+from visibility_aware_edge_ldp.commands.common import PLAIN, plain, speaks_unicode, use_plain_characters
 
 COMMANDS = [
     ["--help"],
