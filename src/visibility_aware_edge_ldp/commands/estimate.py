@@ -148,7 +148,7 @@ def _trust(
     world: Any, trust: str, epsilon: str, statistics: str | None, options: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
     """The trust model to take, and lines that say why, and whether anything but noise will come of it."""
-    from visibility_aware_edge_ldp.evaluation.plan.choice import advised, only_noise
+    from visibility_aware_edge_ldp.evaluation.plan.predictions import advised, only_noise
 
     given = [name for name, value in options.items() if value != DEFAULTS[name]]
     if trust != AUTO:

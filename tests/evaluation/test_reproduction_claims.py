@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.reproduction.claims import (
+from visibility_aware_edge_ldp.evaluation.reproduction_claims import (
     DOCUMENT_000,
     DOCUMENT_001,
     DOCUMENT_003,

@@ -8,10 +8,10 @@ from itertools import product
 from statistics import fmean
 from typing import Any
 
-import visibility_aware_edge_ldp.evaluation.reproduction.claims as claims
+import visibility_aware_edge_ldp.evaluation.reproduction_claims as claims
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.reproduction.claims import EPSILONS, EPSILONS_004, FIVE, Claim
-from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
+from visibility_aware_edge_ldp.evaluation.reproduction_claims import EPSILONS, EPSILONS_004, FIVE, Claim
+from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     CAP,
     CLAIMED,
     FACEBOOK,

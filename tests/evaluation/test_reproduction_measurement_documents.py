@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.reproduction import documents
-from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
+from visibility_aware_edge_ldp.evaluation import reproduction
+from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     CLAIMED,
     HONEST,
     OURS,
@@ -35,7 +35,7 @@ def counted() -> list[int]:
 
 @pytest.fixture(scope="module")
 def done(counted: list[int]) -> list[Reproduction]:
-    return reproduce(documents.chosen("all"), GRAPH, 2, 1, counted.append)
+    return reproduce(reproduction.chosen("all"), GRAPH, 2, 1, counted.append)
 
 
 def test_every_document_is_there(done: list[Reproduction]) -> None:
@@ -68,13 +68,13 @@ def test_what_cannot_be_run_honestly_has_no_figure(done: list[Reproduction]) -> 
 
 
 def test_progress_is_counted_as_announced(done: list[Reproduction], counted: list[int]) -> None:
-    assert sum(counted) == steps(documents.DOCUMENTS.values(), 2)
-    assert steps(documents.chosen("003").values(), 20) == 3 * 4 * 20
+    assert sum(counted) == steps(reproduction.DOCUMENTS.values(), 2)
+    assert steps(reproduction.chosen("003").values(), 20) == 3 * 4 * 20
 
 
 def test_a_run_repeats_and_a_seed_changes_it() -> None:
     def run(seed: int) -> dict[str, Any]:
-        return tables.content(reproduce(documents.chosen("003"), GRAPH, 1, seed, lambda _: None), "", 1, 1, False)
+        return tables.content(reproduce(reproduction.chosen("003"), GRAPH, 1, seed, lambda _: None), "", 1, 1, False)
 
     assert run(1) == run(1)
     assert run(1) != run(2)
@@ -86,7 +86,7 @@ def test_files(done: list[Reproduction], tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["reproduction.json", "reproduction.md"]
     read = json.loads(paths[0].read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert read["stand_in"] is True
-    assert [each["document"] for each in read["documents"]] == list(documents.DOCUMENTS)
+    assert [each["document"] for each in read["documents"]] == list(reproduction.DOCUMENTS)
     page = paths[1].read_text(encoding="utf-8")
     assert "synthetic" in page
     assert page.count("\n## ") == 4
@@ -94,9 +94,9 @@ def test_files(done: list[Reproduction], tmp_path: Path) -> None:
 
 def test_unknown_tables_and_no_trials_are_refused() -> None:
     with pytest.raises(BadInput, match="000, 001, 003, 004, all"):
-        documents.chosen("002")
+        reproduction.chosen("002")
     with pytest.raises(BadInput, match="At least one trial"):
-        reproduce(documents.chosen("003"), GRAPH, 0, 1, lambda _: None)
+        reproduce(reproduction.chosen("003"), GRAPH, 0, 1, lambda _: None)
 
 
 def test_the_page_prints_every_claim(done: list[Reproduction]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.reproduction import measurement
-from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
+from visibility_aware_edge_ldp.evaluation import reproduction_measurement
+from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     FACEBOOK,
     RANDOM,
     TOP,
@@ -52,7 +52,8 @@ def test_clipped_stars_are_cut_at_50_but_for_hubs() -> None:
     graph = powerlaw(300, 12_000, seed=1)
     world = VisibilityAwareGraph(graph, open_policy("hubs:0.2"))
     runs = [
-        measurement.clipped_stars(world, "", Fraction(2), ["stars:2"], seed=str(i))["stars:2"].value for i in range(200)
+        reproduction_measurement.clipped_stars(world, "", Fraction(2), ["stars:2"], seed=str(i))["stars:2"].value
+        for i in range(200)
     ]
     hubs = np.argsort(-graph.degrees, kind="stable")[:60]
     cut = np.minimum(graph.degrees, 50)
@@ -70,11 +71,13 @@ def test_one_edge_moves_clipped_stars_by_no_more_than_its_noise_hides() -> None:
 
     def stars(edges: Any) -> float:
         world = VisibilityAwareGraph(Graph(range(120), edges), policy)
-        return float(measurement.clipped_stars(world, "", Fraction(2), ["stars:2"], seed="same")["stars:2"].value)
+        return float(
+            reproduction_measurement.clipped_stars(world, "", Fraction(2), ["stars:2"], seed="same")["stars:2"].value
+        )
 
     whole = stars(graph.edges)
     private = np.flatnonzero((graph.edges >= 24).all(axis=1))[:200]
     moved = [abs(whole - stars(np.delete(graph.edges, place, axis=0))) for place in private]
-    assert max(moved) <= 2 * (measurement.CAP - 1)
-    assert max(moved) > measurement.CAP - 1, "both ends must have been seen to move"
+    assert max(moved) <= 2 * (reproduction_measurement.CAP - 1)
+    assert max(moved) > reproduction_measurement.CAP - 1, "both ends must have been seen to move"
     assert len(set(moved)) > 1, "some ends are cut, and do not move"

@@ -8,7 +8,7 @@ import pytest
 
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.plan.choice import advised, edges_standard_error, feasibility
+from visibility_aware_edge_ldp.evaluation.plan.predictions import advised, edges_standard_error, feasibility
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
