@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.privacy import (
     parse_delta,
     parse_epsilon,
 )
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, CuratorSurvey
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as _Policy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows

@@ -12,7 +12,7 @@ from support.campaign_stub import Served, Stub
 from visibility_aware_edge_ldp.campaign.directory import new_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Patience
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 LATER = 4_000_000_000
 KEY = bytes(range(32))

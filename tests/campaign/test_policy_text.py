@@ -14,10 +14,10 @@ from visibility_aware_edge_ldp.campaign.policy_text import _KINDS, policy_bytes,
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.policy import attribute_rules, node_rules, rules
-from visibility_aware_edge_ldp.public.policy.node_rules import AGREED
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy
+from visibility_aware_edge_ldp.public import attribute_rules, node_rules, rules
+from visibility_aware_edge_ldp.public.node_rules import AGREED
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -35,7 +35,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms, checked_names, in_order, renumbered
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import check_statistics
 from visibility_aware_edge_ldp.public.view import PublicView
 

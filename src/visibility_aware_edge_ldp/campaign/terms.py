@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode,
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import octets, part_of
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

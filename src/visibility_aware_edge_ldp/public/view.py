@@ -20,8 +20,8 @@ from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, posi
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, times_epsilon
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy
-    from visibility_aware_edge_ldp.public.policy.rules import Names
+    from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+    from visibility_aware_edge_ldp.public.rules import Names
 
 Bits = npt.NDArray[np.bool_]
 Octets = npt.NDArray[np.uint8]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 
 NAMED: dict[str, Callable[[], VisibilityPolicy]] = {

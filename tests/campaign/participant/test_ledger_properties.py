@@ -36,7 +36,7 @@ from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolat
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.privacy import Bill, OneEdge, OneListEntry
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import (
     LARGEST,
     DegreeReport,

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedR
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.privacy import Bill, OneEdge
 from visibility_aware_edge_ldp.public.layout import pack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import (
     PositionReport,
     PositionSurvey,

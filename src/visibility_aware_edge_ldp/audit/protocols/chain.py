@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC

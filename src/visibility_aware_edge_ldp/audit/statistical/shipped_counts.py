@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedR
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.rules import BoundRule, Classes, Ends, Names, canonical, refuse_strangers
+from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Ends, Names, canonical, refuse_strangers
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     NON_PUBLIC,

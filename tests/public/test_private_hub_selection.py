@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy, noisy_top_k
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy, noisy_top_k
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy import rules
-from visibility_aware_edge_ldp.public.policy.rules import Classes, Ends, Names
+from visibility_aware_edge_ldp.public import rules
 from visibility_aware_edge_ldp.public.positions import row_of, row_start
+from visibility_aware_edge_ldp.public.rules import Classes, Ends, Names
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.node_rules import (
+from visibility_aware_edge_ldp.public.node_rules import (
     ByTable,
     DrawnProfiles,
     NodeTypes,
@@ -17,8 +17,8 @@ from visibility_aware_edge_ldp.public.policy.node_rules import (
     profile_table,
     resolved,
 )
-from visibility_aware_edge_ldp.public.policy.rules import MostOpen, SameClass
 from visibility_aware_edge_ldp.public.positions import endpoints, position_count
+from visibility_aware_edge_ldp.public.rules import MostOpen, SameClass
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy import Release
-from visibility_aware_edge_ldp.public.policy.node_rules import AGREED, profile_rule
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.node_rules import AGREED, profile_rule
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

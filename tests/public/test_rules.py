@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.node_rules import DrawnProfiles, NodeTypes
-from visibility_aware_edge_ldp.public.policy.rules import KeyedHash, ListedPositions, MostOpen, Rule, SameClass
+from visibility_aware_edge_ldp.public.node_rules import DrawnProfiles, NodeTypes
+from visibility_aware_edge_ldp.public.rules import KeyedHash, ListedPositions, MostOpen, Rule, SameClass
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility

@@ -15,15 +15,16 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy import Number, Release, parse_share
-from visibility_aware_edge_ldp.public.policy import node_rules
-from visibility_aware_edge_ldp.public.policy.attribute_rules import (
+from visibility_aware_edge_ldp.public import node_rules
+from visibility_aware_edge_ldp.public.attribute_rules import (
     AttributeRule,
     Attributes,
     parse_rules,
     stated_losses,
 )
-from visibility_aware_edge_ldp.public.policy.node_rules import ByTable, resolved
-from visibility_aware_edge_ldp.public.policy.rules import (
+from visibility_aware_edge_ldp.public.node_rules import ByTable, resolved
+from visibility_aware_edge_ldp.public.positions import endpoints, row_start
+from visibility_aware_edge_ldp.public.rules import (
     BoundRule,
     Classes,
     KeyedHash,
@@ -33,7 +34,6 @@ from visibility_aware_edge_ldp.public.policy.rules import (
     Rule,
     SameClass,
 )
-from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     Multipliers,
