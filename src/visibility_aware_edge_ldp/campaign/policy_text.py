@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode, exact_fraction, shortened
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.attribute_rules import AttributeRule, Attributes
-from visibility_aware_edge_ldp.public.node_rules import DrawnProfiles, NodeTypes
+from visibility_aware_edge_ldp.public.node_rules import AttributeRule, Attributes, DrawnProfiles, NodeTypes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import (
     KeyedHash,

@@ -1,21 +1,37 @@
-"""Public and private profiles: rules that make a public node's positions more open."""
+"""Rules from what is public about nodes: profiles, types, attributes ("same department is public").  [POSITION.0-1]"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public import rules
-from visibility_aware_edge_ldp.public.positions import row_of, row_start
-from visibility_aware_edge_ldp.public.rules import Classes, Ends, Names
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.rules import (
+    BoundRule,
+    ByTable,
+    Classes,
+    Ends,
+    MostOpen,
+    Names,
+    Rule,
+    canonical,
+    classes_in_table,
+    mixed,
+    node_keys,
+    refuse_strangers,
+)
+from visibility_aware_edge_ldp.public.visibility import (
+    DEFAULT_MULTIPLIERS,
+    NON_PUBLIC,
+    Multipliers,
+    Visibility,
+    parse_multiplier,
+)
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 AGREED = "those who were chosen as hubs had agreed to publish their friend lists, and everybody knew the rule"
@@ -23,6 +39,14 @@ TABLES = {
     # rule -> class by how many of the two ends are public: none, one, both
     "both": ((PRIVATE, FRIEND_VISIBLE), (FRIEND_VISIBLE, PUBLIC)),
     "any": ((PRIVATE, PUBLIC), (PUBLIC, PUBLIC)),
+}
+Holds = Callable[[Ends, Ends, int], npt.NDArray[np.bool_]]
+"""From the numbers of both ends' values, below 0 for none, and of the given one to where a rule holds."""
+KINDS: dict[str, tuple[str, Holds]] = {
+    "same": ("both ends have the same value of", lambda a, b, given: (a == b) & (a >= 0)),
+    "both": ("both ends have the given value of", lambda a, b, given: (a == given) & (b == given)),
+    "any": ("at least one end has the given value of", lambda a, b, given: (a == given) | (b == given)),
+    "differ": ("the ends have different values of", lambda a, b, given: (a != b) & (a >= 0) & (b >= 0)),
 }
 
 
@@ -33,7 +57,7 @@ class OracleHubs:
     fraction: Fraction
     rule: str
 
-    def bind(self, names: Names) -> rules.BoundRule:
+    def bind(self, names: Names) -> BoundRule:
         raise BadPolicy("Public hubs are chosen by true degree: make a VisibilityAwareGraph with this policy first.")
 
     def present(self, names: Names) -> frozenset[Visibility]:
@@ -59,10 +83,10 @@ def profile_table(rule: str) -> tuple[tuple[Visibility, Visibility], tuple[Visib
     return TABLES[rule]
 
 
-def resolved(rule: rules.Rule, names: Names, degrees: npt.NDArray[np.int64]) -> rules.Rule:
+def resolved(rule: Rule, names: Names, degrees: npt.NDArray[np.int64]) -> Rule:
     """The rule with an oracle's choice made; other rules stay as they are."""
-    if isinstance(rule, rules.MostOpen):
-        return rules.MostOpen(tuple(resolved(part, names, degrees) for part in rule.rules))
+    if isinstance(rule, MostOpen):
+        return MostOpen(tuple(resolved(part, names, degrees) for part in rule.rules))
     if not isinstance(rule, OracleHubs):
         return rule
     order = np.argsort(-degrees, kind="stable")[: round(rule.fraction * len(names))]
@@ -77,43 +101,6 @@ def _is_public(name: Hashable, word: str | bool) -> int:
     return int(word == "public")
 
 
-@dataclass(frozen=True, eq=False)
-class ByTable:
-    """A bound rule: the class of two kinds of node."""
-
-    kinds: Ends = field(repr=False)
-    table: Classes
-
-    def __call__(self, u: Ends, v: Ends) -> Classes:
-        return self.table.ravel().take(self.kinds.take(u) * len(self.table) + self.kinds.take(v))
-
-    def rows(self, start: int, stop: int) -> Classes:
-        """(rows, n): the classes of all positions of these nodes; what stands at a node itself means nothing."""
-        return self._by_kind[self.kinds[start:stop]]
-
-    def range(self, start: int, count: int) -> Classes:
-        """The classes of the positions numbered start … start + count − 1: a slice of each row."""
-        n, parts = self.kinds.size, [np.empty(0, np.uint8)]
-        u = row_of(n, start) if count else 0
-        v = u + 1 + start - row_start(n, u)
-        while count > 0:
-            parts.append(self._by_kind[self.kinds[u], v : v + min(count, n - v)])
-            count -= n - v
-            u, v = u + 1, u + 2
-        return np.concatenate(parts)
-
-    @cached_property
-    def _by_kind(self) -> Classes:
-        return np.ascontiguousarray(self.table[:, self.kinds])
-
-
-def _in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> frozenset[Visibility]:
-    """The classes of pairs of different nodes with these types."""
-    counts = np.bincount(kinds, minlength=len(table))
-    pairs = ((a, b) for a in range(len(table)) for b in range(a + 1))
-    return frozenset(table[a][b] for a, b in pairs if (counts[a] > 1 if a == b else counts[a] and counts[b]))
-
-
 @dataclass(frozen=True)
 class DrawnProfiles:
     """A fraction of all nodes, drawn by a hash under a public salt, has public profiles."""
@@ -122,14 +109,14 @@ class DrawnProfiles:
     table: tuple[tuple[Visibility, Visibility], tuple[Visibility, Visibility]]
     salt: str
 
-    def bind(self, names: Names) -> rules.BoundRule:
+    def bind(self, names: Names) -> BoundRule:
         return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
-        return (rules._mix(rules._node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
+        return (mixed(node_keys(names, self.salt)) < int(self.fraction * 2**64)).astype(np.int64)
 
     def present(self, names: Names) -> frozenset[Visibility]:
-        return _in_table(self.table, self.kinds_of(names))
+        return classes_in_table(self.table, self.kinds_of(names))
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -164,23 +151,147 @@ class NodeTypes:
         if any(not 0 <= kind < len(rows) for kind in {*self.types.values(), self.otherwise}):
             raise BadPolicy(f"Node types must be 0..{len(rows) - 1}, the rows of the table of classes.")
 
-    def bind(self, names: Names) -> rules.BoundRule:
-        rules.refuse_strangers(self.types, names)
+    def bind(self, names: Names) -> BoundRule:
+        refuse_strangers(self.types, names)
         return ByTable(self.kinds_of(names), np.array(self.table, dtype=np.uint8))
 
     def kinds_of(self, names: Names) -> Ends:
         return np.fromiter((self.types.get(name, self.otherwise) for name in names), np.int64, len(names))
 
     def present(self, names: Names) -> frozenset[Visibility]:
-        return _in_table(self.table, self.kinds_of(names))
+        return classes_in_table(self.table, self.kinds_of(names))
 
     def describe(self) -> dict[str, Any]:
         return {
             "kind": "types",
-            "types": dict(sorted((rules.canonical(name), kind) for name, kind in self.types.items())),
+            "types": dict(sorted((canonical(name), kind) for name, kind in self.types.items())),
             "table": [[str(cell) for cell in row] for row in self.table],
             "otherwise": self.otherwise,
         }
 
     def __str__(self) -> str:
         return self.words
+
+
+@dataclass(frozen=True)
+class AttributeRule:
+    """One line of a policy: when ``kind`` holds for ``column`` (and ``value``), the class is ``visibility``.
+
+    ``loss`` is what an edge of that class may lose, in units of epsilon; left out, it is the usual one.
+    """
+
+    kind: str
+    column: str
+    visibility: Visibility
+    value: Hashable = None
+    loss: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadPolicy(f"{self.kind!r} is not a kind of rule; use one of {', '.join(KINDS)}.")
+        if isinstance(self.value, (list, dict)):
+            raise BadPolicy(f"A rule compares with one number or text; got {self.value!r}.")
+        if self.loss is not None and self.visibility is Visibility.PUBLIC:
+            raise BadPolicy("A PUBLIC position is not protected, so a rule that makes it has no loss to state.")
+
+    def __str__(self) -> str:
+        tail = f" = {self.value}" if self.kind in ("both", "any") else ""
+        return f"{self.visibility} when {KINDS[self.kind][0]} {self.column}{tail}"
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The first rule that holds decides; a missing value (None) never matches."""
+
+    table: Mapping[Hashable, Mapping[str, Hashable]] = field(repr=False)
+    rules: tuple[AttributeRule, ...]
+    otherwise: Visibility = Visibility.PRIVATE
+
+    def bind(self, names: Names) -> BoundRule:
+        refuse_strangers(self.table, names)
+        codes = {rule.column: self._codes(rule.column, names) for rule in self.rules}
+        for rule in self.rules:
+            self._refuse_unknown(rule, codes[rule.column][1])
+
+        def classes(u: Ends, v: Ends) -> Classes:
+            result = np.full(u.shape, self.otherwise, dtype=np.uint8)
+            # Backwards, so that the first rule that holds has the last word.
+            for rule in reversed(self.rules):
+                numbered, place = codes[rule.column]
+                holds = KINDS[rule.kind][1](numbered[u], numbered[v], place.get(rule.value, -2))
+                result[holds] = rule.visibility
+            return result
+
+        return classes
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset({self.otherwise, *(rule.visibility for rule in self.rules)})
+
+    def _codes(self, column: str, names: Names) -> tuple[npt.NDArray[np.int64], dict[Hashable, int]]:
+        values = [self.table.get(name, {}).get(column) for name in names]
+        if all(value is None for value in values):
+            raise BadPolicy(f"No node has a value in the column {column!r} that a rule of the policy uses.")
+        place = {value: i for i, value in enumerate(dict.fromkeys(v for v in values if v is not None))}
+        return np.array([place.get(value, -1) for value in values], dtype=np.int64), place
+
+    def _refuse_unknown(self, rule: AttributeRule, place: Mapping[Hashable, int]) -> None:
+        """A text that no node has is a misspelt one, far more often than not."""
+        if rule.kind in ("both", "any") and isinstance(rule.value, str) and rule.value not in place:
+            some = ", ".join(map(repr, list(place)[:5]))
+            raise BadPolicy(
+                f"No node has {rule.value!r} in the column {rule.column!r}, which has {some}; check the spelling."
+            )
+
+    def describe(self) -> dict[str, Any]:
+        columns = sorted({rule.column for rule in self.rules})
+        rows = {canonical(name): [canonical(row.get(column)) for column in columns] for name, row in self.table.items()}
+        return {
+            "kind": "attributes",
+            "columns": columns,
+            "rows": dict(sorted(rows.items())),
+            "rules": [[rule.kind, rule.column, canonical(rule.value), str(rule.visibility)] for rule in self.rules],
+            "otherwise": str(self.otherwise),
+        }
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.rules)) + f"; otherwise {self.otherwise}"
+
+
+def parse_rules(lines: Sequence[AttributeRule | Mapping[str, Any]]) -> tuple[AttributeRule, ...]:
+    """Rules from tables such as ``{"same": "department", "class": "public"}``."""
+    if not lines:
+        raise BadPolicy(
+            "A policy over attributes needs at least one rule, such as {'same': 'school', 'class': 'public'}."
+        )
+    return tuple(line if isinstance(line, AttributeRule) else _parse(line) for line in lines)
+
+
+def _parse(line: Mapping[str, Any]) -> AttributeRule:
+    kinds = [kind for kind in KINDS if kind in line]
+    if len(kinds) != 1 or "class" not in line:
+        raise BadPolicy(f"The rule {dict(line)!r} needs one of {', '.join(KINDS)} and a class.")
+    unknown = line.keys() - {kinds[0], "class", "value", "loss"}
+    if unknown:
+        raise BadPolicy(
+            f"The rule {dict(line)!r} has {min(map(str, unknown))!r}, which no rule knows; check its spelling."
+        )
+    loss = parse_multiplier(line["loss"], "The loss of a rule") if "loss" in line else None
+    return AttributeRule(kinds[0], str(line[kinds[0]]), Visibility.of(line["class"]), line.get("value"), loss)
+
+
+def stated_losses(attributes: Attributes) -> Multipliers:
+    """How well each class is guarded, as the rules state it. A class has one loss, the usual one if none is stated."""
+    lines = [*((rule.visibility, rule.loss) for rule in attributes.rules), (attributes.otherwise, None)]
+    given = {kind: {_or_usual(loss, kind) for other, loss in lines if other is kind} for kind in NON_PUBLIC}
+    for kind, losses in given.items():
+        if len(losses) > 1:
+            raise BadPolicy(
+                f"The rules give {kind} positions the losses {' and '.join(map(str, sorted(losses)))} "
+                f"(none stated means {DEFAULT_MULTIPLIERS.of(kind)}); there are two non-public classes, "
+                "so state one loss for each."
+            )
+    return Multipliers(*(_or_usual(next(iter(given[kind]), None), kind) for kind in NON_PUBLIC))
+
+
+def _or_usual(loss: Fraction | None, kind: Visibility) -> Fraction:
+    return DEFAULT_MULTIPLIERS.of(kind) if loss is None else loss

@@ -16,16 +16,17 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy import Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
-from visibility_aware_edge_ldp.public.attribute_rules import (
+from visibility_aware_edge_ldp.public.node_rules import (
     AttributeRule,
     Attributes,
     parse_rules,
+    resolved,
     stated_losses,
 )
-from visibility_aware_edge_ldp.public.node_rules import ByTable, resolved
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.rules import (
     BoundRule,
+    ByTable,
     Classes,
     KeyedHash,
     ListedPositions,

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.positions import row_of, row_start
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Classes = npt.NDArray[np.uint8]
@@ -67,12 +68,12 @@ class KeyedHash:
     salt: str
 
     def bind(self, names: Names) -> BoundRule:
-        keys = _node_keys(names, self.salt)
+        keys = node_keys(names, self.salt)
         public, friends = (int(share * 2**64) for share in (self.public, self.public + self.friend_visible))
 
         def classes(u: Ends, v: Ends) -> Classes:
             # The sum is the same from both ends; the node keys are 64-bit digests, so sums do not collide.
-            drawn = _mix(keys[u] + keys[v])
+            drawn = mixed(keys[u] + keys[v])
             return (drawn >= public).astype(np.uint8) + (drawn >= friends).astype(np.uint8)
 
         return classes
@@ -181,13 +182,13 @@ def refuse_strangers(named: Mapping[Hashable, Any], names: Names) -> None:
         )
 
 
-def _node_keys(names: Names, salt: str) -> npt.NDArray[np.uint64]:
+def node_keys(names: Names, salt: str) -> npt.NDArray[np.uint64]:
     key = hashlib.sha256(salt.encode()).digest()
     digests = (hashlib.blake2b(str(name).encode(), digest_size=8, key=key).digest() for name in names)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def _mix(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every input bit reaches every output bit."""
     word ^= word >> np.uint64(30)
     word *= np.uint64(0xBF58476D1CE4E5B9)
@@ -195,3 +196,40 @@ def _mix(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     word *= np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
     return word
+
+
+@dataclass(frozen=True, eq=False)
+class ByTable:
+    """A bound rule: the class of two kinds of node."""
+
+    kinds: Ends = field(repr=False)
+    table: Classes
+
+    def __call__(self, u: Ends, v: Ends) -> Classes:
+        return self.table.ravel().take(self.kinds.take(u) * len(self.table) + self.kinds.take(v))
+
+    def rows(self, start: int, stop: int) -> Classes:
+        """(rows, n): the classes of all positions of these nodes; what stands at a node itself means nothing."""
+        return self._by_kind[self.kinds[start:stop]]
+
+    def range(self, start: int, count: int) -> Classes:
+        """The classes of the positions numbered start … start + count − 1: a slice of each row."""
+        n, parts = self.kinds.size, [np.empty(0, np.uint8)]
+        u = row_of(n, start) if count else 0
+        v = u + 1 + start - row_start(n, u)
+        while count > 0:
+            parts.append(self._by_kind[self.kinds[u], v : v + min(count, n - v)])
+            count -= n - v
+            u, v = u + 1, u + 2
+        return np.concatenate(parts)
+
+    @cached_property
+    def _by_kind(self) -> Classes:
+        return np.ascontiguousarray(self.table[:, self.kinds])
+
+
+def classes_in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> frozenset[Visibility]:
+    """The classes of pairs of different nodes with these types."""
+    counts = np.bincount(kinds, minlength=len(table))
+    pairs = ((a, b) for a in range(len(table)) for b in range(a + 1))
+    return frozenset(table[a][b] for a, b in pairs if (counts[a] > 1 if a == b else counts[a] and counts[b]))

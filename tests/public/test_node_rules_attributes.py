@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.attribute_rules import KINDS, AttributeRule, Attributes, parse_rules
+from visibility_aware_edge_ldp.public.node_rules import KINDS, AttributeRule, Attributes, parse_rules
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
