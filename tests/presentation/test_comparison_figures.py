@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import matplotlib
 import pytest
 
+from support.comparison_reports import SMALL, made_of, row
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
-from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, Evaluation, TrialRow
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.presentation import (
     comparison_figures,
@@ -21,31 +21,6 @@ from visibility_aware_edge_ldp.presentation import (
 )
 from visibility_aware_edge_ldp.presentation import labels as looks
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
-
-
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    """Small, and with a list among its statistics, whose value is NaN."""
-    return compare(
-        erdos_renyi(40, 150),
-        VisibilityPolicy("0.15", "0.35", "0.5"),
-        epsilons=(0.5, 1, 2, 4),
-        trials=3,
-        statistics=("edges", "degrees", "triangles", "stars:2"),
-        seed=1,
-    )
-
-
-def row(error: float, uncertainty: float = 0.01, epsilon: float = 1.0, truth: float = 10.0) -> TrialRow:
-    return TrialRow(epsilon, "edges", truth, 10.5, 1.0, error, uncertainty, 0.95, 3, 0.1)
-
-
-def made_of(aware: Sequence[TrialRow], uniform: Sequence[TrialRow]) -> Comparison:
-    sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 0, "PRIVATE": 6}
-    return Comparison("g.txt", 5, 3, "a policy", sizes, (), 1, 3, Evaluation(aware), Evaluation(uniform))
-
-
-SMALL = made_of([row(0.1), row(0.05, epsilon=2.0)], [row(0.2), row(0.1, epsilon=2.0)])
 
 
 def test_points_stand_on_the_marks() -> None:

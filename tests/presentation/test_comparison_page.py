@@ -10,7 +10,6 @@ import math
 import os
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -19,10 +18,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from support.comparison_reports import COMMAND, FILES, NUMBERS, SMALL, made_of, row
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
-from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison, Evaluation, TrialRow
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.presentation import comparison_figures, comparison_page, drawing
 from visibility_aware_edge_ldp.presentation import (
@@ -33,57 +33,7 @@ from visibility_aware_edge_ldp.presentation.result_files import as_csv, as_json,
 from visibility_aware_edge_ldp.public.visibility import Multipliers
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NUMBERS = ["results.json", "results.csv"]
-
-
-ALWAYS = ["report.html", *(f"{name}.{kind}" for name in ("error", "gain", "statistics") for kind in ("svg", "png"))]
-
-
-FILES = [*NUMBERS, *ALWAYS, "degrees.svg", "degrees.png"]
-
-
-COMMAND = "va-edge-ldp compare 'a <b>bold</b> & \"quoted\" graph' --trials 3"
-
-
 VOID = {"meta", "link", "br", "img", "input", "hr"}
-
-
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    """Small, and with a list among its statistics, whose value is NaN."""
-    return compare(
-        erdos_renyi(40, 150),
-        VisibilityPolicy("0.15", "0.35", "0.5"),
-        epsilons=(0.5, 1, 2, 4),
-        trials=3,
-        statistics=("edges", "degrees", "triangles", "stars:2"),
-        seed=1,
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the comparison's files were written to; it was not there before."""
-    folder = tmp_path_factory.mktemp("report") / "new" / "folder"
-    assert write_results(comparison, folder, COMMAND) == [folder / name for name in FILES]
-    return folder
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path) -> str:
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def row(error: float, uncertainty: float = 0.01, epsilon: float = 1.0, truth: float = 10.0) -> TrialRow:
-    return TrialRow(epsilon, "edges", truth, 10.5, 1.0, error, uncertainty, 0.95, 3, 0.1)
-
-
-def made_of(aware: Sequence[TrialRow], uniform: Sequence[TrialRow]) -> Comparison:
-    sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 0, "PRIVATE": 6}
-    return Comparison("g.txt", 5, 3, "a policy", sizes, (), 1, 3, Evaluation(aware), Evaluation(uniform))
-
-
-SMALL = made_of([row(0.1), row(0.05, epsilon=2.0)], [row(0.2), row(0.1, epsilon=2.0)])
 
 
 def test_all_files_are_written_and_nothing_else(folder: Path) -> None:

@@ -4,68 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from support.comparison_reports import COMMAND, NUMBERS, SMALL
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
-from visibility_aware_edge_ldp.evaluation.results import Comparison, Evaluation, TrialRow
-from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.presentation.files import json_text
 from visibility_aware_edge_ldp.presentation.result_files import write_results
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
-
-NUMBERS = ["results.json", "results.csv"]
-
-
-ALWAYS = ["report.html", *(f"{name}.{kind}" for name in ("error", "gain", "statistics") for kind in ("svg", "png"))]
-
-
-FILES = [*NUMBERS, *ALWAYS, "degrees.svg", "degrees.png"]
-
-
-COMMAND = "va-edge-ldp compare 'a <b>bold</b> & \"quoted\" graph' --trials 3"
-
-
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    """Small, and with a list among its statistics, whose value is NaN."""
-    return compare(
-        erdos_renyi(40, 150),
-        VisibilityPolicy("0.15", "0.35", "0.5"),
-        epsilons=(0.5, 1, 2, 4),
-        trials=3,
-        statistics=("edges", "degrees", "triangles", "stars:2"),
-        seed=1,
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(comparison: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the comparison's files were written to; it was not there before."""
-    folder = tmp_path_factory.mktemp("report") / "new" / "folder"
-    assert write_results(comparison, folder, COMMAND) == [folder / name for name in FILES]
-    return folder
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path) -> str:
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def row(error: float, uncertainty: float = 0.01, epsilon: float = 1.0, truth: float = 10.0) -> TrialRow:
-    return TrialRow(epsilon, "edges", truth, 10.5, 1.0, error, uncertainty, 0.95, 3, 0.1)
-
-
-def made_of(aware: Sequence[TrialRow], uniform: Sequence[TrialRow]) -> Comparison:
-    sizes = {"PUBLIC": 4, "FRIEND_VISIBLE": 0, "PRIVATE": 6}
-    return Comparison("g.txt", 5, 3, "a policy", sizes, (), 1, 3, Evaluation(aware), Evaluation(uniform))
-
-
-SMALL = made_of([row(0.1), row(0.05, epsilon=2.0)], [row(0.2), row(0.1, epsilon=2.0)])
 
 
 @pytest.mark.long
