@@ -6,6 +6,7 @@ And the largest loss between the exact laws of what neighbouring worlds say, by 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -145,15 +146,16 @@ def largest_gaps(
 
 
 @dataclass(frozen=True, eq=False)
-class ListStage:
+class ListStage(ABC):
     """A pattern of classes on n users, and a survey of them, to which every user speaks alone, of its own list."""
 
     pattern: Pattern
     n: int
 
     @property
+    @abstractmethod
     def survey(self) -> Any:
-        raise NotImplementedError
+        """What the users are asked."""
 
     @property
     def setting(self) -> Hashable:
@@ -165,9 +167,9 @@ class ListStage:
         """Whether beyond what is walked nothing can be lost that is not lost inside it.  [AUDIT.4]"""
         return False
 
+    @abstractmethod
     def agreed(self, kind: Visibility) -> Fraction:
         """What was asked for: what an edge of this class may lose."""
-        raise NotImplementedError
 
 
 AnyStage = TypeVar("AnyStage", bound=ListStage)
