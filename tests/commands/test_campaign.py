@@ -18,7 +18,7 @@ from commands.conftest import NEW, PEOPLE, Served, program_identity
 from test_front_door import loaded_by_command
 from visibility_aware_edge_ldp.campaign import http_client as operators
 from visibility_aware_edge_ldp.campaign.http_client import Operator
-from visibility_aware_edge_ldp.commands import campaign as campaigns
+from visibility_aware_edge_ldp.commands import campaign_labels
 
 
 def page_of(url: str, path: str) -> tuple[int, bytes]:
@@ -171,7 +171,7 @@ def test_a_stranger_s_answers_are_read_with_care(
     campaign: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
     found = campaign("estimate", estimated.url)
     assert (found.code, said in found.err) == (code, True)
 
@@ -183,7 +183,7 @@ def test_a_stranger_s_words_do_not_move_the_cursor(
         content["certificate"]["policy"] = "all is well\x1b]0;owned\x07\x1b[2J"
         return content
 
-    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
     found = campaign("estimate", estimated.url)
     assert (found.code, "\x1b" in found.out, "\\x1b]0;owned" in found.out) == (0, False, True)
 
@@ -193,7 +193,7 @@ def test_a_stranger_s_names_are_no_styles(estimated: Served, campaign: Run, monk
         content["estimates"]["[/x][red]all[link=x]"] = content["estimates"]["edges"]
         return content
 
-    monkeypatch.setattr(campaigns, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
     found = campaign("estimate", estimated.url)
     assert (found.code, "[/x][red]all[link=x]" in found.out) == (0, True)
 

@@ -5,18 +5,7 @@ from typing import Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import (
-    JsonOption,
-    open_named,
-    print_findings,
-    print_json,
-    print_tour,
-    print_words,
-    progress_bar,
-    say_need,
-    to_type,
-    typed,
-)
+import visibility_aware_edge_ldp.commands.common as common
 from visibility_aware_edge_ldp.errors import BadInput
 
 MEANING = (
@@ -48,7 +37,7 @@ def audit(
         str | None, typer.Option(help="With --graph: columns of the policy's table that are public, comma-separated.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Write audit.html and audit.json here.")] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Check every privacy claim on this machine, and that broken twins are caught; or what a policy tells."""
     if graph is not None or policy is not None or attributes is not None:
@@ -66,21 +55,21 @@ def audit(
     repeats = wanted_repeats(choice, false_alarms)
     if not as_json:
         octets, seconds = runtime_forecast(choice, repeats)
-        say_need(octets, seconds, LONG_WALKS if long else "", processes=SOME_PROCESSES)
-    with progress_bar("audits") as progress:
+        common.say_need(octets, seconds, LONG_WALKS if long else "", processes=SOME_PROCESSES)
+    with common.progress_bar("audits") as progress:
         audited = run(choice, repeats, Steps(progress, len(chosen(choice))))
     if as_json:
-        print_json("audit", audit_content(audited, typed()))
+        common.print_json("audit", audit_content(audited, common.typed()))
     else:
         for table in tables(audited):
-            print_findings(table)
-        print_words(f"{verdict(audited)} It took {audited.seconds:.0f} s on {audited.cores} cores.", LIMITS)
-    for path in write_audit(audited, output, typed()) if output else []:
+            common.print_findings(table)
+        common.print_words(f"{verdict(audited)} It took {audited.seconds:.0f} s on {audited.cores} cores.", LIMITS)
+    for path in write_audit(audited, output, common.typed()) if output else []:
         typer.echo(f"Wrote {path}", err=as_json)
     if not audited.passed:
         raise AuditFailed(f"The audit failed: {'; '.join(failures(audited))}. Do not use or merge what was audited.")
     if not as_json:
-        print_tour(MEANING, STEPS)
+        common.print_tour(MEANING, STEPS)
 
 
 def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
@@ -94,13 +83,15 @@ def _check_policy(graph: str | None, policy: str | None, attributes: str | None,
         raise BadInput("Checking a policy needs the edges and the policy. Give both --graph and --policy.")
     columns = [] if attributes is None else [name.strip() for name in attributes.split(",")]
     opened = open_policy(policy)
-    found = leak(open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None)
+    found = leak(
+        common.open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None
+    )
     if as_json:
-        print_json("policy-check", {"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
+        common.print_json("policy-check", {"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
     else:
-        print_findings(leak_table(found))
+        common.print_findings(leak_table(found))
     if not found.passed:
         raise AuditFailed(found.advice)
     if not as_json:
-        print_words(found.advice)
-        print_tour(TELLS, {to_type("estimate", graph, policy=policy): "one collection under this policy"})
+        common.print_words(found.advice)
+        common.print_tour(TELLS, {common.to_type("estimate", graph, policy=policy): "one collection under this policy"})

@@ -6,26 +6,7 @@ from typing import Annotated
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_labels import (
-    ADDRESS,
-    EpsilonOption,
-    QuestionOption,
-    RoundsOption,
-    answer_row,
-    campaign_facts,
-    certificate_lines,
-    dear_lines,
-    head_lines,
-    moment,
-    names_in,
-    operator_at,
-    printable,
-    promise_lines,
-    public_pairs,
-    read_text,
-    round_line,
-    span,
-)
+import visibility_aware_edge_ldp.commands.campaign_labels as labels
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
@@ -42,12 +23,12 @@ TokenOption = Annotated[
 def new(
     directory: DirectoryArgument,
     roster: Annotated[Path, typer.Option(help="Who is asked: one name a line, a .csv or a .json list.")],
-    question: QuestionOption,
+    question: labels.QuestionOption,
     title: Annotated[str, typer.Option(help="What participants read.")],
     epoch: Annotated[
         str, typer.Option(help="The name of the data that is asked about; what is answered about one epoch adds up.")
     ],
-    epsilon: EpsilonOption = "1",
+    epsilon: labels.EpsilonOption = "1",
     statistics: Annotated[
         str | None, typer.Option(help="What is estimated, comma-separated. Default: what the question is for.")
     ] = None,
@@ -55,7 +36,7 @@ def new(
         str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, or a policy.toml.")
     ] = "nothing",
     public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
-    rounds: RoundsOption = None,
+    rounds: labels.RoundsOption = None,
     closes: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,7 +60,7 @@ def new(
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    deadlines, names = _deadlines(question, rounds, closes), names_in(roster)
+    deadlines, names = _deadlines(question, rounds, closes), labels.names_in(roster)
     if fewest > len(names):
         raise BadInput(f"--fewest {fewest:,} is more than the {len(names):,} in the roster.")
     rule = open_policy(policy)
@@ -87,7 +68,7 @@ def new(
         directory,
         names=names,
         policy=rule,
-        edges=public_pairs(public_edges, names) if public_edges else [],
+        edges=labels.public_pairs(public_edges, names) if public_edges else [],
         question=question,
         epsilon=epsilon,
         statistics=statistics.split(",") if statistics else question_named(question).default_statistics,
@@ -95,18 +76,18 @@ def new(
         fewest=fewest,
         title=title,
         epoch=epoch,
-        retention=span(retention),
+        retention=labels.span(retention),
         key=_key(issuer_key),
     )
     view = read_campaign(directory).documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         costs = {str(kind): str(loss) for kind, loss in found.items()}
-        print_json("campaign-new", {**campaign_facts(charter), "directory": str(directory), "loss": costs})
+        print_json("campaign-new", {**labels.campaign_facts(charter), "directory": str(directory), "loss": costs})
         return
-    typer.echo("\n".join([*head_lines(charter), *promise_lines(found), "", *_hand_out(directory)]))
+    typer.echo("\n".join([*labels.head_lines(charter), *labels.promise_lines(found), "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
-    for line in dear_lines(found):
+    for line in labels.dear_lines(found):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
@@ -125,7 +106,7 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
     if closes and len(closes) != count:
         raise BadInput(f"{count} rounds need --closes {count} times; it was given {len(closes)} times.")
     when = closes or [f"{14 * (number + 1)}d" for number in range(count)]
-    return [moment(text, time.time()) for text in when]
+    return [labels.moment(text, time.time()) for text in when]
 
 
 def serve(
@@ -144,7 +125,7 @@ def serve(
 
     if not 0 <= port <= 65_535:
         raise BadInput(f"A port is a number from 0 to 65535; got {port}.")
-    charter, address_file, written = read_campaign(directory).charter, directory / ADDRESS, list[Path]()
+    charter, address_file, written = read_campaign(directory).charter, directory / labels.ADDRESS, list[Path]()
 
     def ready(address: str) -> None:
         with suppress(OSError):  # a directory that may only be read; then close and estimate take the address
@@ -171,43 +152,43 @@ def close(
     as_json: JsonOption = False,
 ) -> None:
     """Take no more reports for a round, before its deadline; it may be asked for again."""
-    operator = operator_at(place, token_file)
+    operator = labels.operator_at(place, token_file)
     if not operator.token:
         raise BadInput("Only the operator closes a round; name its token with --token-file.")
     closed = operator.close(number)
     if as_json:
         print_json("campaign-close", closed)
     else:
-        typer.echo(round_line(closed))
+        typer.echo(labels.round_line(closed))
 
 
 def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
 
-    operator = operator_at(place, token_file)
+    operator = labels.operator_at(place, token_file)
     charter = operator.charter()
     content = answers_in(operator.answers(), charter)
     if as_json:
         print_json("campaign-estimate", content)
         return
     try:
-        rows = [answer_row(name, found) for name, found in content["estimates"].items()]
-        lines = certificate_lines(content, charter)
+        rows = [labels.answer_row(name, found) for name, found in content["estimates"].items()]
+        lines = labels.certificate_lines(content, charter)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ProtocolViolation("The server's answers lack what answers of their version have.") from error
     print_table(
         f"{charter.title}: {charter.nodes:,} participants; ε = {charter.epsilon} for all statistics together",
         ("statistic", "estimate", "± s.e.", "95 % interval"),
-        [tuple(map(printable, row)) for row in rows],
+        [tuple(map(labels.printable, row)) for row in rows],
     )
-    typer.echo("\n".join(map(printable, lines)))
+    typer.echo("\n".join(map(labels.printable, lines)))
 
 
 def _key(path: Path | None) -> bytes | None:
     if path is None:
         return None
-    text = read_text(path, "key").strip()
+    text = labels.read_text(path, "key").strip()
     try:
         return bytes.fromhex(text)
     except ValueError as error:

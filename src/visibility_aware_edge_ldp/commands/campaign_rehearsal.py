@@ -5,51 +5,30 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_labels import (
-    EpsilonOption,
-    QuestionOption,
-    RoundsOption,
-    noise_lines,
-)
-from visibility_aware_edge_ldp.commands.common import (
-    ColumnsOption,
-    DelimiterOption,
-    GraphArgument,
-    HeaderOption,
-    JsonOption,
-    PolicyOption,
-    StatisticsOption,
-    TopOption,
-    about,
-    ending_in_order,
-    open_named,
-    print_json,
-    print_table,
-    progress_bar,
-    say_what_was_read,
-)
+import visibility_aware_edge_ldp.commands.campaign_labels as labels
+import visibility_aware_edge_ldp.commands.common as common
 from visibility_aware_edge_ldp.errors import BadInput
 
 
 def rehearse(
-    graph: GraphArgument = None,
-    question: QuestionOption = "triangles",
-    epsilon: EpsilonOption = "1",
-    statistics: StatisticsOption = None,
-    rounds: RoundsOption = None,
-    policy: PolicyOption = "nothing",
+    graph: common.GraphArgument = None,
+    question: labels.QuestionOption = "triangles",
+    epsilon: labels.EpsilonOption = "1",
+    statistics: common.StatisticsOption = None,
+    rounds: labels.RoundsOption = None,
+    policy: common.PolicyOption = "nothing",
     absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
     processes: Annotated[
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
     ] = None,
-    top: TopOption = None,
-    columns: ColumnsOption = None,
-    header: HeaderOption = None,
-    delimiter: DelimiterOption = None,
+    top: common.TopOption = None,
+    columns: common.ColumnsOption = None,
+    header: common.HeaderOption = None,
+    delimiter: common.DelimiterOption = None,
     keep: Annotated[
         Path | None, typer.Option(help="Keep the campaign, its store and everybody's homes in this new directory.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: common.JsonOption = False,
 ) -> None:
     """Run a whole campaign here: the real server, the real participants' program, a graph that you hold."""
     from visibility_aware_edge_ldp.campaign.rehearsal import rehearse as run
@@ -57,14 +36,14 @@ def rehearse(
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
-    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    held = common.open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
     asked = statistics.split(",") if statistics else ()
-    with ending_in_order(), progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
+    with common.ending_in_order(), common.progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
         found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
-    say_what_was_read(graph, held, as_json)
+    common.say_what_was_read(graph, held, as_json)
     if as_json:
-        print_json("campaign-rehearse", {"graph": about(world.graph), **found.as_dict()})
+        common.print_json("campaign-rehearse", {"graph": common.about(world.graph), **found.as_dict()})
     else:
         _print(world, found, keep)
     if not found.same:
@@ -86,7 +65,7 @@ def _span(seconds: float) -> str:
 def _print(world: Any, found: Any, keep: Path | None) -> None:
     from visibility_aware_edge_ldp.aggregator.answers import number
 
-    print_table(
+    common.print_table(
         f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
         f"ε = {found.charter.epsilon}",
         ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "covers"),
@@ -102,10 +81,10 @@ def _print(world: Any, found: Any, keep: Path | None) -> None:
             for each in found.found
         ],
     )
-    print_table(
+    common.print_table(
         "Where the time went", ("what", "seconds"), [(name, f"{each:.2f}") for name, each in found.seconds.items()]
     )
-    for line in noise_lines({each.statistic: (each.estimate, each.standard_error) for each in found.found}):
+    for line in labels.noise_lines({each.statistic: (each.estimate, each.standard_error) for each in found.found}):
         typer.echo(line)
     for place, each in enumerate(found.turnout, 1):
         typer.echo(f"Round {place}: {each.answered:,} of {each.asked:,} who are asked answered.")
