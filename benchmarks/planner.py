@@ -1,7 +1,7 @@
 """Predicted errors beside simulated ones, row by row; the tables in docs/planning.md come from here.
 
 VA_EDGE_LDP_DATA=folder python -m benchmarks.planner [graph …] [--trials 8] [--cores 2] [--keep FOLDER]
-                                                     [--families] [--markdown]
+                                                     [--trust MODEL] [--families] [--markdown]
 
 A graph is facebook, amherst, grqc or caltech. Finished runs are kept in FOLDER, one line each, and are not run again:
 use a new folder after a change to what is simulated.
@@ -65,6 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--trials", type=int, default=8, help="runs of the slowest models")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for finished runs")
+    parser.add_argument("--trust", choices=TRUSTS, help="this trust model alone")
     parser.add_argument("--families", action="store_true", help="also plan from n and m alone")
     parser.add_argument("--markdown", action="store_true", help="short tables for a page")
     wanted = parser.parse_args(arguments)
@@ -74,9 +75,10 @@ def main(arguments: Sequence[str]) -> int:
             print(f"VA_EDGE_LDP_DATA does not name a folder with {FILES[name]}; nothing was measured")
             continue
         print(f"\n{name}: {opened(name).n:,} nodes, {opened(name).m:,} edges", flush=True)
-        compare(name, wanted.trials, wanted.cores, wanted.keep, wanted.markdown)
+        models = (wanted.trust,) if wanted.trust else tuple(TRUSTS)
+        compare(name, models, wanted.trials, wanted.cores, wanted.keep, wanted.markdown)
         if wanted.families:
-            families(opened(name))
+            families(opened(name), models)
     return 0
 
 
@@ -95,18 +97,19 @@ def world_of(name: str, policy: str) -> VisibilityAwareGraph:
     return VisibilityAwareGraph(opened(name), open_policy(policy))
 
 
-def surveys(nodes: int) -> list[tuple[str, tuple[str, ...]]]:
+def surveys(models: tuple[str, ...], nodes: int) -> list[tuple[str, tuple[str, ...]]]:
     """What each model is asked in a comparison; and users 4-cycles alone, which would take from the triangles."""
-    return [*questions_for(tuple(TRUSTS), None, nodes).items(), ("user", ("four_cycles",))]
+    cycles = [("user", ("four_cycles",))] if "user" in models else []
+    return [*questions_for(models, None, nodes).items(), *cycles]
 
 
-def jobs(name: str, trials: int) -> list[Job]:
+def jobs(name: str, models: tuple[str, ...], trials: int) -> list[Job]:
     """Every run, the first of all settings first."""
     return [
         (name, policy, trust, statistics, str(epsilon), trial)
         for trial in range(trials * max(MORE.values()))
         for policy in POLICIES
-        for trust, statistics in surveys(opened(name).n)
+        for trust, statistics in surveys(models, opened(name).n)
         for epsilon in EPSILONS
         if trial < trials * MORE[trust]
     ]
@@ -153,13 +156,13 @@ def _lines(path: Path | None) -> list[tuple[Job, dict[str, Any]]]:
     return [((*job[:3], tuple(job[3]), *job[4:]), found) for job, found in lines]
 
 
-def compare(name: str, trials: int, cores: int, keep: Path | None, markdown: bool) -> None:
+def compare(name: str, models: tuple[str, ...], trials: int, cores: int, keep: Path | None, markdown: bool) -> None:
     """One line a policy × trust model × statistic × ε, and how many were where."""
     runs: dict[tuple[Any, ...], list[tuple[float, float]]] = {}
-    for job, found in results(jobs(name, trials), cores, keep):
+    for job, found in results(jobs(name, models, trials), cores, keep):
         for statistic, pair in found.items():
             runs.setdefault((*job[1:5], statistic), []).append(pair)
-    rows = list(_rows(name, runs))
+    rows = list(_rows(name, models, runs))
     if markdown:
         _print_short(rows)
     else:
@@ -168,15 +171,17 @@ def compare(name: str, trials: int, cores: int, keep: Path | None, markdown: boo
     print(f"\n{name}: " + "; ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     claims = [found.by_claims.value for _, found in rows if found.row.holds and found.by_claims is not None]
     print(f"predicted over claimed standard errors: {min(claims):.2f} to {max(claims):.2f} ({len(claims)} rows)")
-    for trust in TRUSTS:
+    for trust in models:
         squares = [found.by_errors.value**-2 for _, found in rows if found.row.trust == trust and found.row.holds]
         print(f"{trust}: rms error over predicted, {len(squares)} rows pooled: {np.sqrt(np.mean(squares)):.2f}")
 
 
-def _rows(name: str, runs: dict[tuple[Any, ...], list[tuple[float, float]]]) -> Iterator[tuple[str, Checked]]:
+def _rows(
+    name: str, models: tuple[str, ...], runs: dict[tuple[Any, ...], list[tuple[float, float]]]
+) -> Iterator[tuple[str, Checked]]:
     for policy in POLICIES:
         moments = moments_of(world_of(name, policy), cycles=True)
-        for trust, statistics in surveys(moments.n):
+        for trust, statistics in surveys(models, moments.n):
             for epsilon in EPSILONS:
                 for row in predictions(moments, trust, epsilon, statistics, bounds=False):
                     pairs = runs[policy, trust, statistics, str(epsilon), row.statistic]
@@ -225,7 +230,7 @@ def _share(value: float) -> str:
     return "-" if value != value else f"{100 * value:.3g} %"
 
 
-def families(graph: Graph) -> None:
+def families(graph: Graph, models: tuple[str, ...]) -> None:
     """From n, m, the largest degree, and clustering, against the graph itself: how many times the standard error."""
     print("\nstandard error of made-up graphs over that of the graph itself")
     own = plan(family=graph, epsilons=[1, 4])
@@ -238,7 +243,7 @@ def families(graph: Graph) -> None:
         "random": plan(graph.n, graph.m, family="random", epsilons=[1, 4]),
     }
     print("trust          statistic         ε  " + "  ".join(assumed))
-    for row in own.predictions:
+    for row in (each for each in own.predictions if each.trust in models):
         ratios = [
             each.row(row.trust, row.statistic, Fraction(row.epsilon)).standard_error / row.standard_error
             for each in assumed.values()

@@ -89,7 +89,7 @@ def test_few_answers_stand_for_all_and_the_spread_says_so() -> None:
     collection.absorb(owned([-10, 210]))
     found = owners.triangles(collection)
     assert found.value == pytest.approx(100 * N)
-    noise = DiscreteLaplace(Fraction(1), 21).variance
+    noise = DiscreteLaplace(Fraction(1), 14).variance
     assert found.variance == pytest.approx((N / 2) ** 2 * 2 * noise + N * (N - 2) / 2 * (24200 - noise))
     assert found.interval(0.01)[1] == comb(N, 3), "nobody said how much the cap loses"
 
@@ -129,16 +129,21 @@ def test_tails_of_the_noise_in_a_degree_are_those_of_its_law() -> None:
             assert float(plans.tails(noises, t)) >= tail * (1 - 1e-9)
         over = sum(p * max(-k - 7, 0) for k, p in law.items())
         assert plans.overshoots(noises, np.array([7]))[0] == pytest.approx(over, rel=1e-4)
-    assert plans.overshoots((), np.array([0, 3])).tolist() == [0, 0]
+        both = np.array([sum(p for k, p in law.items() if k <= -7 - j) ** 2 for j in range(1, 300)])
+        assert plans.common_overshoots(noises, np.array([7]))[0] == pytest.approx(both.sum(), rel=1e-4)
+        paid = float((-np.diff(both, append=0.0) * -np.expm1(-0.75 / 7 * np.arange(1, 300))).sum())
+        assert plans.paid_by_shortfalls(noises, 7, Fraction(3, 4)) == pytest.approx(paid, rel=1e-4)
+    for none in (plans.overshoots((), np.array([0, 3])), plans.common_overshoots((), np.array([0, 3]))):
+        assert none.tolist() == [0, 0]
 
 
 def test_a_believed_margin_is_the_least_that_delta_allows() -> None:
     first = degree_survey(WORLD.public, 1)
     noises = plans.noises_of(first)
     for delta in (Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 3)):
-        margin = plans.believed_margin(first, delta)
-        assert float(plans.tails(noises, margin + 1)) ** 2 <= delta
-        assert margin == 0 or float(plans.tails(noises, margin)) ** 2 > delta
+        margin = plans.believed_margin(first, delta, Fraction(1))
+        assert plans.paid_by_shortfalls(noises, margin, Fraction(1)) <= delta
+        assert margin == 0 or plans.paid_by_shortfalls(noises, margin - 1, Fraction(1)) > delta
 
 
 def test_those_without_a_bound_rank_last_and_plans_have_limits() -> None:

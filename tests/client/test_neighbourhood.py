@@ -45,7 +45,7 @@ def plan(guard: str, seed: int = 0) -> OwnerPlan:
     """Bounds around the true degrees, some above and some below."""
     bounds = np.maximum(GRAPH.degrees + np.random.default_rng(seed).integers(-5, 4, N), 1)
     if guard == "believed":
-        return believed_plan(degree_survey(VIEW, 1), bounds, ALL, Fraction(1, 1000))
+        return believed_plan(degree_survey(VIEW, 1), bounds, ALL, Fraction(1, 1000), Fraction(1))
     return OwnerPlan(guard, bounds, ALL)
 
 
@@ -65,8 +65,8 @@ def brute_force(view: PublicView, one: OwnerPlan) -> list[Fraction]:
         if all(frozenset(side) in joined for side in sides):
             if (view.classes.of(*np.array(sides).T) == Visibility.PUBLIC).all():
                 continue
-            weights = [min(Fraction(1), Fraction(int(one.bounds[u]), int(degree[u]))) for u in (b, c)]
-            counts[c] += min(weights) if one.guard == "weighted" else 1
+            weights = [min(Fraction(1), Fraction(int(one.bounds[u]), int(degree[u]))) for u in triple]
+            counts[c] += sorted(weights)[1] if one.guard == "weighted" else 1
     return counts
 
 
@@ -128,12 +128,12 @@ def test_over_the_cap_it_refuses_before_a_coin_is_drawn() -> None:
 
 def test_bounds_are_believed_only_where_they_fit_the_own_report() -> None:
     noisy = GRAPH.degrees + 3
-    honest = believed_plan(degree_survey(VIEW, 1), noisy, ALL, Fraction(1, 100))
+    honest = believed_plan(degree_survey(VIEW, 1), noisy, ALL, Fraction(1, 100), Fraction(1))
     survey = neighbourhood_survey(VIEW, 1, honest)
     users(sent=noisy).answer(survey, 1, secure_coins())
     with pytest.raises(ProtocolViolation, match="never answered"):
         users().answer(survey, 1, no_coins)
-    louder = believed_plan(degree_survey(VIEW, 4), noisy + 9, ALL, Fraction(1, 100))
+    louder = believed_plan(degree_survey(VIEW, 4), noisy + 9, ALL, Fraction(1, 100), Fraction(1))
     with pytest.raises(ProtocolViolation, match="never answered"):
         users(sent=noisy).answer(neighbourhood_survey(VIEW, 1, louder), 1, no_coins)
     lowered = OwnerPlan("believed", np.maximum(honest.bounds - 1, 1), ALL, honest.first, honest.delta)
@@ -183,7 +183,7 @@ def test_views_and_plans_that_cannot_be_right_are_refused() -> None:
     with pytest.raises(BadPrivacyParameter, match="delta"):
         OwnerPlan("believed", np.full(N, 3), ALL)
     with pytest.raises(BadInput, match="did not report"):
-        believed_plan(degree_survey(VIEW, 1), GRAPH.degrees, ~ALL, Fraction(1, 100))
+        believed_plan(degree_survey(VIEW, 1), GRAPH.degrees, ~ALL, Fraction(1, 100), Fraction(1))
 
 
 @pytest.mark.parametrize("guard", ["weighted", "clipped"])

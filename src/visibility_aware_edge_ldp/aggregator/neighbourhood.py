@@ -31,9 +31,9 @@ def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -
     """A plan with bounds from noisy degrees: pure for delta = 0, believed where delta pays for it.  [OWNED.1]"""
     first, small = degrees.survey, parse_delta(delta)
     reported = degrees.answered | ~degrees.hiding.any(axis=0)
-    if small:
-        return neighbourhood.believed_plan(first, degrees.reported, reported, small)
     loss = least_loss(parse_epsilon(epsilon), first.multipliers, first.classes)
+    if small:
+        return neighbourhood.believed_plan(first, degrees.reported, reported, small, loss)
     return neighbourhood.weighted_plan(first, degrees.reported, reported, loss)
 
 

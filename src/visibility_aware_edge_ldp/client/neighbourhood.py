@@ -1,5 +1,7 @@
 """NEIGHBOURHOOD (a): users who see two steps far count the triangles they own, and add noise.  [OWNER.1-6]"""
 
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,16 +14,21 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodReport,
+    NeighbourhoodSurvey,
+    OwnerPlan,
+    believed_bounds,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Ints = npt.NDArray[np.int64]
 
-# Weights are whole numbers of 2^-40; the square root of that splits them for exact sums.
-_HALF = 1 << 20
+# Weights are whole numbers of 2^-44; the square root of that splits them for exact sums.
+_HALF = 1 << 22
 WEIGHT_ONE = _HALF * _HALF
-# Counts stay below 2^60 and noise is cut beyond 2^62, so what is sent is a function of the exact sum.  [OWNER.6]
+# Counts stay below 2^61 and noise is cut beyond 2^62, so what is sent is a function of the exact sum.  [OWNER.6]
 _SENT_AT_MOST = 1 << 61
 
 
@@ -48,15 +55,15 @@ class NeighbourhoodClient(Client[NeighbourhoodSurvey, TwoHop, NeighbourhoodRepor
                 f"The survey is about {survey.nodes:,} users; this client's roster has {public.n:,}."
             )
         if survey.plan.guard == neighbourhood.BELIEVED:
-            self._check_bounds(survey.plan)
+            self._check_bounds(survey.plan, survey.loss)
         return survey
 
-    def _check_bounds(self, plan: OwnerPlan) -> None:
+    def _check_bounds(self, plan: OwnerPlan, loss: Fraction) -> None:
         """An aggregator that lowers a bound would lower the noise on this user's edges.  [OWNER.2]"""
         if self._first is None or plan.first != self._first[0]:
             raise ProtocolViolation("These users never answered the survey of degrees that the plan's bounds rest on.")
-        needed = np.minimum(self._first[1] + plan.margin, self._public.n - 2)
-        if (plan.bounds[self._view.users] < needed).any():
+        margin = neighbourhood.believed_margin(plan.first, plan.delta, loss)
+        if (plan.bounds[self._view.users] < believed_bounds(self._first[1], margin, self._public.n)).any():
             raise ProtocolViolation("The plan's bound is below what this user's own report allows.")
 
     def randomize(
@@ -89,9 +96,10 @@ def _weights(edges: Edges, plan: OwnerPlan) -> Ints:
     """By rank, in parts of WEIGHT_ONE: 1, or bound/degree for a user with more friends than its bound.  [OWNER.3]"""
     weights = np.full(plan.bounds.size, WEIGHT_ONE)
     if plan.guard == neighbourhood.WEIGHTED:
-        degrees = np.bincount(edges.ravel(), minlength=plan.bounds.size)
-        fair = np.minimum(WEIGHT_ONE, plan.bounds * WEIGHT_ONE // np.maximum(degrees, 1))
-        # Users without a bound of their own weigh nothing, so that what is missed is known: [OWNED.3].
+        degrees = np.maximum(np.bincount(edges.ravel(), minlength=plan.bounds.size), 1)
+        fair = np.minimum(plan.bounds, degrees) * WEIGHT_ONE // degrees
+        # A triangle counts for the middle one of its weights. Users without a bound of their own weigh nothing, so
+        # that triangles with two of them are left out, and what is missed is known: [OWNED.3].
         weights[plan.ranks] = np.where(plan.reported, fair, 0)
     return weights
 

@@ -159,7 +159,7 @@ DIFFERENCES_003 = (
 LOSS_004 = (
     "The document's ε is that of one list. An edge between two private users stands in two lists, so edges and "
     "2-stars cost 2ε per edge, and are compared at that. Triangles: one edge moves the counts of both its ends and "
-    "of every common friend, 3ε together, and up to three times that because a cap may swap friends; public users "
+    "of every common friend, 3ε together, and up to twice that because a cap may swap friends; public users "
     "who answer exactly leave no finite loss at all. So triangles are compared at the strictest reading, ε per edge. "
     "Every statistic is paid for by itself, but ours gives edges and 2-stars from one answer."
 )
@@ -168,8 +168,8 @@ DIFFERENCES_004 = (
     "is assumed to be known who they are.",
     "Edges: the document's degree reports are honest at 2ε per edge, and ours are the same. What it prints is less "
     "than its own noise gives on average (0.036 % at ε = 1).",
-    "Triangles, clipped: run honestly, each triangle is counted by one of its users, with noise for the three edges "
-    "that one may move (cap:50). The cap itself loses triangles at every ε.",
+    "Triangles, clipped: run honestly, each triangle is counted by one of its users, with noise for twice the 49 "
+    "triangles of an edge (cap:50). The cap itself loses triangles at every ε.",
     "Triangles, smooth: noise scaled by a user's own sensitivity tells that sensitivity, so this cannot be run "
     "honestly; bounds bought with noisy degrees stand in its place (reporters: users).",
     "Triangles, ours: sixteen public hubs count, and add noise for what is not public. What they leave out is in "

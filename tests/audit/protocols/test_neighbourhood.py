@@ -12,15 +12,9 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
 from visibility_aware_edge_ldp.audit.engine.small_worlds import edges_of
 from visibility_aware_edge_ldp.audit.protocols import neighbourhood as exact_owned
 from visibility_aware_edge_ldp.audit.protocols import neighbourhood_bounds
-from visibility_aware_edge_ldp.audit.protocols.neighbourhood import (
-    OwnedStage,
-    audit_owned,
-    check_users,
-    plan_of,
-    pure_stages,
-    real_users,
-)
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood import audit_owned, dearest_pair, pure_stages
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood_bounds import BelievedStage, audit_believed
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood_stage import OwnedStage, check_users, plan_of, real_users
 from visibility_aware_edge_ldp.client import degrees as user_degrees
 from visibility_aware_edge_ldp.client import neighbourhood
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
@@ -127,6 +121,15 @@ def test_a_bill_above_what_was_asked_for_does_not_hold(monkeypatch: pytest.Monke
     neighbourhood_bounds.second_rounds.cache_clear()
     assert not audit_believed("dear", [BelievedStage(4)]).holds
     neighbourhood_bounds.second_rounds.cache_clear()
+
+
+@pytest.mark.parametrize(("guard", "reached"), [(WEIGHTED, 0.86), (CLIPPED, 1.0)])
+@pytest.mark.parametrize("kind", [PRIVATE, Visibility.FRIEND_VISIBLE])
+def test_some_pair_of_graphs_uses_the_claim_up(guard: str, reached: float, kind: Visibility) -> None:
+    """With weights nearly, with caps quite; so that less noise than the plan's is seen to be too little."""
+    (loss,) = audit_owned(guard, [dearest_pair(guard, kind)]).losses
+    assert loss.kind == str(kind)
+    assert reached <= loss.found / loss.claimed <= 1 + 1e-12
 
 
 def test_twins_are_caught() -> None:

@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     neighbourhood_survey,
     noises_of,
     overshoots,
+    paid_by_shortfalls,
     tails,
     weighted_plan,
 )
@@ -31,6 +32,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 N = 12
 VIEW = PublicView(range(N), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
 FIRST = degree_survey(VIEW, 2)
+LOSS = Fraction(3, 4)
 NOISY, EVERYBODY = np.arange(N) - 1, np.ones(N, bool)
 
 
@@ -39,31 +41,33 @@ def test_ranks_go_by_bound_and_then_by_number() -> None:
     assert plan.ranks.tolist() == [2, 1, 3, 0]
 
 
-@pytest.mark.parametrize(("guard", "each"), [(WEIGHTED, lambda b: 2 * b + 1), (CLIPPED, lambda b: 3 * (b - 1))])
+@pytest.mark.parametrize(("guard", "each"), [(WEIGHTED, lambda b: 1.5 * b + 0.25), (CLIPPED, lambda b: 2 * (b - 1))])
 def test_noise_grows_with_the_bound(guard: str, each: object) -> None:
     bounds = np.array([2, 5, 9, 1, 4, 4, 4, 4, 4, 4, 4, 4])
     plan = OwnerPlan(guard, bounds, EVERYBODY)
     assert plan.sensitivities.tolist() == (each(bounds) * plan.unit).tolist()  # type: ignore[operator]
-    assert plan.unit == (1 if guard == CLIPPED else 128)  # the power of two from 8n on
+    assert plan.unit == (1 if guard == CLIPPED else 512)  # the power of two from 32n on
 
 
 def test_believed_bounds_are_the_reports_with_their_margin() -> None:
     delta = Fraction(1, 1000)
-    plan = believed_plan(FIRST, NOISY, EVERYBODY, delta)
-    margin = believed_margin(FIRST, delta)
-    assert plan.margin == margin > 0
-    assert plan.bounds.tolist() == np.clip(NOISY + margin, 2, N - 2).tolist()
+    plan = believed_plan(FIRST, NOISY, EVERYBODY, delta, LOSS)
+    margin = believed_margin(FIRST, delta, LOSS)
+    assert margin > 0
+    assert NOISY.min() < 0
+    assert plan.bounds.tolist() == np.clip(np.maximum(NOISY, 0) + margin, 2, N - 2).tolist()
     assert (plan.guard, plan.delta, plan.lost) == (BELIEVED, delta, 0.0)
     with pytest.raises(BadInput, match="1 users did not report a degree"):
-        believed_plan(FIRST, NOISY, np.arange(N) > 0, delta)
+        believed_plan(FIRST, NOISY, np.arange(N) > 0, delta, LOSS)
 
 
-def test_the_margin_is_the_least_that_two_tails_allow() -> None:
+def test_the_margin_is_the_least_whose_shortfalls_delta_pays_for() -> None:
     noises = noises_of(FIRST)
     for delta in map(Fraction, ("1/10", "1/1000", "1/1000000")):
-        margin = believed_margin(FIRST, delta)
-        assert float(tails(noises, margin + 1)) ** 2 <= delta
-        assert margin == 0 or float(tails(noises, margin)) ** 2 > delta
+        margin = believed_margin(FIRST, delta, LOSS)
+        assert paid_by_shortfalls(noises, margin, LOSS) <= delta
+        assert margin == 0 or paid_by_shortfalls(noises, margin - 1, LOSS) > delta
+        assert float(tails(noises, margin + 1)) ** 2 > delta or margin == 0, "more than one that δ pays for at once"
     falling = overshoots(noises, np.arange(10))
     assert (np.diff(falling) < 0).all()
 
@@ -77,7 +81,7 @@ def test_who_did_not_report_comes_last_and_weighs_nothing_more() -> None:
 
 
 def test_a_survey_costs_its_loss_and_the_plans_delta() -> None:
-    pure, paid = clipped_plan(N, 4), believed_plan(FIRST, NOISY, EVERYBODY, Fraction(1, 1000))
+    pure, paid = clipped_plan(N, 4), believed_plan(FIRST, NOISY, EVERYBODY, Fraction(1, 1000), LOSS)
     for plan in (pure, paid):
         survey = neighbourhood_survey(VIEW, 1, plan)
         price = survey.price(Visibility.PRIVATE)

@@ -5,199 +5,50 @@ The real clients report their degrees and count under a plan; the noise of both 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cache, cached_property, partial
 from itertools import combinations_with_replacement
-from typing import NamedTuple
 
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
-from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats, Ints, another_noise, closely, counts_and_scales
-from visibility_aware_edge_ldp.audit.protocols.degrees import all_degrees
-from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient, owned_triangles
-from visibility_aware_edge_ldp.client.reporter import Bits, Purse
-from visibility_aware_edge_ldp.client.views import Edges, TwoHop
-from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_twins as twins
+from visibility_aware_edge_ldp.audit.protocols.neighbourhood_stage import (
+    Client,
+    OwnedPair,
+    OwnedStage,
+    check_users,
+    plan_of,
+)
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan
-from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import OwnerPlan
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
-Client = type[NeighbourhoodClient]
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
-
-
-class Spoken(NamedTuple):
-    """What each user's noise is added to, and how far that noise reaches; 0 where there is none."""
-
-    counts: Ints
-    scales: Ints
-
-
-@cache
-def _reported(plan: OwnerPlan) -> tuple[DegreeSurvey, Ints] | None:
-    """The degrees that a plan with these bounds was made of."""
-    return None if plan.first is None else (plan.first, plan.bounds - plan.margin)
-
-
-def sent_counts(
-    survey: NeighbourhoodSurvey,
-    view: PublicView,
-    edges: Edges,
-    coins: RandomBytes,
-    client: Client = NeighbourhoodClient,
-) -> Ints:
-    """The clients' reports through the wire format."""
-    plan = survey.plan
-    purse = Purse({kind: price.epsilon for kind, price in survey.payment().items()}, plan.delta)
-    users = client(TwoHop(0, edges, view.n), view, purse, _reported(plan))
-    return surveys.decode_owned(surveys.encode_owned(users.answer(survey, 1, coins))).values
-
-
-def real_users(
-    survey: NeighbourhoodSurvey,
-    view: PublicView,
-    edges: Edges,
-    client: Client = NeighbourhoodClient,
-    supposed: Ints | None = None,
-) -> Spoken:
-    """What the clients add their noise to in this world, and the scales of the noise that they add to it there.
-
-    The scales that are supposed first, the plan's unless others are given, save time and are not believed.
-    """
-    send = partial(sent_counts, survey, view, edges, client=client)
-    return Spoken(*counts_and_scales(send, survey.loss, survey.plan.sensitivities if supposed is None else supposed))
-
-
-def check_users(stage: OwnedStage) -> None:
-    """That everybody adds the plan's noise in every world, and in the last one to the nearest words that there are.
-
-    Five users do not use a claim up, so less noise than the plan's could keep it among them, and not among more.
-    """
-    scales, edges = stage.plan.sensitivities, small_worlds.edges_of(stage.worlds[-1], stage.n)
-    send = partial(sent_counts, stage.survey, stage.view, edges, client=stage.client)
-    near = closely(send, stage.spoken.counts[-1], stage.survey.loss, scales)
-    if not near or (stage.spoken.scales != scales).any():
-        raise another_noise()
-
-
-@cache
-def pairs_of(pattern: small_worlds.Pattern, place: int) -> tuple[Ints, Ints]:
-    """The numbers of the worlds without an edge at a place, and of the same worlds with it."""
-    at = {world: number for number, world in enumerate(small_worlds.worlds(pattern))}
-    without = [world for world in at if not world[place]]
-    return np.array([at[w] for w in without]), np.array([at[small_worlds.flipped(w, place)] for w in without])
-
-
-@dataclass(frozen=True, eq=False)
-class OwnedStage:
-    """A pattern of classes, a plan, and what both rounds cost per PRIVATE edge; no first round where it is empty."""
-
-    pattern: small_worlds.Pattern
-    n: int
-    plan: OwnerPlan
-    first: str = "1/4"
-    second: str = "3/4"
-    client: Client = NeighbourhoodClient
-
-    @cached_property
-    def view(self) -> PublicView:
-        return small_worlds.view_of(self.pattern, self.n)
-
-    @cached_property
-    def survey(self) -> NeighbourhoodSurvey:
-        return surveys.neighbourhood_survey(self.view, self.second, self.plan)
-
-    @cached_property
-    def degree_survey(self) -> DegreeSurvey | None:
-        return degree_survey(self.view, self.first) if self.first else None
-
-    @cached_property
-    def worlds(self) -> list[small_worlds.World]:
-        return list(small_worlds.worlds(self.pattern))
-
-    @cached_property
-    def spoken(self) -> Spoken:
-        """(worlds, users): what is counted in every world."""
-        each: list[Spoken] = []
-        for world in self.worlds:
-            supposed = each[-1].scales if each else None
-            each.append(real_users(self.survey, self.view, small_worlds.edges_of(world, self.n), self.client, supposed))
-        return Spoken(np.array([s.counts for s in each]), np.array([s.scales for s in each]))
-
-    @cached_property
-    def degrees(self) -> Floats:
-        """(worlds, classes, users): degrees times what one unit of them costs."""
-        first = self.degree_survey
-        if first is None:
-            return np.zeros((len(self.worlds), 0, self.n))
-        rates = np.array([float(first.mechanism(kind).rate) for kind in first.classes])
-        return np.asarray(all_degrees(self.pattern, self.n, self.first) * rates[:, None], np.float64)
-
-    def asked(self, kind: Visibility) -> Fraction:
-        """What both rounds may cost an edge of this class; counts are as well guarded as the best guarded class."""
-        multiplier = self.view.policy.multipliers.of
-        strictest = min(multiplier(each) for each in NON_PUBLIC if each in self.pattern)
-        return Fraction(self.first or 0) * multiplier(kind) + Fraction(self.second) * strictest
-
-    def billed(self, kind: Visibility) -> Fraction:
-        """What the code says that both rounds cost."""
-        before = self.degree_survey.price(kind).epsilon if self.degree_survey else Fraction(0)
-        return before + self.survey.price(kind).epsilon
-
-    def first_losses(self, place: int) -> Floats:
-        """For every pair of worlds that differ in this place, what the reported degrees tell at most."""
-        one, other = pairs_of(self.pattern, place)
-        return np.asarray(np.abs(self.degrees[one] - self.degrees[other]).sum(axis=(1, 2)), np.float64)
-
-    def second_losses(self, place: int) -> Floats:
-        """For every pair of worlds that differ in this place, what the counts tell at most, given the plan."""
-        one, other = pairs_of(self.pattern, place)
-        return losses_between(self.survey, *(Spoken(*(part[at] for part in self.spoken)) for at in (one, other)))
-
-
-def losses_between(survey: NeighbourhoodSurvey, one: Spoken, other: Spoken) -> Floats:
-    """The largest log-ratio over all reports of all users: they are independent, so each adds its own.  [WALK.2]"""
-    moved, scales = np.abs(one.counts - other.counts), one.scales
-    told = (float(survey.loss) * moved / np.maximum(scales, 1)).sum(axis=-1)
-    bare = ((one.scales != other.scales) | ((scales == 0) & (moved > 0))).any(axis=-1)
-    return np.where(bare, math.inf, told)
+EdgeList = tuple[tuple[int, int], ...]
 
 
 def stage_losses(stage: OwnedStage) -> Iterator[findings.Loss]:
     """Both rounds together for each class, whatever plan the first one led to."""
-    for place, kind in enumerate(stage.pattern):
-        if kind is not PUBLIC:
-            found = float((stage.first_losses(place) + stage.second_losses(place)).max())
-            asked = stage.asked(kind)
-            yield findings.as_asked(findings.Loss(str(kind), float(asked), found), asked, stage.billed(kind))
+    for place in stage.places:
+        kind, found = stage.pattern[place], float((stage.first_losses(place) + stage.second_losses(place)).max())
+        asked = stage.asked(kind)
+        yield findings.as_asked(findings.Loss(str(kind), float(asked), found), asked, stage.billed(kind))
 
 
 def audit_owned(name: str, stages: list[OwnedStage]) -> findings.Finding:
     """Guards that need no delta."""
     losses = [loss for stage in stages for loss in stage_losses(stage)]
-    cases = sum(
-        len(pairs_of(stage.pattern, place)[0]) for stage in stages for place, k in enumerate(stage.pattern) if k
-    )
-    about = f"{len(stages)} plans and policies, all graphs of up to {max(stage.n for stage in stages)} users"
-    finding = findings.exact_finding(name, losses, cases, f"{about}; degrees and counts together")
+    cases = sum(len(stage.pairs(place)[0]) for stage in stages for place in stage.places)
+    graphs = ", ".join(dict.fromkeys(f"{stage.which} graphs of {stage.n} users" for stage in stages))
+    about = f"{len(stages)} plans and policies, {graphs}; degrees and counts together"
+    finding = findings.exact_finding(name, losses, cases, about)
     for stage in stages if finding.holds else ():
         check_users(stage)
     return finding
 
 
 # ── what is run ──
-
-
-def plan_of(guard: str, *bounds: int, nonresponse: int | None = None) -> OwnerPlan:
-    """A pure plan with these bounds; a user who did not report has none of its own."""
-    return OwnerPlan(guard, np.array(bounds), np.arange(len(bounds)) != nonresponse)
 
 
 MIXED: tuple[small_worlds.Pattern, ...] = (
@@ -219,7 +70,35 @@ def pure_stages(guard: str, first: str) -> list[OwnedStage]:
     private = [((PRIVATE,) * 6, 4, plan) for plan in (*every, *without_one)]
     mixed = [(pattern, 4, plan_of(guard, 2, 1, 3, 2)) for pattern in MIXED]
     five = [((PRIVATE,) * 10, 5, plan_of(guard, *bounds)) for bounds in FIVE]
-    return [OwnedStage(pattern, n, plan, first, second) for pattern, n, plan in (*private, *mixed, *five)]
+    small = [OwnedStage(pattern, n, plan, first, second) for pattern, n, plan in (*private, *mixed, *five)]
+    return [*small, *(dearest_pair(guard, kind) for kind in NON_PUBLIC)]
+
+
+def dearest_pair(guard: str, kind: Visibility = PRIVATE, client: Client = NeighbourhoodClient) -> OwnedPair:
+    """Two graphs whose positions have one class, between which counts move nearly, or quite, by what is allowed."""
+    plan, edges, changed = (_weighted_pair if guard == surveys.WEIGHTED else _clipped_pair)()
+    n = plan.bounds.size
+    return OwnedPair((kind,) * len(small_worlds.positions(n)), n, plan, "", "1", client, edges, changed)
+
+
+def _clipped_pair() -> tuple[OwnerPlan, EdgeList, tuple[int, int]]:
+    """With caps of 3, joining 0 and 4 closes two triangles, and 0 forgets 1 and two others: 2(3 − 1) in all."""
+    return plan_of(surveys.CLIPPED, 3, 3, 3, 3, 3), ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4)), (0, 4)
+
+
+def _weighted_pair(common: int = 18, beside: int = 21) -> tuple[OwnerPlan, EdgeList, tuple[int, int]]:
+    """Counts move by 0.86 of what is allowed. All bounds are ``common``, but for users who weigh nothing.  [WALK.5]
+
+    v and w get an edge and share ``common`` friends, half of them with weights just below that of w, the others above
+    it. Each of ``beside`` friends of v that rank above v knows as many friends of v that weigh nothing.
+    """
+    half, w = common // 2, common + beside
+    v, light, heavy = w + 1, range(half), range(half, common)
+    silent, above = range(common, w), range(v + 1, v + 1 + beside)
+    edges = [(u, end) for u in (*light, *heavy) for end in (w, v)] + [(u, v) for u in silent] + [(v, z) for z in above]
+    edges += [(a, b) for a in light for b in (*heavy, *above[: half - 1])] + [(y, z) for y in silent for z in above]
+    bounds = np.where(np.isin(np.arange(v + 1 + beside), silent), 1, common)
+    return OwnerPlan(surveys.WEIGHTED, bounds, bounds > 1), tuple(edges), (w, v)
 
 
 WEIGHTED_NAME, CLIPPED_NAME = "neighbourhood (a), weighted", "neighbourhood (a), clipped"
@@ -231,61 +110,21 @@ AUDITS = tuple(
 
 # ── mutants: the real client with one thing wrong ──
 
-
-def own_friends(client: NeighbourhoodClient) -> Ints:
-    """How many friends each user has."""
-    return np.bincount(client._view.edges.ravel(), minlength=client._public.n)[client._view.users]
-
-
-def _own_scale(
-    client: NeighbourhoodClient, survey: NeighbourhoodSurvey, number: int, coins: RandomBytes, present: Bits | None
-) -> NeighbourhoodReport:
-    """Scales its noise by its own degree."""
-    answered = np.ones(client._view.count, np.bool_) if present is None else present
-    counts = owned_triangles(client._view.edges, client._public, survey.plan)[client._view.users]
-    values = np.where(answered, counts + sample_each(survey.loss, np.maximum(own_friends(client), 1), coins), 0)
-    return NeighbourhoodReport(survey.identity, client._view.start, answered, values)
-
-
-def _sure_alone(client: NeighbourhoodClient, report: NeighbourhoodReport, *_: object) -> NeighbourhoodReport:
-    """A user without friends owns no triangle, and says so without noise."""
-    return replace(report, values=np.where(own_friends(client) == 0, 0, report.values))
-
-
-def _counted_by_all_three(
-    client: NeighbourhoodClient, report: NeighbourhoodReport, survey: NeighbourhoodSurvey, *_: object
-) -> NeighbourhoodReport:
-    """Counts all triangles that it is in, at the scale of those that it owns."""
-    edges, n = client._view.edges, client._public.n
-    matrix = np.zeros((n, n), np.int64)
-    matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = 1
-    more = np.diag(matrix @ matrix @ matrix) // 2 - owned_triangles(edges, client._public, survey.plan)
-    return replace(report, values=report.values + more[client._view.users])
-
-
-# Laplace(D/ε): but joining two users may make both forget another friend, which moves more than D triangles.
-HardCapPlan = findings.replaced(OwnerPlan, sensitivities=property(lambda plan: plan.bounds))
-ScaledByTheCap = findings.replaced(
-    NeighbourhoodClient,
-    randomize=lambda client, survey, *given: NeighbourhoodClient.randomize(
-        client, replace(survey, plan=findings.recast(HardCapPlan, survey.plan)), *given
-    ),
-)
-OwnScale = findings.replaced(NeighbourhoodClient, randomize=_own_scale)
-SureAlone = findings.altered(NeighbourhoodClient, "randomize", _sure_alone)
-CountedByAllThree = findings.altered(NeighbourhoodClient, "randomize", _counted_by_all_three)
-
-ALONE = "a user without friends answers without noise"
 _MUTANTS: tuple[tuple[str, str, OwnerPlan, Client], ...] = (
-    (WEIGHTED_NAME, "noise scaled by the own degree (document 004)", plan_of(surveys.WEIGHTED, 3, 3, 3, 3), OwnScale),
-    (WEIGHTED_NAME, ALONE, plan_of(surveys.WEIGHTED, 1, 2, 3, 4), SureAlone),
+    (
+        WEIGHTED_NAME,
+        "noise scaled by the own degree (document 004)",
+        plan_of(surveys.WEIGHTED, 3, 3, 3, 3),
+        twins.OwnScale,
+    ),
+    (WEIGHTED_NAME, twins.ALONE, plan_of(surveys.WEIGHTED, 1, 2, 3, 4), twins.SureAlone),
     (
         CLIPPED_NAME,
         "a hard cap D with noise of scale D/ε (document 004)",
         plan_of(surveys.CLIPPED, 3, 3, 3, 3, 3),
-        ScaledByTheCap,
+        twins.ScaledByTheCap,
     ),
-    (CLIPPED_NAME, ALONE, plan_of(surveys.CLIPPED, 2, 2, 3, 3), SureAlone),
+    (CLIPPED_NAME, twins.ALONE, plan_of(surveys.CLIPPED, 2, 2, 3, 3), twins.SureAlone),
 )
 
 
@@ -294,6 +133,15 @@ def _stage(plan: OwnerPlan, client: Client) -> OwnedStage:
     return OwnedStage((PRIVATE,) * len(small_worlds.positions(n)), n, plan, first, second, client)
 
 
-MUTANTS = tuple(
-    findings.exact(name, audit_owned, [_stage(plan, client)], broken=broken) for name, broken, plan, client in _MUTANTS
+MUTANTS = (
+    *(
+        findings.exact(name, audit_owned, [_stage(plan, client)], broken=broken)
+        for name, broken, plan, client in _MUTANTS
+    ),
+    findings.exact(
+        WEIGHTED_NAME,
+        audit_owned,
+        [dearest_pair(surveys.WEIGHTED, client=twins.LessNoise)],
+        broken="noise of 5/4 of the bound, for new triangles and those of one end",
+    ),
 )

@@ -16,12 +16,13 @@ import numpy as np
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, positions, view_of, worlds
-from visibility_aware_edge_ldp.audit.protocols import neighbourhood
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_stage, neighbourhood_twins
 from visibility_aware_edge_ldp.audit.protocols.degrees import all_degrees
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import Integers as Ints
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
+from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     BELIEVED,
@@ -43,8 +44,8 @@ class BelievedStage:
     n: int = 5
     first: str = "5"
     second: str = "1"
-    delta: str = "1/100"
-    client: neighbourhood.Client = NeighbourhoodClient
+    delta: str = "1/400"
+    client: neighbourhood_stage.Client = NeighbourhoodClient
     bill: Callable[[NeighbourhoodSurvey], NeighbourhoodSurvey] = lambda survey: survey
 
     @property
@@ -69,24 +70,25 @@ class BelievedStage:
     def ranges(self) -> dict[int, tuple[int | None, int | None]]:
         """For each bound that the real plan can make, the lowest and the highest report it is made of."""
         answered, far = np.ones(self.n, np.bool_), 4 * self.n + int(40 / self.noise.rate)
+        loss = least_loss(Fraction(self.second), self.degree_survey.multipliers, self.degree_survey.classes)
         made: dict[int, list[int]] = {}
         for report in range(-far, far + 1):
-            plan = believed_plan(self.degree_survey, np.full(self.n, report), answered, Fraction(self.delta))
+            plan = believed_plan(self.degree_survey, np.full(self.n, report), answered, Fraction(self.delta), loss)
             made.setdefault(int(plan.bounds[0]), []).append(report)
         return {
             bound: (None if -far in reports else min(reports), None if far in reports else max(reports))
             for bound, reports in made.items()
         }
 
-    def stage(self, bounds: Bounds) -> neighbourhood.OwnedStage:
+    def stage(self, bounds: Bounds) -> neighbourhood_stage.OwnedStage:
         """The second round under these bounds."""
         plan = OwnerPlan(
             BELIEVED, np.array(bounds), np.ones(self.n, np.bool_), self.degree_survey, Fraction(self.delta)
         )
-        return neighbourhood.OwnedStage(self.pattern, self.n, plan, self.first, self.second, self.client)
+        return neighbourhood_stage.OwnedStage(self.pattern, self.n, plan, self.first, self.second, self.client)
 
     @property
-    def stages(self) -> dict[Bounds, neighbourhood.OwnedStage]:
+    def stages(self) -> dict[Bounds, neighbourhood_stage.OwnedStage]:
         """The second rounds under bounds that rise with the users' numbers."""
         return second_rounds(self.n, self.first, self.second, self.delta, self.client)
 
@@ -104,7 +106,7 @@ class BelievedStage:
         for bounds, stage in self.stages.items():
             table = np.zeros((len(stage.worlds), len(self.pattern)))
             for place in range(len(self.pattern)):
-                table[neighbourhood.pairs_of(self.pattern, place)[0], place] = stage.second_losses(place)
+                table[neighbourhood_stage.pairs_of(self.pattern, place)[0], place] = stage.second_losses(place)
             found[bounds] = table
         return found
 
@@ -138,7 +140,7 @@ class BelievedStage:
     def cells(self, place: int) -> Iterator[tuple[Floats, Floats, Floats, float]]:
         """For each cell of reports: its chance without and with the edge, what counts tell, and what degrees do."""
         v, w = positions(self.n)[place]
-        without = neighbourhood.pairs_of(self.pattern, place)[0]
+        without = neighbourhood_stage.pairs_of(self.pattern, place)[0]
         degrees = self.degrees[without]
         for bounds, losses in self.everywhere.items():
             told = losses[without, place]
@@ -162,20 +164,20 @@ class BelievedStage:
         }
 
     def losses(self, place: int, claim: float) -> tuple[float, float]:
-        """The largest loss up to the claim, and the largest probability of a first transcript that exceeds it."""
+        """The largest loss up to the claim, and the δ that pays for the first transcripts that exceed it."""
         found, failed = 0.0, np.zeros((2, len(self.degrees) // 2))
         for *chances, told, degrees in self.cells(place):
             for way, loss in enumerate((told + degrees, told - degrees)):
                 over = loss > claim * _NEARLY
-                failed[way] += np.where(over, chances[way], 0.0)
+                failed[way] += np.where(over, chances[way] * -np.expm1(claim - loss), 0.0)
                 found = max(found, float(loss[~over & (chances[way] > 0)].max(initial=0.0)))
         return found, float(failed.max())
 
 
 @cache
 def second_rounds(
-    n: int, first: str, second: str, delta: str, client: neighbourhood.Client
-) -> dict[Bounds, neighbourhood.OwnedStage]:
+    n: int, first: str, second: str, delta: str, client: neighbourhood_stage.Client
+) -> dict[Bounds, neighbourhood_stage.OwnedStage]:
     """What is said in the second round does not depend on how it is billed."""
     stage = BelievedStage(n, first, second, delta, client)
     return {bounds: stage.stage(bounds) for bounds in combinations_with_replacement(sorted(stage.ranges), n)}
@@ -200,7 +202,7 @@ def audit_believed(name: str, stages: list[BelievedStage]) -> findings.Finding:
         name, losses, cases, f"all graphs of {users} users, every plan of every reported degree"
     )
     for stage in (second for each in stages for second in each.stages.values()) if finding.holds else ():
-        neighbourhood.check_users(stage)
+        neighbourhood_stage.check_users(stage)
     return finding
 
 
@@ -216,8 +218,8 @@ _MUTANTS = (
     ("bounds that are believed without a delta", BelievedStage(bill=partial(findings.recast, _NO_DELTA))),
     (
         "every triangle counted by all three of its users (document 004)",
-        BelievedStage(4, client=neighbourhood.CountedByAllThree),
+        BelievedStage(4, client=neighbourhood_twins.CountedByAllThree),
     ),
-    (neighbourhood.ALONE, BelievedStage(4, client=neighbourhood.SureAlone)),
+    (neighbourhood_twins.ALONE, BelievedStage(4, client=neighbourhood_twins.SureAlone)),
 )
 MUTANTS = tuple(findings.exact(NAME, audit_believed, [stage], broken=broken) for broken, stage in _MUTANTS)

@@ -33,6 +33,7 @@ from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
+from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import SHARED, HubSurvey, decode_hub, encode_hub, hub_survey
@@ -84,7 +85,8 @@ class Owned:
         if first is None:
             return neighbourhood.clipped_plan(public.n, 2)
         if self.guard == neighbourhood.BELIEVED:
-            return neighbourhood.believed_plan(first, noisy, everybody, self.delta)
+            loss = least_loss(self.epsilon, first.multipliers, first.classes)
+            return neighbourhood.believed_plan(first, noisy, everybody, self.delta, loss)
         return neighbourhood.OwnerPlan(neighbourhood.WEIGHTED, np.clip(noisy, 2, public.n - 1), everybody, first)
 
     @property

@@ -193,6 +193,7 @@ def _owned_sums(low: Any, high: Any, counted: Any, weights: Any, part: Any) -> A
         b = high[ab]
         ac, last = ab + 1, starts[low[ab] + 1]
         bc, end = starts[b], starts[b + 1]
+        less, more = min(weights[low[ab]], weights[b]), max(weights[low[ab]], weights[b])
         while ac < last and bc < end:
             if high[ac] < high[bc]:
                 ac += 1
@@ -201,7 +202,7 @@ def _owned_sums(low: Any, high: Any, counted: Any, weights: Any, part: Any) -> A
             else:
                 if counted[ab] or counted[ac] or counted[bc]:
                     c = high[ac]
-                    weight = min(weights[b], weights[c])
+                    weight = max(less, min(more, weights[c]))
                     sums[0, c] += weight // part
                     sums[1, c] += weight % part
                 ac += 1

@@ -161,7 +161,7 @@ def shared_in_lists(offsets: Ints, members: Int32s, rows: Ints, first: int) -> I
 
 
 def owned_sums(edges: RisingEdges, counted: npt.NDArray[np.bool_], weights: Ints, part: int) -> Ints:
-    """For each rank c, over its triangles a < b < c with a counted side: the smaller weight of b and c.
+    """For each rank c, over its triangles a < b < c with a counted side: the middle one of the three weights.
 
     The sums are (2, n): of the whole multiples of ``part`` in the weights, and of what is left, so that they stay
     exact in 64 bits. The plain twin of the compiled kernel.
@@ -169,8 +169,10 @@ def owned_sums(edges: RisingEdges, counted: npt.NDArray[np.bool_], weights: Ints
     sums = np.zeros((2, weights.size), np.int64)
     for ab, ac, bc in triangles(edges, weights.size):
         kept = np.flatnonzero(counted[ab] | counted[ac] | counted[bc])
-        b, c = edges.high[ab[kept]], edges.high[ac[kept]]
-        for total, values in zip(sums, np.divmod(np.minimum(weights[b], weights[c]), part), strict=True):
+        c = edges.high[ac[kept]]
+        low, high, third = weights[edges.low[ab[kept]]], weights[edges.high[ab[kept]]], weights[c]
+        middle = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), third))
+        for total, values in zip(sums, np.divmod(middle, part), strict=True):
             # Doubles hold these sums exactly: both parts are small.
             total += np.bincount(c, weights=values, minlength=weights.size).astype(np.int64)
     return sums

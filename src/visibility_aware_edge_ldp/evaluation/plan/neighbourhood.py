@@ -29,10 +29,11 @@ def owned(moments: Moments, epsilon: Fraction, delta: Fraction) -> tuple[float, 
     first = degree_survey(world.public, epsilon * neighbourhood.FIRST_SHARE)
     rest = epsilon * (1 - neighbourhood.FIRST_SHARE)
     noisy, present = _likely_degrees(moments, epsilon * neighbourhood.FIRST_SHARE), np.ones(moments.n, np.bool_)
+    loss = least_loss(rest, first.multipliers, first.classes)
     if delta:
-        plan = neighbourhood.believed_plan(first, noisy, present, delta)
+        plan = neighbourhood.believed_plan(first, noisy, present, delta, loss)
     else:
-        plan = neighbourhood.weighted_plan(first, noisy, present, least_loss(rest, first.multipliers, first.classes))
+        plan = neighbourhood.weighted_plan(first, noisy, present, loss)
     survey = neighbourhood.neighbourhood_survey(world.public, rest, plan)
     noise = variances(survey.loss, plan.sensitivities) / plan.unit**2
     return float(noise.sum()), _left_out(moments, plan) if plan.guard == neighbourhood.WEIGHTED else 0.0
@@ -52,13 +53,10 @@ def _likely_degrees(moments: Moments, epsilon: Fraction) -> Ints:
 
 
 def _left_out(moments: Moments, plan: neighbourhood.OwnerPlan) -> float:
-    """Σ of 1 − the smaller weight of its two users of higher rank, over triangles that are not all public."""
+    """Σ of 1 − the middle one of its three users' weights, over triangles that are not all public."""
     corners, each = moments.some_triangles
     weights = np.minimum(1.0, plan.bounds / np.maximum(moments.world.graph.degrees, 1))
-    lowest = plan.ranks[corners].argmin(axis=1)
-    at = weights[corners]
-    at[np.arange(len(at)), lowest] = 1.0
-    return float((1 - at.min(axis=1)).sum()) * each
+    return float((1 - np.median(weights[corners], axis=1)).sum()) * each
 
 
 def hubs(moments: Moments, epsilon: Fraction) -> tuple[float, float, float]:

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,8 +36,8 @@ BELIEVED, WEIGHTED, CLIPPED = GUARDS = ("believed", "weighted", "clipped")
 _ROUNDED_UP = 1 + 1e-9
 # With more users the rounding of weights would show.  [OWNER.3]
 MOST_USERS = 1 << 19
-# Margins above noisy degrees that are tried.
-_MARGINS = 40
+# Margins above noisy degrees that are tried, and up to how many scales of the noise.
+_MARGINS, _MOST_SCALES = 40, 8
 # What of epsilon buys the degrees that bound everybody's noise.
 FIRST_SHARE = Fraction(1, 4)
 
@@ -48,8 +49,8 @@ class OwnerPlan:
     Parameters
     ----------
     guard
-        "believed": nothing does, and ``delta`` pays for it. "weighted": triangles at a user with more friends than
-        its bound count for less, and the promise is pure. "clipped": users forget friends beyond their bound.
+        "believed": nothing does, and ``delta`` pays for it. "weighted": triangles of which two users have more friends
+        than their bounds count for less, and the promise is pure. "clipped": users forget friends beyond their bound.
     bounds
         One whole number for each user, at least 1.
     reported
@@ -88,18 +89,14 @@ class OwnerPlan:
     @property
     def unit(self) -> int:
         """Counts are reported in parts of this size: weighted ones are not whole numbers.  [OWNER.3]"""
-        return 1 << (8 * self.bounds.size - 1).bit_length() if self.guard == WEIGHTED else 1
+        return 1 << (32 * self.bounds.size - 1).bit_length() if self.guard == WEIGHTED else 1
 
     @property
     def sensitivities(self) -> Ints:
         """How far each user's noise reaches, in units; 0 where its count is 0 whatever the graph.  [OWNER.2-4]"""
-        scaled = {BELIEVED: self.bounds, WEIGHTED: 2 * self.bounds + 1, CLIPPED: 3 * (self.bounds - 1)}
-        return scaled[self.guard] * self.unit
-
-    @property
-    def margin(self) -> int:
-        """What a believed bound is above the noisy degree."""
-        return 0 if self.first is None or self.guard != BELIEVED else believed_margin(self.first, self.delta)
+        if self.guard == WEIGHTED:
+            return (6 * self.bounds + 1) * (self.unit // 4)  # 3/2 of the bound, and 1/4 for rounding
+        return self.bounds if self.guard == BELIEVED else 2 * (self.bounds - 1)
 
     @cached_property
     def digest(self) -> str:
@@ -110,28 +107,43 @@ class OwnerPlan:
         ).hexdigest()
 
 
-def believed_plan(first: DegreeSurvey, noisy: Ints, reported: Bits, delta: Fraction) -> OwnerPlan:
-    """Bounds that hold for the two ends of an edge together, except with probability delta.  [OWNER.2]"""
+def believed_plan(first: DegreeSurvey, noisy: Ints, reported: Bits, delta: Fraction, loss: Fraction) -> OwnerPlan:
+    """Bounds that at one of an edge's two ends are so seldom short, and by so little, that delta pays.  [OWNER.2]"""
     if not reported.all():
         raise BadInput(
             f"{int((~reported).sum())} users did not report a degree, so no bound on theirs can be believed; "
             "use a pure plan (delta = 0)."
         )
-    bounds = np.clip(noisy + believed_margin(first, delta), 2, max(noisy.size - 2, 2))
-    return OwnerPlan(BELIEVED, bounds, reported, first, delta)
+    return OwnerPlan(BELIEVED, believed_bounds(noisy, believed_margin(first, delta, loss)), reported, first, delta)
+
+
+def believed_bounds(noisy: Ints, margin: int, nodes: int | None = None) -> Ints:
+    """Noisy degrees, at least 0, plus the margin; from 2 to the most common friends that two users can have."""
+    most = (noisy.size if nodes is None else nodes) - 2
+    bounds: Ints = np.clip(np.maximum(noisy, 0) + margin, 2, max(most, 2))
+    return bounds
 
 
 def weighted_plan(first: DegreeSurvey, noisy: Ints, reported: Bits, loss: Fraction) -> OwnerPlan:
     """Bounds by the margin that balances what is lost above them with the noise, as far as noisy degrees tell."""
     margins = _tried(first)
-    friends = float(np.maximum(noisy[reported].sum(), 0)) * reported.size / max(int(reported.sum()), 1)
-    lost = overshoots(noises_of(first), margins) * friends / 2
+    lost = _lost(noises_of(first), margins, float(max(noisy[reported].sum(), 0)), reported)
     errors = [
-        float(variances(loss, 2 * _padded(noisy + margin, reported) + 1).sum()) + bias**2
+        float(variances(loss, 6 * _padded(noisy + margin, reported) + 1).sum()) / 16 + bias**2
         for margin, bias in zip(margins, lost, strict=True)
     ]
     best = int(np.argmin(errors))
     return OwnerPlan(WEIGHTED, _padded(noisy + margins[best], reported), reported, first, lost=float(lost[best]))
+
+
+def _lost(noises: tuple[DiscreteLaplace, ...], margins: Ints, friends: float, reported: Bits) -> Floats:
+    """What weights leave out for each margin, at most, on average; ``friends``: of all who reported.  [OWNED.4]"""
+    n, heard = reported.size, int(reported.sum())
+    if n < 3:
+        return np.zeros(margins.shape)
+    others = max(heard - 1, 0) / (n - 1)  # of a reported user's friends, the share that reported
+    mixed = others * (n - heard) / (n - 2)  # half the share of their pairs of which one did
+    return friends * (others / 2 * common_overshoots(noises, margins) + mixed * overshoots(noises, margins))
 
 
 def clipped_plan(nodes: int, cap: int, lost: float = np.inf) -> OwnerPlan:
@@ -152,7 +164,7 @@ def _padded(wanted: Ints, reported: Bits) -> Ints:
 def _tried(first: DegreeSurvey) -> Ints:
     """Margins worth trying: up to where hardly anybody's degree is above its bound."""
     noises = noises_of(first)
-    most = 12 / min(float(noise.rate) for noise in noises) if noises else 0
+    most = _MOST_SCALES / min(float(noise.rate) for noise in noises) if noises else 0
     return np.unique(np.linspace(0, most, _MARGINS).astype(np.int64))
 
 
@@ -161,10 +173,16 @@ def noises_of(first: DegreeSurvey) -> tuple[DiscreteLaplace, ...]:
     return tuple(first.mechanism(kind) for kind in first.classes)
 
 
-def believed_margin(first: DegreeSurvey, delta: Fraction) -> int:
-    """The least m such that two degrees both have a noise below −m with probability at most delta.  [OWNER.2]"""
+def believed_margin(first: DegreeSurvey, delta: Fraction, loss: Fraction) -> int:
+    """The least margin whose shortfalls delta pays for, with counts that cost this loss.  [OWNER.2]"""
     noises = noises_of(first)
-    return smallest(lambda m: m >= 0 and float(tails(noises, m + 1)) ** 2 <= float(delta)) if noises else 0
+    return smallest(lambda m: m >= 0 and paid_by_shortfalls(noises, m, loss) <= float(delta)) if noises else 0
+
+
+def paid_by_shortfalls(noises: tuple[DiscreteLaplace, ...], margin: int, loss: Fraction) -> float:
+    """E(1 − e^{−loss·J/max(margin, 2)}) for the smaller shortfall J of two degrees, rounded up.  [OWNER.2]"""
+    rate = float(loss) / max(margin, 2)
+    return min(math.expm1(rate) * float(_common(noises, np.array([margin]), math.exp(-rate))[0]), 1.0)
 
 
 def tails(noises: tuple[DiscreteLaplace, ...], t: npt.ArrayLike) -> Floats:
@@ -176,6 +194,18 @@ def tails(noises: tuple[DiscreteLaplace, ...], t: npt.ArrayLike) -> Floats:
 def overshoots(noises: tuple[DiscreteLaplace, ...], margins: Ints) -> Floats:
     """How far a degree lies above its noisy degree plus m, on average, rounded up.  [OWNER.5]"""
     powers = [weight * root ** (margins + 1.0) / (1 - root) for weight, root in _geometric(noises)]
+    return np.asarray(np.sum(powers, axis=0) * _ROUNDED_UP, dtype=np.float64) * np.ones(margins.shape)
+
+
+def common_overshoots(noises: tuple[DiscreteLaplace, ...], margins: Ints) -> Floats:
+    """The smaller of two degrees' overshoots over their noisy degrees plus m, on average, rounded up.  [OWNER.5]"""
+    return _common(noises, margins, 1.0)
+
+
+def _common(noises: tuple[DiscreteLaplace, ...], margins: Ints, factor: float) -> Floats:
+    """Σ over j ≥ 1 of factor^j · P(K ≤ −m − j)², rounded up.  [OWNER.5]"""
+    pairs = list(product(_geometric(noises), repeat=2))
+    powers = [w * v * (r * q) ** (margins + 1.0) * factor / (1 - r * q * factor) for (w, r), (v, q) in pairs]
     return np.asarray(np.sum(powers, axis=0) * _ROUNDED_UP, dtype=np.float64) * np.ones(margins.shape)
 
 
