@@ -32,7 +32,7 @@ FIRST, GROWTH = 8, 4
 # Classes that are asked for at once.
 LOOKUPS = 1 << 20
 # Less than any sum of two curves: the node has no position of this kind.
-NOTHING = -(1 << 61)
+NOTHING = -(1 << 55)
 
 
 @dataclass(frozen=True)
