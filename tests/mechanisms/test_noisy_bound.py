@@ -66,11 +66,11 @@ def test_the_interval_covers_by_the_exact_laws(name: str, level: float) -> None:
     made = NoisyBound(NOISES[name], Fraction(1, 5))
     bound, covered = Decimal(54321), 0.0
     exact, reach = made.exact(bound), math.ceil(28 / float(made.told_noise.rate))
-    for k in range(-reach, reach + 1, 7):
+    for k in range(-reach, reach + 1):
         half = made.half_width(exact + k, level)
         inside = 1 - float(made.noise.beyond(Decimal(half) / made.noise.scale(bound), 20))
-        covered += 7 * made.told_noise.probability(k) * inside
-    assert level - 1e-4 <= covered <= level + 0.012 * min(1, 4 * (1 - level)) + 2e-3
+        covered += made.told_noise.probability(k) * inside
+    assert level <= covered <= level + 0.006
 
 
 def test_a_constant_that_forgets_the_noise_of_the_bound_covers_too_little() -> None:
@@ -80,7 +80,7 @@ def test_a_constant_that_forgets_the_noise_of_the_bound_covers_too_little() -> N
     told = np.exp(float(POWER.step) * POWER.told_noise.sample_many(20_000, random.bytes))
     right, alone = math.exp(covering_steps(POWER, 0.95) / 128), float(np.quantile(sizes, 0.95))
     assert 0.945 < np.mean(sizes <= right * told) < 0.962
-    assert np.mean(sizes <= alone * told) < 0.93
+    assert np.mean(sizes <= alone * told) < 0.942
 
 
 def test_the_variance_is_right_in_the_mean() -> None:

@@ -54,9 +54,7 @@ def estimate(
             "or curator (a trusted centre that holds everything); auto: position or user, whichever errs less."
         ),
     ] = AUTO,
-    epsilon: Annotated[
-        str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
-    ] = "1",
+    epsilon: Annotated[str, typer.Option(help="Loss per private edge, by all statistics together.")] = "1",
     delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
@@ -128,7 +126,7 @@ def estimate(
         return
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
-    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(trust, hide)}"
+    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *_table(answers, truths))
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
@@ -255,11 +253,11 @@ def _in_chances(answers: Any) -> str:
     )
 
 
-def _of_what(trust: str, hide: str) -> str:
+def _of_what(hide: str) -> str:
     """What the epsilon in the table's title is for."""
     if hide == "degree":
         return "each whole degree, twice that per edge"
-    return "each statistic" if not trust_model(trust).local else "all statistics together"
+    return "all statistics together"
 
 
 def _least_errors(

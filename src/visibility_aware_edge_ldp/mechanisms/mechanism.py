@@ -4,8 +4,7 @@ A mechanism is added by registering a ``Mechanism`` here. ``problems`` holds any
 to the promise, the estimate to its mean and variance, and the sampler to the law. Programs outside this package call
 :func:`register`.
 
-The promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1],
-[BOUND.1].
+Promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1], [BOUND.1].
 """
 
 import math
