@@ -132,6 +132,7 @@ def test_no_kill_makes_a_second_release_or_loses_one() -> None:
 
 
 @needs_fork
+@pytest.mark.long
 @pytest.mark.parametrize("twin", publishing_drill.TWINS)
 def test_a_twin_is_found_out(twin: str) -> None:
     assert not publishing_drill.drilled(publishing_drill.TWINS[twin]).is_safe
@@ -139,7 +140,7 @@ def test_a_twin_is_found_out(twin: str) -> None:
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 def test_published_intervals_cover(delta: str) -> None:
-    """150 releases of two statistics: 300 intervals, of which at least 93 % must hold (95 % are promised)."""
+    """200 intervals of two statistics, of which at least 95 % are promised to hold."""
     from visibility_aware_edge_ldp.public.statistic import exact
     from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 
@@ -147,9 +148,9 @@ def test_published_intervals_cover(delta: str) -> None:
     known, held = Centre(world).worked_out, []
     for statistic in ("triangles", "stars:2"):
         truth = float(exact(world.graph, statistic))
-        for seed in range(150):
+        for seed in range(100):
             centre = Centre(world, worked_out=known)
             answers, _ = ask_within(centre, 2, delta, statistic, seed=f"cover {seed}", publish=True)
             low, high = answers[statistic].estimate.interval(0.95)
             held.append(low <= truth <= high)
-    assert 0.92 <= np.mean(held) <= 0.985
+    assert 0.91 <= np.mean(held) <= 0.99

@@ -1,6 +1,6 @@
 """Kill a centre that publishes at every step, start it again, and see whether anything was told twice or lost.
 
-``python -m support.publishing_drill`` in the folder of tests prints the figures, for the real code and for broken twins.
+``python -m support.publishing_drill`` in the folder of tests prints the figures, for the real code and its twins.
 """
 
 import os

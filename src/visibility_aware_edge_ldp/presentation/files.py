@@ -15,7 +15,6 @@ from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 SCHEMAS = {
     "estimate": 1,
     "publish": 1,
-    "release": 1,
     "compare": 1,
     "results": 1,
     "plan": 1,

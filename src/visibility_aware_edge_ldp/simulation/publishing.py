@@ -11,6 +11,7 @@ receipt  that the release of a request was written to a file
 
 import hashlib
 import json
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -280,10 +281,10 @@ def _document(
 
 
 def _estimate(answer: CentralAnswer, survey: CuratorSurvey) -> dict[str, Any]:
-    low, high = answer.estimate.interval(LEVEL)
+    (low, high), error = answer.estimate.interval(LEVEL), float(answer.estimate.standard_error)
     return {
         "value": int(float(answer.estimate.value)),
-        "standard_error": float(answer.estimate.standard_error),
+        "standard_error": error if math.isfinite(error) else None,
         "low": float(low),
         "high": float(high),
         "epsilon": float(answer.query.epsilon + sum(each.epsilon for each in survey.bounds if each.of == answer.query)),
