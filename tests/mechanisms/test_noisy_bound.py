@@ -11,7 +11,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.mechanisms.noisy_bound import NO_NOISE, NoisyBound, covering_steps
+from visibility_aware_edge_ldp.mechanisms.noisy_bound import NO_NOISE, NoisyBound, beyond, covering_steps
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 
@@ -68,7 +68,7 @@ def test_the_interval_covers_by_the_exact_laws(name: str, level: float) -> None:
     exact, reach = made.exact(bound), math.ceil(28 / float(made.told_noise.rate))
     for k in range(-reach, reach + 1):
         half = made.half_width(exact + k, level)
-        inside = 1 - float(made.noise.beyond(Decimal(half) / made.noise.scale(bound), 20))
+        inside = 1 - beyond(made.noise, Decimal(half) / made.noise.scale(bound))
         covered += made.told_noise.probability(k) * inside
     assert level <= covered <= level + 0.006
 

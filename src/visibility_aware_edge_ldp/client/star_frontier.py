@@ -132,13 +132,6 @@ class _Room:
         """The classes of positions given by ranks."""
         return self.classes.of(self.graph.node[u], self.graph.node[v]).astype(np.int64)
 
-    def joined(self, u: int, first: int, end: int) -> npt.NDArray[np.bool_]:
-        """Which of the ranks from ``first`` up to ``end`` are joined to u."""
-        bits = np.zeros(end - first, dtype=np.bool_)
-        friends = self.graph.of(u)
-        bits[friends[slice(*np.searchsorted(friends, [first, end]))] - first] = True
-        return bits
-
     def extend(self, end: int) -> None:
         """Count for all ranks below ``end``: (rank, edge or not, class)."""
         ranks = np.arange(len(self.counts), end)
@@ -206,13 +199,7 @@ class _StarSearch:
 
     def _extend(self, group: Group, known: int) -> None:
         """The curves of more ranks, each without one position of this group.  [SENS.8]"""
-        counts = self.room.counts[known:]
-        at_one, at_w = (counts[:, 0, kind].copy() for kind in (Visibility.PRIVATE, Visibility.FRIEND_VISIBLE))
-        if self.w == 1:
-            at_one, at_w = at_one + at_w, np.zeros_like(at_w)
-        if not group.joined:
-            (at_one if self.costs[group.kind] == 1 else at_w)[:] -= 1
-        degrees = self.graph.degree[known : known + len(counts)] - group.joined
+        (degrees, at_one, at_w), counts = self._ends(slice(known, None), group), self.room.counts[known:]
         cheap = np.minimum(self.budgets, np.maximum(at_one, 0)[:, None])
         grown = degrees[:, None] + cheap + np.minimum((self.budgets - cheap) // self.w, np.maximum(at_w, 0)[:, None])
         there = counts[:, int(group.joined), group.kind] > 0
@@ -238,7 +225,7 @@ class _StarSearch:
         curves = self.curves[group]
         others = np.arange(first, len(curves))
         right = self.room.of(np.full_like(others, u), others) == group.kind
-        partners = others[right & (self.room.joined(u, first, len(curves)) == group.joined)]
+        partners = others[right & (np.isin(others, self.graph.of(u), assume_unique=True) == group.joined)]
         if not len(partners):
             return
         highest = curves[partners].max(axis=0)
@@ -258,13 +245,18 @@ class _StarSearch:
         )
 
     def _end(self, u: int, group: Group) -> StarEnd:
-        """An end without a position of this group."""
-        room = {1: 0, self.w: 0}
-        for kind in NON_PUBLIC:
-            room[self.costs[kind]] += int(self.room.counts[u, 0, kind])
+        degree, at_one, at_w = (int(each[0]) for each in self._ends(slice(u, u + 1), group))
+        return StarEnd(degree, at_one, at_w, self.w)
+
+    def _ends(self, ranks: slice, group: Group) -> tuple[Ints, Ints, Ints]:
+        """Degrees of known ranks, and their room at cost 1 and at cost w, without one position of this group."""
+        counts = self.room.counts[ranks]
+        at_one, at_w = (counts[:, 0, kind].copy() for kind in (Visibility.PRIVATE, Visibility.FRIEND_VISIBLE))
+        if self.w == 1:
+            at_one, at_w = at_one + at_w, np.zeros_like(at_w)
         if not group.joined:
-            room[self.costs[group.kind]] -= 1
-        return StarEnd(int(self.graph.degree[u]) - group.joined, room[1], room[self.w] if self.w > 1 else 0, self.w)
+            (at_one if self.costs[group.kind] == 1 else at_w)[:] -= 1
+        return self.graph.degree[: len(self.room.counts)][ranks] - group.joined, at_one, at_w
 
 
 def joined_curves(one: Curves, other: Curves) -> Curves:

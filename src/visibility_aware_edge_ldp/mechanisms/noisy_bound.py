@@ -102,8 +102,13 @@ def covering_steps(bound: NoisyBound, level: float) -> int:
     if not 0 < level < 1:
         raise BadPrivacyParameter(f"An interval's level must be above 0 and below 1; got {level}.")
     masses = _told_masses(bound)
-    inside = lru_cache(maxsize=None)(lambda at: 1 - float(bound.noise.beyond(_UP.exp(Decimal(at) / FINENESS), _DIGITS)))
+    inside = lru_cache(maxsize=None)(lambda at: 1 - beyond(bound.noise, _UP.exp(Decimal(at) / FINENESS)))
     return smallest(lambda i: math.fsum(mass * inside(i + at) for at, mass in masses.items()) >= level, FINENESS // 2)
+
+
+def beyond(noise: SmoothNoise, size: Decimal) -> float:
+    """The chance that a noise at scale 1 is larger than this, before it is rounded to integers."""
+    return 2 * float(noise._ideal(size.copy_negate(), _DIGITS))
 
 
 def _told_masses(bound: NoisyBound) -> dict[int, float]:

@@ -87,10 +87,6 @@ class SmoothNoise(ABC):
         """The smallest interval from -m to m that holds the noise with probability ``level``."""
         return self.law(bound).symmetric_interval(level)
 
-    def beyond(self, size: Decimal, digits: int) -> Decimal:
-        """The chance that the ideal noise at scale 1 is larger than this, wrong by at most ``2 * 10**-digits``."""
-        return 2 * self._ideal(size.copy_negate(), digits)
-
     @property
     def friend_visible_delta(self) -> Fraction:
         """The δ beside the 2ε of a friend-visible change, which counts twice.  [SN.4]"""
