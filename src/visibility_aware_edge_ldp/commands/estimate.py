@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.commands.common import (
     try_next,
 )
 from visibility_aware_edge_ldp.commands.terminal import ending_in_order
-from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
+from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER, trust_model
 
 AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
@@ -224,7 +224,9 @@ def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, top: i
     guarded = {"policy": None if policy == "nothing" else policy}
     again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
+    released = to_type("publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded)
     return {
+        **({released: "intervals that may leave the centre"} if trust == CURATOR.name else {}),
         to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
         **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
         again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
