@@ -23,6 +23,7 @@ _HOMES = {
     "FacebookDataset": "dataset",
     "VAEdgeLDPSystem": "guaranteed_dp",
     "estimate": "simulation.estimate",
+    "publish": "simulation.publishing",
     "Answers": "aggregator.answers",
     "Estimate": "aggregator.estimate",
     "evaluate": "evaluation.trials",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.model import VisibilityPolicy as VisibilityPolicy
     from visibility_aware_edge_ldp.privacy import Guarantee as Guarantee
     from visibility_aware_edge_ldp.simulation.estimate import estimate as estimate
+    from visibility_aware_edge_ldp.simulation.publishing import publish as publish
     from visibility_aware_edge_ldp.truth.graph import Graph as Graph
     from visibility_aware_edge_ldp.truth.readers import read_graph as read_graph
 

@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.estimate import estimate
 from visibility_aware_edge_ldp.commands.plan import plan
+from visibility_aware_edge_ldp.commands.publish import publish
 from visibility_aware_edge_ldp.commands.reproduce import reproduce
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
@@ -50,7 +51,7 @@ campaign = typer.Typer(
 app.add_typer(campaign, name="campaign")
 app.add_typer(datasets, name="datasets")
 COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
-    app: (estimate, compare, plan, audit, reproduce),
+    app: (estimate, publish, compare, plan, audit, reproduce),
     campaign: (
         *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),

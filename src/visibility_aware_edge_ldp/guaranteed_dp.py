@@ -4,7 +4,6 @@ The documents call it local; it needs a trusted centre, and every proof says so.
 ``python -m visibility_aware_edge_ldp.guaranteed_dp`` prints it all for the default graph.
 """
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -29,7 +28,7 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolic
 from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, CuratorSurvey
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, survey_for
+from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, promised, survey_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of
 from visibility_aware_edge_ldp.tabular import aligned
@@ -179,14 +178,8 @@ def _tighter(releases: Iterable[Release], delta: float) -> dict[str, Any]:
 
 def _fixed_beforehand(bill: Bill, total: Fraction, policy: AnyPolicy) -> dict[Hashable, Guarantee[OneEdge]]:
     """The promise that held before the pilot: the total, whatever the split became.  [CURATOR.3]"""
-    losses, paid = policy.multipliers, Bill(policy.paid)
-    delta, private = bill["PRIVATE"].delta, losses.private * total
-    # A friend-visible change is a few private changes in a row, (1 + e^ε + …)δ, for every ε of the split.
-    steps = range(math.ceil(losses.friend_visible / losses.private))
-    growth = sum(math.ceil(math.exp(min(step * float(private), 50.0))) for step in steps)
-    friends = Guarantee(OneEdge, losses.friend_visible * total, min(delta * growth, Fraction(999, 1000)))
-    promises = {"PRIVATE": Guarantee(OneEdge, private, delta), "FRIEND_VISIBLE": friends}
-    return {kind: price + paid[kind] if kind in paid else price for kind, price in promises.items()}
+    paid, promises = Bill(policy.paid), promised(policy, total, bill["PRIVATE"].delta)
+    return {str(kind): price + paid[kind] if kind in paid else price for kind, price in promises.items()}
 
 
 def table(results: Mapping[str, dict[str, Any]]) -> str:

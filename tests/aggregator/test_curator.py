@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from math import comb
 
+import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator.curator import bounds, estimate
+from visibility_aware_edge_ldp.aggregator.curator import bounds, estimate, published
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.curator import CuratorReport, curator_survey
+from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorReport, curator_survey, published_survey
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 WORLD = VisibilityAwareGraph(erdos_renyi(20, 60, 1), VisibilityPolicy("0.5", "0", "0.5"))
@@ -37,3 +40,20 @@ def test_counts_lie_between_the_public_part_and_a_complete_graph() -> None:
     assert bounds(WORLD.public, "stars:3")[1] == 20 * comb(19, 3)
     assert bounds(WORLD.public, "triangles")[1] == comb(20, 3)
     assert bounds(WORLD.public, "max_degree")[1] == 19
+
+
+def test_a_published_interval_is_made_from_released_numbers_alone() -> None:
+    """The answer and the bound decide it; a bound of another question, or none, is refused.  [CENTRE.2]"""
+    view = PublicView(range(30), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    survey = published_survey(view, 1, 0, ("edges", "triangles", "stars:2"))
+    reports = [CuratorReport(survey.identity, index, 500 + index, "0" * 32) for index in range(survey.rounds)]
+    found = published(survey, reports[1], view, reports[3])
+    noisy = survey.bounds[0].noisy_bound
+    assert found.interval(0.9) == (501 - noisy.half_width(503, 0.9), 501 + noisy.half_width(503, 0.9))
+    assert Bill(found.releases)["PRIVATE"].epsilon == 1
+    assert published(survey, reports[0], view).interval(0.95) == (497, 503)
+    for other in (None, reports[4], reports[0]):
+        with pytest.raises(ProtocolViolation):
+            published(survey, reports[1], view, other)
+    with pytest.raises(ProtocolViolation, match="bound was sent"):
+        estimate(survey, view, reports[3], 1.0, lambda level: 1)

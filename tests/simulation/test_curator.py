@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import LEAST_SHARE, Centre, ask_within, split, survey_for
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -37,6 +36,21 @@ def test_shares_sum_to_at_most_one_and_none_is_too_small() -> None:
     assert shares[1] > shares[0]
 
 
-def test_deltas_that_sum_to_one_are_refused() -> None:
-    with pytest.raises(BadPrivacyParameter, match="sums to 1 or more"):
-        ask_within(Centre(WORLD), 1, delta="0.3", statistics=NAMES, seed=1)
+def test_delta_is_a_total_too() -> None:
+    answers, _ = ask_within(Centre(WORLD, delta="0.5"), 1, delta="0.01", statistics=NAMES, seed=1)
+    bill = Bill(release for each in answers.values() for release in each.estimate.releases)
+    assert bill[Visibility.PRIVATE].epsilon == 1
+    assert 0 < bill[Visibility.PRIVATE].delta <= Fraction("0.01")
+
+
+def test_one_question_gets_all_of_epsilon() -> None:
+    _, (survey,) = ask_within(Centre(WORLD), 2, statistics="triangles", seed=1)
+    assert [query.epsilon for query in survey.queries] == [2]
+
+
+def test_intervals_that_may_be_published_are_within_the_same_total() -> None:
+    answers, (_, main) = ask_within(Centre(WORLD), 2, statistics=NAMES, seed=1, publish=True)
+    bill = Bill(release for each in answers.values() for release in each.estimate.releases)
+    assert bill[Visibility.PRIVATE].epsilon == 2
+    assert all(each.releasable for each in answers.values())
+    assert [bound.of.statistic for bound in main.bounds] == [name for name in NAMES if name not in CONSTANT]

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.public.layout import Report
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.base import Survey
-from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
+from visibility_aware_edge_ldp.public.surveys.curator import BoundQuery, curator_survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, hub_plan, hub_survey
@@ -225,6 +225,7 @@ SUBJECTS: dict[str, Subject] = {
             "roster": {"roster": DIGEST},
             "policy": {"policy": DIGEST},
             "queries": _queries(epsilon=Fraction(1, 3)),
+            "bounds": {"bounds": (BoundQuery(_curator.queries[1], Fraction(1, 4)),)},
         },
         lambda: WholeGraph(N, EDGES),
         {**WORLD, "would cost": _queries(multipliers=OTHERS)},

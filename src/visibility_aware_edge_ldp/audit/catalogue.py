@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.audit.protocols import (
     neighbourhood,
     neighbourhood_bounds,
     position,
+    published,
     rows,
     sample,
 )
@@ -66,7 +67,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (neighbourhood, neighbourhood_bounds),
     (hubs,),
     (hub_selection,),
-    (curator,),
+    (curator, published),
     (chain,),
     (campaign,),
 )

@@ -1,4 +1,4 @@
-"""CURATOR: a trusted centre that holds the whole graph answers with integer noise.  [CURATOR.1-4]"""
+"""CURATOR: a trusted centre that holds the whole graph answers with integer noise.  [CURATOR.1-5]"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,13 @@ from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, RandomBy
 from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.statistic import exact, star_size
-from visibility_aware_edge_ldp.public.surveys.curator import LARGEST_ANSWER, CuratorQuery, CuratorReport, CuratorSurvey
+from visibility_aware_edge_ldp.public.surveys.curator import (
+    LARGEST_ANSWER,
+    BoundQuery,
+    CuratorQuery,
+    CuratorReport,
+    CuratorSurvey,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -69,11 +75,11 @@ class Curator(Client[CuratorSurvey, WholeGraph, CuratorReport]):
 
     def verify(self, survey: CuratorSurvey, round_number: int) -> CuratorSurvey:
         """Refuse a question that the survey does not have too, and one that would cost more than the policy allows."""
-        if not 0 <= round_number < len(survey.queries):
-            asked = f"The survey has questions 0 to {len(survey.queries) - 1}; {round_number} was asked for."
+        if not 0 <= round_number < survey.rounds:
+            asked = f"The survey has questions 0 to {survey.rounds - 1}; {round_number} was asked for."
             raise ProtocolViolation(asked)
         super().verify(survey, round_number)
-        allowed, multipliers = self._public.policy.multipliers, survey.queries[round_number].multipliers
+        allowed, multipliers = self._public.policy.multipliers, survey.asked[round_number].multipliers
         if multipliers != allowed:
             raise ProtocolViolation(
                 f"The question would cost {multipliers} per edge; this centre's policy allows {allowed}."
@@ -87,9 +93,12 @@ class Curator(Client[CuratorSurvey, WholeGraph, CuratorReport]):
     def randomize(
         self, survey: CuratorSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
     ) -> CuratorReport:
-        """The true value with noise, and a random mark.  [CURATOR.1]"""
-        query = survey.queries[round_number]
-        value = self._value(query.statistic) + self._noise(query, random_bytes)
+        """The true value with noise, or a noisy bound on such noise, and a random mark.  [CURATOR.1], [CURATOR.5]"""
+        query = survey.asked[round_number]
+        if isinstance(query, BoundQuery):
+            value = query.noisy_bound.tell(self.smooth_bound(query.of), random_bytes)
+        else:
+            value = self._value(query.statistic) + self._noise(query, random_bytes)
         sent = max(-LARGEST_ANSWER, min(value, LARGEST_ANSWER))
         return CuratorReport(survey.identity, round_number, sent, random_bytes(16).hex())
 
@@ -108,8 +117,11 @@ class Curator(Client[CuratorSurvey, WholeGraph, CuratorReport]):
         if query.has_constant_sensitivity:
             noise = query.constant_noise(self._public)
             return noise.law if noise is not None else None
-        smooth = query.smooth_noise
-        return smooth.law(self.profile(query.statistic).smooth(smooth.beta))
+        return query.smooth_noise.law(self.smooth_bound(query))
+
+    def smooth_bound(self, query: CuratorQuery) -> Decimal:
+        """S*, which the noise of this question is scaled by; private.  [SENS.1]"""
+        return self.profile(query.statistic).smooth(query.smooth_noise.beta)
 
     def profile(self, statistic: str) -> Profile:
         """All that decides the sensitivity of triangles or k-stars; worked out once.  [SENS.1]"""
@@ -134,7 +146,7 @@ class Curator(Client[CuratorSurvey, WholeGraph, CuratorReport]):
             smooth = Decimal(bound.numerator) / bound.denominator
             return Evidence(bound, smooth, None, scale, deviation, True)
         mechanism, profile = query.smooth_noise, self.profile(query.statistic)
-        smooth = profile.smooth(mechanism.beta)
+        smooth = self.smooth_bound(query)
         scale, deviation = float(mechanism.scale(smooth)), mechanism.standard_deviation(smooth)
         return Evidence(profile.local(0), smooth, mechanism.beta, scale, deviation, False)
 

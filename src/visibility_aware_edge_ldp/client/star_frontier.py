@@ -2,14 +2,17 @@
 
 A position {u, v} changes the count by C(d_u, k−1) + C(d_v, k−1), the edge between them not counted in the
 degrees; a node's degree grows by its non-public empty positions.  [SENS.7-9]
+
+For each node, what it adds at every budget is one row of an array, a *curve*. The best of all positions of a node is
+its curve joined with the highest of its partners' curves, so that no pair is looked at by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +23,16 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.public.policy import BoundPolicy
 
-Bits = npt.NDArray[np.bool_]
 # Python's integers: stars of many edges do not fit into 64 bits.
 Exact = npt.NDArray[np.object_]
+# 64-bit integers where all values fit, else Python's.
+Curves = npt.NDArray[Any]
+# So many nodes of highest degree are looked at first, and then so many times as many.
+FIRST, GROWTH = 8, 4
+# Classes that are asked for at once.
+LOOKUPS = 1 << 20
+# Less than any sum of two curves: the node has no position of this kind.
+NOTHING = -(1 << 55)
 
 
 @dataclass(frozen=True)
@@ -89,122 +99,173 @@ class FoundStars:
     free: tuple[StarPoint, ...]
 
 
+class Group(NamedTuple):
+    """Positions of one class that are edges, or that are not: leaving one out changes both its ends alike."""
+
+    kind: Visibility
+    joined: bool
+
+
+GROUPS = tuple(Group(kind, joined) for kind in reversed(NON_PUBLIC) for joined in (False, True))
+
+
 def star_frontier(
-    n: int, edges: npt.NDArray[np.int32], classes: BoundPolicy, k: int, w: int, horizon: int, prune: bool = True
+    n: int, edges: npt.NDArray[np.int32], classes: BoundPolicy, k: int, w: int, horizon: int
 ) -> FoundStars:
     """The positions that decide the local sensitivity at distances 0 … horizon.  [SENS.9]"""
-    constant = int(classes.of([0], [1])[0]) if classes.is_constant and n > 1 else None
-    if n < 2 or constant == Visibility.PUBLIC:
+    if n < 2 or classes.present == {Visibility.PUBLIC}:
         return FoundStars((), ())
     graph = GrowingLists(n, edges)
-    search = _StarSearch(graph, _Room(graph, classes, w, constant), k, w, horizon, prune)
+    search = _StarSearch(graph, _Room(graph, classes), k, w, horizon)
     search.run()
-    # Two nodes of degree 0 promise something from k − 1 on: then all positions have been visited, or one seen.
-    all_public = not search.seen and horizon >= k - 1
-    return FoundStars(tuple(search.points), () if all_public else tuple(_free_points(graph, k)))
+    return FoundStars(search.points(), () if search.all_public else tuple(_free_points(graph, k)))
 
 
 class _Room:
-    """For a node: the classes of all its positions, and how far its degree can grow at each cost."""
+    """For nodes by rank: how many of their positions have each class, those that are edges and those that are not."""
 
-    def __init__(self, graph: GrowingLists, classes: BoundPolicy, w: int, constant: int | None) -> None:
-        self.graph, self.classes, self.w, self.constant = graph, classes, w, constant
-        self.costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
-        self._ends: dict[int, StarEnd] = {}
+    def __init__(self, graph: GrowingLists, classes: BoundPolicy) -> None:
+        self.graph, self.classes = graph, classes
+        self.counts = np.zeros((0, 2, 3), dtype=np.int64)
 
-    def kinds(self, u: int) -> npt.NDArray[np.uint8]:
-        """The classes of the positions of u by the other end's rank; u itself counts as PUBLIC."""
-        if self.constant is not None:
-            kinds = np.full(self.graph.n, self.constant, dtype=np.uint8)
-        else:
-            kinds = self.classes.of(np.full(self.graph.n, self.graph.node[u]), self.graph.node)
-        kinds[u] = Visibility.PUBLIC
-        return kinds
+    def of(self, u: Ints, v: Ints) -> Ints:
+        """The classes of positions given by ranks."""
+        return self.classes.of(self.graph.node[u], self.graph.node[v]).astype(np.int64)
 
-    def edges(self, u: int) -> Bits:
-        """Which ranks are joined to u."""
-        joined = np.zeros(self.graph.n, dtype=np.bool_)
-        joined[self.graph.of(u)] = True
-        return joined
+    def extend(self, end: int) -> None:
+        """Count for all ranks below ``end``: (rank, edge or not, class)."""
+        ranks = np.arange(len(self.counts), end)
+        lists = [self.graph.of(rank) for rank in ranks.tolist()]
+        u = np.repeat(np.arange(len(ranks)), [len(each) for each in lists])
+        kinds = self.of(u + len(self.counts), np.concatenate(lists)) if len(u) else u
+        edges = np.bincount(3 * u + kinds, minlength=3 * len(ranks)).reshape(-1, 3)
+        counts = np.stack([self._all(ranks) - edges, edges], axis=1)
+        self.counts = np.concatenate([self.counts, counts])
 
-    def end(self, u: int) -> StarEnd:
-        """The node's degree and room, none of its positions left out."""
-        if u not in self._ends:
-            empty = self.kinds(u)[~self.edges(u)]
-            room = {1: 0, self.w: 0}
-            for kind in NON_PUBLIC:
-                room[self.costs[kind]] += int(np.count_nonzero(empty == kind))
-            at_w = room[self.w] if self.w > 1 else 0
-            self._ends[u] = StarEnd(int(self.graph.degree[u]), room[1], at_w, self.w)
-        return self._ends[u]
-
-    def without(self, u: int, kind: Visibility, joined: bool) -> StarEnd:
-        """The same when one of its positions, of this class, is left out."""
-        end = self.end(u)
-        if joined:
-            return replace(end, degree=end.degree - 1)
-        if self.costs[kind] == 1:
-            return replace(end, at_one=end.at_one - 1)
-        return replace(end, at_w=end.at_w - 1)
+    def _all(self, ranks: Ints) -> Ints:
+        """How many positions of each class these ranks have, edges or not."""
+        known, n = self.classes.by_kinds, self.graph.n
+        if known is not None:
+            table = known.table[known.kinds[self.graph.node[ranks]]]
+            sizes = np.bincount(known.kinds, minlength=len(known.table))
+            own = known.table.diagonal()[known.kinds[self.graph.node[ranks]]]
+            whole = np.stack([(table == kind) @ sizes for kind in Visibility], axis=1)
+            whole[np.arange(len(ranks)), own] -= 1  # a node has no position with itself
+            return whole
+        step, parts = max(1, LOOKUPS // n), [np.zeros((0, 3), dtype=np.int64)]
+        for some in (ranks[at : at + step] for at in range(0, len(ranks), step)):
+            kinds = self.of(np.repeat(some, n), np.tile(np.arange(n), len(some))).reshape(-1, n)
+            kinds[np.arange(len(some)), some] = 3
+            parts.append(np.stack([(kinds == kind).sum(axis=1) for kind in Visibility], axis=1))
+        return np.concatenate(parts)
 
 
 class _StarSearch:
-    """The best value at each distance so far, in units of 1/w, and the points that gave it."""
+    """The best value at each distance so far, in units of 1/w, and which position gave it.  [SENS.9]"""
 
-    def __init__(self, graph: GrowingLists, room: _Room, k: int, w: int, horizon: int, prune: bool) -> None:
-        self.graph, self.room, self.k, self.w, self.prune = graph, room, k, w, prune
+    def __init__(self, graph: GrowingLists, room: _Room, k: int, w: int, horizon: int) -> None:
+        self.graph, self.room, self.k, self.w, self.horizon = graph, room, k, w, horizon
+        self.costs = {Visibility.FRIEND_VISIBLE: w, Visibility.PRIVATE: 1}
+        self.cheapest = min(self.costs[kind] for kind in NON_PUBLIC if kind in room.classes.present)
+        most = int(min(graph.n - 1, graph.degree[0] + horizon))
+        stars = [comb(degree, k - 1) for degree in range(most + 1)]
+        kind = np.int64 if 2 * w * stars[-1] < -NOTHING else np.object_
+        self.stars: Curves = np.array(stars, dtype=kind)
+        self.best: Curves = np.zeros(horizon + 1, dtype=kind)
+        self.given: dict[int, tuple[int, int, Group]] = {}
         self.budgets = np.arange(horizon + 1, dtype=np.int64)
-        self.best: Exact = np.zeros(horizon + 1, dtype=np.object_)
-        self.points: list[StarPoint] = []
-        self.seen = False
+        self.curves = {group: self.stars[:0, None].repeat(horizon + 1, axis=1) for group in GROUPS}
+        self.all_public = horizon >= k - 1
+        """Whether no position has been seen that can change; from k − 1 on the search goes on until it sees one."""
 
     def run(self) -> None:
-        """Visit nodes by falling degree until two nodes of this degree cannot beat the best anywhere."""
-        for u in range(self.graph.n - 1):
-            top = self._unbounded(int(self.graph.degree[u]))
-            if not self._promising(StarPoint(self.k, top, top, 1)):
-                break
-            for kind, joined, others in self._groups(u):
-                self.seen = True
-                self._visit(u, kind, joined, others)
+        """Look at more and more nodes by falling degree, until none of the others can beat the best anywhere."""
+        n, known = self.graph.n, 0
+        while known < n and (self.all_public or self._others_promise(known)):
+            end = min(n, max(FIRST, GROWTH * known))
+            self.room.extend(end)
+            for group in GROUPS:
+                self._extend(group, known)
+                self._visit(group, known)
+            known = end
 
-    def _groups(self, u: int) -> Iterator[tuple[Visibility, bool, Ints]]:
-        """The other ends of u's positions by class and bit, by falling degree."""
-        kinds = self.room.kinds(u)[u + 1 :]
-        if not kinds.any():  # all of them are PUBLIC, as a public hub's are
+    def _others_promise(self, known: int) -> bool:
+        """Whether a position with an end beyond the known ranks could do better, if that end could grow freely."""
+        degree, room = int(self.graph.degree[known]), self.graph.n - 2
+        other = self.stars[np.maximum(np.minimum(degree + self.budgets // self.cheapest, room), degree)]
+        highest = np.maximum.reduce([other, *(each.max(axis=0) for each in self.curves.values() if len(each))])
+        bound = joined_curves(highest, other) * (self.w // self.cheapest)
+        return bool((bound > self.best).any())
+
+    def _extend(self, group: Group, known: int) -> None:
+        """The curves of more ranks, each without one position of this group.  [SENS.8]"""
+        (degrees, at_one, at_w), counts = self._ends(slice(known, None), group), self.room.counts[known:]
+        cheap = np.minimum(self.budgets, np.maximum(at_one, 0)[:, None])
+        grown = degrees[:, None] + cheap + np.minimum((self.budgets - cheap) // self.w, np.maximum(at_w, 0)[:, None])
+        there = counts[:, int(group.joined), group.kind] > 0
+        self.all_public &= not there.any()
+        curves = np.where(there[:, None], self.stars[np.where(there[:, None], grown, 0)], NOTHING)
+        self.curves[group] = np.concatenate([self.curves[group], curves])
+
+    def _visit(self, group: Group, known: int) -> None:
+        """All positions of this group with an end at a new rank, row by row."""
+        curves, factor = self.curves[group], self.w // self.costs[group.kind]
+        first = np.maximum(np.arange(len(curves)) + 1, known)[:-1]
+        if not len(first) or not (curves[known:, 0] >= 0).any():
             return
-        edges = self.room.edges(u)[u + 1 :]
-        for kind in reversed(NON_PUBLIC):
-            for joined in (False, True):
-                others = np.flatnonzero((kinds == kind) & (edges == joined)) + u + 1
-                if len(others):
-                    yield kind, joined, others
+        # The highest of all later curves bounds what any partner can add.
+        highest = np.maximum.accumulate(curves[::-1], axis=0)[::-1][first]
+        bounds = joined_curves(curves[:-1], highest) * factor
+        for u in np.flatnonzero((bounds > self.best).any(axis=1)).tolist():
+            if (bounds[u] > self.best).any():
+                self._row(group, u, int(first[u]), factor)
 
-    def _visit(self, u: int, kind: Visibility, joined: bool, others: Ints) -> None:
-        """Others come by falling degree: the first that cannot do better ends the group."""
-        first, divisor = self.room.without(u, kind, joined), self.room.costs[kind]
-        for v in others.tolist():
-            most = self._unbounded(int(self.graph.degree[v]) - joined)
-            if not self._promising(StarPoint(self.k, first, most, divisor)):
-                return
-            self._keep(StarPoint(self.k, first, self.room.without(v, kind, joined), divisor))
+    def _row(self, group: Group, u: int, first: int, factor: int) -> None:
+        """All positions of one node in this group, with partners from ``first`` on."""
+        curves = self.curves[group]
+        others = np.arange(first, len(curves))
+        right = self.room.of(np.full_like(others, u), others) == group.kind
+        partners = others[right & (np.isin(others, self.graph.of(u), assume_unique=True) == group.joined)]
+        if not len(partners):
+            return
+        highest = curves[partners].max(axis=0)
+        values = joined_curves(curves[u], highest) * factor
+        for budget in np.flatnonzero(values > self.best).tolist():
+            spent = int(np.argmax(curves[u, : budget + 1] + highest[budget::-1] == values[budget] // factor))
+            v = int(partners[np.argmax(curves[partners, budget - spent] == highest[budget - spent])])
+            self.given[budget] = (u, v, group)
+        self.best = np.maximum(self.best, values)
 
-    def _unbounded(self, degree: int) -> StarEnd:
-        """An end that can grow to all but itself and the other end at cost 1."""
-        return StarEnd(degree, self.graph.n - 2 - degree if degree < self.graph.n - 2 else 0)
+    def points(self) -> tuple[StarPoint, ...]:
+        """The positions that gave the best values."""
+        chosen = dict.fromkeys(self.given[budget] for budget in sorted(self.given))
+        return tuple(
+            StarPoint(self.k, self._end(u, group), self._end(v, group), self.costs[group.kind])
+            for u, v, group in chosen
+        )
 
-    def _promising(self, point: StarPoint) -> bool:
-        return not self.prune or bool((self._values(point) > self.best).any())
+    def _end(self, u: int, group: Group) -> StarEnd:
+        degree, at_one, at_w = (int(each[0]) for each in self._ends(slice(u, u + 1), group))
+        return StarEnd(degree, at_one, at_w, self.w)
 
-    def _keep(self, point: StarPoint) -> None:
-        values = self._values(point)
-        if (values > self.best).any():
-            self.best = np.maximum(self.best, values)
-            self.points.append(point)
+    def _ends(self, ranks: slice, group: Group) -> tuple[Ints, Ints, Ints]:
+        """Degrees of known ranks, and their room at cost 1 and at cost w, without one position of this group."""
+        counts = self.room.counts[ranks]
+        at_one, at_w = (counts[:, 0, kind].copy() for kind in (Visibility.PRIVATE, Visibility.FRIEND_VISIBLE))
+        if self.w == 1:
+            at_one, at_w = at_one + at_w, np.zeros_like(at_w)
+        if not group.joined:
+            (at_one if self.costs[group.kind] == 1 else at_w)[:] -= 1
+        return self.graph.degree[: len(self.room.counts)][ranks] - group.joined, at_one, at_w
 
-    def _values(self, point: StarPoint) -> Exact:
-        values: Exact = point.changes(self.budgets) * (self.w // point.divisor)
-        return values
+
+def joined_curves(one: Curves, other: Curves) -> Curves:
+    """At each budget the most that two ends add, over all ways to share it: max over s of one[s] + other[t − s]."""
+    size = one.shape[-1]
+    found = one + other[..., :1]
+    for spent in range(1, size):
+        np.maximum(found[..., spent:], one[..., : size - spent] + other[..., spent : spent + 1], out=found[..., spent:])
+    return found
 
 
 def _free_points(graph: GrowingLists, k: int) -> Iterator[StarPoint]:

@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.commands.common import (
     to_type,
     try_next,
 )
-from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
+from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER, trust_model
 
 AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
@@ -54,9 +54,7 @@ def estimate(
             "or curator (a trusted centre that holds everything); auto: position or user, whichever errs less."
         ),
     ] = AUTO,
-    epsilon: Annotated[
-        str, typer.Option(help="Loss per private edge: for all statistics, or each of a curator's.")
-    ] = "1",
+    epsilon: Annotated[str, typer.Option(help="Loss per private edge, by all statistics together.")] = "1",
     delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
@@ -128,7 +126,7 @@ def estimate(
         return
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
-    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(trust, hide)}"
+    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *_table(answers, truths))
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
@@ -226,7 +224,9 @@ def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, top: i
     guarded = {"policy": None if policy == "nothing" else policy}
     again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
+    released = to_type("publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded)
     return {
+        **({released: "intervals that may leave the centre"} if trust == CURATOR.name else {}),
         to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
         **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
         again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
@@ -255,11 +255,11 @@ def _in_chances(answers: Any) -> str:
     )
 
 
-def _of_what(trust: str, hide: str) -> str:
+def _of_what(hide: str) -> str:
     """What the epsilon in the table's title is for."""
     if hide == "degree":
         return "each whole degree, twice that per edge"
-    return "each statistic" if not trust_model(trust).local else "all statistics together"
+    return "all statistics together"
 
 
 def _least_errors(

@@ -4,7 +4,7 @@ A mechanism is added by registering a ``Mechanism`` here. ``problems`` holds any
 to the promise, the estimate to its mean and variance, and the sampler to the law. Programs outside this package call
 :func:`register`.
 
-The promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1].
+Promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1], [BOUND.1].
 """
 
 import math
@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained, loss, step
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
+from visibility_aware_edge_ldp.mechanisms.noisy_bound import NoisyBound
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, Channel, RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
@@ -281,5 +282,19 @@ for _name, _examples in {
             rounded=0.5,
         )
     )
+
+# A bound within each step; what is estimated is the number of steps of its logarithm.
+NOISY_BOUND = register(
+    Mechanism(
+        "noisy bound",
+        (NoisyBound(SmoothPower(Fraction(4, 5), Fraction(1, 16)), Fraction(1, 5)),),
+        _pure,
+        lambda made: range(made.steps + 1),
+        lambda made, steps: _shifted(made.told_noise, steps),
+        lambda made, steps, coins: made.tell(Context(prec=60).exp(made.step * steps - made.step / 2), coins),
+        lambda made, answer: answer,
+        lambda made, steps: made.told_noise.variance,
+    )
+)
 BUILT_IN = frozenset(MECHANISMS)
 """The names of the package's own mechanisms."""

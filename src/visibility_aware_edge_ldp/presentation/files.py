@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 # Every JSON document that commands print or write, and the version of its schema (docs/reference/schemas.md).
 SCHEMAS = {
     "estimate": 1,
+    "publish": 1,
     "compare": 1,
     "results": 1,
     "plan": 1,

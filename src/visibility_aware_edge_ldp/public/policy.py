@@ -217,7 +217,9 @@ class VisibilityPolicy:
 
     def bind(self, names: Names) -> BoundPolicy:
         """The policy for this roster of nodes."""
-        return BoundPolicy(len(names), self.rule.bind(names), isinstance(self.rule, SameClass))
+        return BoundPolicy(
+            len(names), self.rule.bind(names), isinstance(self.rule, SameClass), frozenset(self.rule.present(names))
+        )
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
         if self.multipliers != other.multipliers:
@@ -249,6 +251,8 @@ class BoundPolicy:
     n: int
     rule: BoundRule
     is_constant: bool = False
+    present: frozenset[Visibility] = frozenset(Visibility)
+    """The classes that positions may have."""
 
     def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> Classes:
         """The classes of the positions (u, v)."""

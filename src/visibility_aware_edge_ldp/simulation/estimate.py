@@ -49,7 +49,7 @@ def estimate(
         (the friends of its friends too), or curator (a trusted centre).
     epsilon
         The loss per PRIVATE edge, twice that per FRIEND_VISIBLE edge unless the policy says otherwise; once
-        for all statistics together. Only a curator pays it for each, and the bill says the sum.
+        for all statistics together, in every trust model.
     statistics
         Names such as "edges", "triangles", "stars:3"; "all" for every one. Default: those of the trust model.
     policy
@@ -67,8 +67,8 @@ def estimate(
     rounds
         Position model: 1, or 2 as in the source documents (one is better).
     delta
-        Curator: 0 for pure noise, above 0 for Laplace noise on smooth bounds. Users of the neighbourhood model:
-        above 0 for bounds that are believed, which is more accurate. The others leave it unspent.
+        Curator: 0 for pure noise, above 0 for Laplace noise on smooth bounds; for all statistics together. Users of the
+        neighbourhood model: above 0 for bounds that are believed, which is more accurate. The others leave it unspent.
     estimator
         Position model: "unbiased", or "ipw_capped" for the source documents' own.
     degree_share

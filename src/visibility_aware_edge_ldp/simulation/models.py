@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.simulation.curator import Centre, survey_for
+from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
 from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
@@ -257,14 +257,14 @@ def _counted(
 
 
 def curator(request: Request) -> Answers:
-    """The centre answers every question once, each for an epsilon of its own."""
+    """The centre answers every question once, all of them for one epsilon, and one delta, in total."""
     request.run.refuse_too_large()
-    survey = survey_for(request.world, request.epsilon, request.options.delta, request.statistics)
-    answers = Centre(request.world).ask(survey, request.seed)
-    kept_back = tuple(name for name, each in answers.items() if not each.evidence.releasable)
+    centre, delta = Centre(request.world), request.options.delta
+    answers, _ = ask_within(centre, request.epsilon, delta, request.statistics, seed=request.seed)
     certified = certificate(
-        request.world, CURATOR, survey.releases, request.seed,
-        assumptions=("nobody but the centre sees the graph",), not_for_release=kept_back,
+        request.world, CURATOR, tuple(release for each in answers.values() for release in each.estimate.releases),
+        request.seed, assumptions=("nobody but the centre sees the graph",),
+        not_for_release=tuple(name for name, each in answers.items() if not each.releasable),
     )  # fmt: skip
     return Answers({name: each.estimate for name, each in answers.items()}, certified)
 

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.curator import ask_within
+from visibility_aware_edge_ldp.simulation.curator import ask_within, survey_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 
 
@@ -70,9 +70,10 @@ def test_no_model_loses_more_than_epsilon_per_edge(
 
 
 def test_a_centre_that_pays_for_each_question_would_be_caught() -> None:
-    """The broken twin: what ``estimate`` does costs five times as much."""
-    bill = estimate(small().worlds[AWARE], "curator", 1, questions_for(tuple(TRUSTS), None, 40)["curator"]).bill
-    assert bill[Visibility.PRIVATE].epsilon == 5
+    """The broken twin: a survey with all of epsilon for each question costs five times as much."""
+    asked = questions_for(tuple(TRUSTS), None, 40)["curator"]
+    assert Bill(survey_for(small().worlds[AWARE], 1, 0, asked).releases)[Visibility.PRIVATE].epsilon == 5
+    assert estimate(small().worlds[AWARE], "curator", 1, asked).bill[Visibility.PRIVATE].epsilon == 1
 
 
 def test_what_is_all_public_is_exact_without_a_centre_too() -> None:

@@ -7,6 +7,7 @@ import pytest
 from visibility_aware_edge_ldp.evaluation.plan import summary
 from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity
+from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.presentation import plan_figures
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
@@ -72,6 +73,20 @@ def test_rows_that_rest_on_few_numbers_are_marked() -> None:
     assert [row[1] for row in by_numbers] == ["edges", "stars:2 ‡", "triangles ‡"]
     assert [row[1] for row in by_degrees] == ["edges", "stars:2", "triangles ‡"]
     assert [row[1] for row in mine] == ["edges", "stars:2", "triangles"]
+
+
+def test_what_few_users_or_one_pair_decide_is_marked_on_any_graph() -> None:
+    """These missed by more than 15 % on graphs that a plan was told whole."""
+    names = "edges,stars:2,stars:3,transitivity,triangles,max_degree"
+    found = plan(family=GRAPH, statistics=names, epsilons=[1], trust=("user", "curator"))
+    marked = {(row.trust, row.statistic) for row in found.predictions if row.from_few_numbers}
+    assert marked == {
+        *(("user", name) for name in ("stars:3", "transitivity")),
+        *(("curator", name) for name in ("stars:2", "stars:3", "triangles")),
+    }
+    assert any(line.startswith("‡ rests on few numbers and may miss by 15 %") for line in summary.legend(found))
+    public = plan(family=GRAPH, policy=VisibilityPolicy(1), statistics="stars:3", epsilons=[1], trust=("user",))
+    assert not any(row.from_few_numbers for row in public.predictions)
 
 
 def test_tables_and_their_marks() -> None:

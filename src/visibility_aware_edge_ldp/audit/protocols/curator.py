@@ -28,7 +28,7 @@ PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 # Laplace noise is walked so many scales far; what lies beyond, some 10^-16, counts as δ.
 _SCALES = 36
 # A centre is asked so often: once without noise, and at both ends of the step to 1 of what it then should add.
-_ASKED = 3
+ASKED = 3
 # With so few nodes every answer comes from a new centre.
 _FEW = 3
 _MULTIPLIERS = {FRIEND_VISIBLE: 2, PRIVATE: 1}
@@ -87,7 +87,7 @@ class Question:
     def survey(self) -> surveys.CuratorSurvey:
         (asked,) = surveys.curator_survey(self.view, self.epsilon, self.delta, [self.statistic]).queries
         query = findings.recast(RecordingQuery, asked)
-        return surveys.CuratorSurvey(self.view.roster_digest, self.view.policy.digest, (query,) * _ASKED)
+        return surveys.CuratorSurvey(self.view.roster_digest, self.view.policy.digest, (query,) * ASKED)
 
     @property
     def query(self) -> RecordingQuery:
@@ -105,7 +105,7 @@ class Question:
     def centre(self, world: small_worlds.World, kind: type[Curator] = Curator) -> Curator:
         """The real centre of one world, with a purse for all answers at the price that was asked for."""
         delta = max(bill.delta for bill in self.bills.values())
-        purse = Purse({each: _ASKED * self.agreed(each) for each in NON_PUBLIC}, _ASKED * delta)
+        purse = Purse({each: ASKED * self.agreed(each) for each in NON_PUBLIC}, ASKED * delta)
         return kind(WholeGraph(self.n, small_worlds.edges_of(world, self.n)), self.view, purse)
 
     def answers(self, world: small_worlds.World, kind: type[Curator] = Curator) -> noise_laws.Send:
@@ -119,7 +119,7 @@ class Question:
             index = next(indices)
             centre = self.centre(world, kind) if self.n <= _FEW or self.query.has_constant_sensitivity else keep
             # The second question first: who treats the first one otherwise is found out.
-            report = centre.answer(self.survey, (index + 1) % _ASKED, coins)
+            report = centre.answer(self.survey, (index + 1) % ASKED, coins)
             return np.array([surveys.decode_answer(surveys.encode_answer(report)).value])
 
         return send
@@ -175,12 +175,12 @@ def question_losses(question: Question, speak: Speak = centre_said) -> Iterator[
         kind, here, there = question.pattern[place], speaks(one), speaks(other)
         # Where both numbers lie does not matter, only how far apart.
         moved = noise_laws.Noised(there.number - here.number, there.bound)
-        loss = _loss(noise, kind, question.bills[kind], noise_laws.Noised(0, here.bound), moved)
+        loss = loss_between(noise, kind, question.bills[kind], noise_laws.Noised(0, here.bound), moved)
         yield question.beside_claim(kind, loss)
 
 
 @cache
-def _loss(
+def loss_between(
     noise: SmoothNoise | None,
     kind: Visibility,
     price: Guarantee[OneEdge],
@@ -246,7 +246,7 @@ def questions(statistic: str, delta: str = "0") -> list[Question]:
     return [Question(pattern, _NODES[len(pattern)], statistic, delta=delta) for pattern in possible]
 
 
-def _name(statistic: str, delta: str) -> str:
+def name_of(statistic: str, delta: str) -> str:
     words = f"{star_size(statistic)}-stars" if star_size(statistic) else statistic.replace("_", " ")
     return f"curator {words}" + (", with delta" if delta != "0" else "")
 
@@ -254,7 +254,7 @@ def _name(statistic: str, delta: str) -> str:
 SMOOTH = ("triangles", "stars:2", "stars:3", "stars:4")
 AUDITS = tuple(
     findings.exact(
-        _name(statistic, delta), lambda name, *asked: audit_curator(name, questions(*asked)), statistic, delta
+        name_of(statistic, delta), lambda name, *asked: audit_curator(name, questions(*asked)), statistic, delta
     )
     for statistic, delta in (
         *((each, "0") for each in (*surveys.CONSTANT, *SMOOTH)),
@@ -286,7 +286,7 @@ _MUTANTS: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 )
 MUTANTS = tuple(
     findings.exact(
-        _name(statistic, "0"),
+        name_of(statistic, "0"),
         audit_curator,
         [Question((PRIVATE,) * 6, 4, statistic)],
         partial(centre_said, kind=findings.replaced(Curator, **members)),

@@ -11,7 +11,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_errors
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design, designed
-from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, delta_of_each, missing, run
+from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, missing, run
 from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.evaluation.trials import summaries
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION
-from visibility_aware_edge_ldp.simulation.curator import Centre
+from visibility_aware_edge_ldp.simulation.curator import Centre, delta_of_each
 from visibility_aware_edge_ldp.simulation.worlds import Steps
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
@@ -154,7 +154,7 @@ def _of_a_centre(design: Design, policy: str, epsilon: Fraction) -> dict[str, Ex
     """One answer of a centre has noise of a known law, whose tails are not normal."""
     centre = Centre(design.worlds[policy], worked_out=design.worked_out[policy])
     names, options = design.questions[CURATOR.name], design.options[CURATOR.name]
-    return curator_errors(centre, epsilon, delta_of_each(options, names), design.truths, names)
+    return curator_errors(centre, epsilon, delta_of_each(options.get("delta", 0), names), design.truths, names)
 
 
 def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHistogram, ...]:

@@ -53,7 +53,9 @@ def size_law(law: IntegerLaw | None) -> SizeLaw:
 def curator_errors(
     centre: Centre, epsilon: Fraction, delta: Fraction, truths: Mapping[str, Any], names: Sequence[str]
 ) -> dict[str, Expected]:
-    """What each answer errs by on average, over all pilots and splits of this epsilon."""
+    """What each answer errs by on average, over all pilots and splits of this epsilon; each release has this delta."""
+    if len(names) == 1:
+        return {name: _expected(centre, name, delta, np.array([float(epsilon)]), truths[name]) for name in names}
     pilot = pilot_survey(centre.world, epsilon, delta, names)
     rough = {query.statistic: _answers(centre, query, truths, place) for place, query in enumerate(pilot.queries)}
     splits = [
@@ -80,7 +82,7 @@ def _answers(centre: Centre, query: CuratorQuery, truths: Mapping[str, Any], pla
 
 
 def _expected(centre: Centre, name: str, delta: Fraction, epsilons: Floats, truth: float) -> Expected:
-    nodes = np.geomspace(epsilons.min(), epsilons.max(), NODES)
+    nodes = np.geomspace(epsilons.min(), epsilons.max(), NODES if len(epsilons) > 1 else 1)
     means = np.array([_mean_size(centre, name, Fraction(node).limit_denominator(10**9), delta) for node in nodes])
     if not means.all() or not truth:
         return Expected(0.0 if not means.any() else math.inf, 0.0, EXACT_LAW)

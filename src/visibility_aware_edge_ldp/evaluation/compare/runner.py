@@ -23,7 +23,6 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import Measured
 from visibility_aware_edge_ldp.evaluation.results import Histogram, Progress
 from visibility_aware_edge_ldp.evaluation.trials import measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy import parse_delta
 from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
@@ -200,18 +199,13 @@ def collected(
     seed: int | str | None,
     worked_out: WorkedOut | None = None,
 ) -> Mapping[str, Estimate]:
-    """Everybody's answers for one epsilon in total. A centre's questions share it; ``estimate`` gives it to each."""
+    """Everybody's answers for one epsilon in total, as ``estimate`` gives them; a centre is told what it worked out."""
     if trust != CURATOR.name:
         return estimate(world, trust, epsilon, statistics, seed=seed, **options)
     # A new centre each time: the same one would repeat itself.
-    delta = delta_of_each(options, statistics)
+    delta = options.get("delta", 0)
     answers, _ = ask_within(Centre(world, worked_out=worked_out), epsilon, delta, statistics, seed=seed)
     return {name: answer.estimate for name, answer in answers.items()}
-
-
-def delta_of_each(options: Mapping[str, Any], statistics: Sequence[str]) -> Fraction:
-    """What each release of a centre may spend: its pilot and its main survey share delta."""
-    return parse_delta(options.get("delta", 0)) / (2 * len(statistics) + 2)
 
 
 def fitting(design: Design) -> int:

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic
 from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
 from visibility_aware_edge_ldp.public.trust import CURATOR, PILOT_SHARE
-from visibility_aware_edge_ldp.simulation.curator import split
+from visibility_aware_edge_ldp.simulation.curator import delta_of_each, split
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +39,8 @@ def central(
     # Errors at a few shares, and between them lines on logarithmic paper. As in a comparison, delta is shared too.
     some = np.geomspace(share.min(), share.max() * 1.001, _SHARES)
     losses = [(epsilon * (1 - PILOT_SHARE) * Fraction(x)).limit_denominator(10**6) for x in some.tolist()]
-    found = np.array([_answer(moments, statistic, e, delta / (2 * len(statistics) + 2)) for e in losses])
+    each_delta = delta_of_each(delta, statistics)
+    found = np.array([_answer(moments, statistic, e, each_delta) for e in losses])
     deviation, mean = np.exp([np.interp(np.log(share), np.log(some), np.log(each + 1e-300)) for each in found.T])
     whole = float((deviation**2).mean() ** 0.5)
     return whole, float(mean.mean()), whole / max(float(deviation.mean()), 1e-300)

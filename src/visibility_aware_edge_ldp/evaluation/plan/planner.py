@@ -245,8 +245,7 @@ def plan(
         for loss in losses
         for row in predictions(moments, model, loss, names, small, without=without)
     ]
-    if made_up:
-        rows = marked(rows, degrees is not None)
+    rows = marked(rows, made_up, degrees is not None)
 
     def predict(model: str, name: str, epsilon: Fraction) -> Prediction:
         (row,) = predictions(moments, model, epsilon, names, small, [name], bounds=False, without=without)

@@ -21,7 +21,16 @@ from visibility_aware_edge_ldp.evaluation.plan.position import MODEL as BY_POSIT
 from visibility_aware_edge_ldp.evaluation.plan.user import MODEL as BY_USER
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, FOUR_CYCLES, is_built_in, statistic
+from visibility_aware_edge_ldp.public.statistic import (
+    DEGREES,
+    EDGES,
+    FOUR_CYCLES,
+    TRANSITIVITY,
+    is_built_in,
+    star_size,
+    statistic,
+)
+from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import statistics_for
@@ -30,6 +39,8 @@ from visibility_aware_edge_ldp.simulation.estimate import statistics_for
 TOO_LARGE = 1 / 3
 # Where a centre's split varies so that standard errors are this much larger than typical ones, no law is normal.
 UNEVEN = 1.05
+# Stars of so many edges are mostly those of the few users of highest degree.
+MANY_EDGES = 3
 PREDICTIONS: dict[str, Model] = {each.trust.name: each for each in (BY_POSITION, BY_USER, BY_NEIGHBOURHOOD, BY_CURATOR)}
 """How each trust model is predicted, by its name."""
 # Beyond so many people POSITION takes minutes and more, and nobody would want it unasked.
@@ -65,7 +76,8 @@ class Prediction:
     least_on_the_hardest
         The same for some graph with as many nodes and as high a degree, for every estimate.
     from_few_numbers
-        Whether it rests on degrees or triangles of a graph that was made up from a few numbers.
+        Whether it rests on degrees or triangles of a graph that was made up from a few numbers, or on a few users or
+        one pair of any graph: it may miss by 15 % and more.
     """
 
     trust: str
@@ -130,19 +142,27 @@ def offered(trust: str, statistics: Sequence[str]) -> list[str]:
     return [name for name in statistics if PREDICTIONS[trust].offers(name)]
 
 
-def marked(rows: Sequence[Prediction], degrees_known: bool) -> list[Prediction]:
-    """Rows of a made-up graph, those marked that rest on degrees or triangles which nobody told.
+def marked(rows: Sequence[Prediction], made_up: bool, degrees_known: bool) -> list[Prediction]:
+    """The rows, those marked that rest on few numbers and may miss by 15 % and more.  [PLAN.9]
 
-    Edges and degrees need only the numbers of nodes and edges. A centre's pilot sets all answers by all values.
+    Of a made-up graph, all that need degrees or triangles which nobody told: edges and degrees need only the numbers of
+    nodes and edges, and a centre's pilot sets all answers by all values. Of any graph, what a few users or one pair
+    decide: k-stars from k = 3 on, transitivity, and what a centre's smooth bound is for.
     """
-    guessed = {row.statistic for row in rows if not _known_from_numbers(row.statistic, degrees_known)}
+    guessed = {row.statistic for row in rows if made_up and not _known_from_numbers(row.statistic, degrees_known)}
     split = {row.statistic for row in rows if row.trust == CURATOR.name} & guessed
 
     def rests(row: Prediction) -> bool:
         by_values = row.statistic in guessed or (row.trust == CURATOR.name and bool(split))
-        return by_values and not math.isnan(row.standard_error)
+        return (by_values or _decided_by_few(row)) and 0 < row.standard_error < math.inf
 
     return [replace(row, from_few_numbers=rests(row)) for row in rows]
+
+
+def _decided_by_few(row: Prediction) -> bool:
+    """Whether a few users, or one pair of them, decide how large the error is."""
+    smooth = row.trust == CURATOR.name and row.statistic not in CONSTANT
+    return smooth or row.statistic == TRANSITIVITY.name or (star_size(row.statistic) or 0) >= MANY_EDGES
 
 
 def _known_from_numbers(name: str, degrees_known: bool) -> bool:

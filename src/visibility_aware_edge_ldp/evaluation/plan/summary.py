@@ -29,8 +29,8 @@ LEGEND = {
     "†": "a centre's small pilot decides how it splits ε, and is noisy: ± the standard error; most runs do better",
     "-": "no closed form; simulate it with `va-edge-ldp compare`",
     UNKNOWN: "a plan cannot tell which ε is enough: no relative error is known; simulate with `va-edge-ldp compare`",
-    FEW_NUMBERS: "rests on few numbers: the degrees or triangles of the assumed graph were made up from those that you "
-    "gave; --family FILE with a graph like yours says more",
+    FEW_NUMBERS: "rests on few numbers and may miss by 15 % and more: a few users or one pair decide it, or degrees or "
+    "triangles were made up from the numbers that you gave (--family FILE with a graph like yours says more)",
 }
 # From here on a plan says what could be left out: beyond so many words of work, about six seconds, or so much memory.
 MANY_NODES, FEW_WORDS, MUCH_MEMORY = 20_000, 2 * 10**12, 4 * 10**9

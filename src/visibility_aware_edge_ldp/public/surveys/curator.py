@@ -1,14 +1,15 @@
-"""CURATOR: the questions to a trusted centre, their noise and their price.  [CURATOR.1-3]"""
+"""CURATOR: the questions to a trusted centre, their noise and their price.  [CURATOR.1-5]"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
+from visibility_aware_edge_ldp.mechanisms.noisy_bound import NoisyBound
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_delta, parse_epsilon
@@ -20,11 +21,14 @@ from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON
 
 CONSTANT = ("edges", "max_degree")
 QUERIES = ("edges", "max_degree", "triangles", "stars:2", "stars:3", "stars:4")
-NOISES = ("laplace", "power", "student_t", "cauchy")
+NOISES = ("laplace", "power", "power_16", "student_t", "cauchy")
 # Public choices: how much of epsilon pays for the movement of the noise scale.  [SN.1, SN.2, POWER.1]
 LAPLACE_SHARE = Fraction(1, 4)
-POWER_SHARE = Fraction(1, 12)
+POWER_SHARES = {"power": Fraction(1, 12), "power_16": Fraction(1, 16)}
 STUDENT_SHARE = Fraction(1, 4)
+# Public choices too: how much of a question's epsilon buys the bound that makes its interval publishable: the first
+# with which the noise on the bound's logarithm has at most this scale, or the last.  [BOUND.4]
+BOUND_SHARES, STEADY = (Fraction(1, 5), Fraction(1, 3), Fraction(1, 2)), Fraction(1, 3)
 # Numbers of stars outgrow 64 bits; one beyond this is reported as this, which tells no more than the number.
 LARGEST_ANSWER = 1 << 254
 _BYTES = 32
@@ -81,33 +85,69 @@ class CuratorQuery:
 def _smooth_noise(noise: str, epsilon: Fraction, delta: Fraction) -> SmoothNoise:
     if noise == "laplace":
         return SmoothLaplace(epsilon, delta, LAPLACE_SHARE)
-    if noise == "power":
-        return SmoothPower(epsilon, POWER_SHARE)
+    if noise in POWER_SHARES:
+        return SmoothPower(epsilon, POWER_SHARES[noise])
     return SmoothStudentT(epsilon, share=STUDENT_SHARE) if noise == "student_t" else SmoothCauchy(epsilon)
 
 
 @dataclass(frozen=True)
+class BoundQuery:
+    """How wide the noise of another question is, for an interval that may be published.  [CURATOR.5]"""
+
+    of: CuratorQuery
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.of.has_constant_sensitivity:
+            raise BadStatistic(f"Everybody knows the noise of {self.of.statistic}; it needs no bound.")
+
+    @property
+    def multipliers(self) -> Multipliers:
+        """Those of the question that it is about."""
+        return self.of.multipliers
+
+    @property
+    def noisy_bound(self) -> NoisyBound:
+        """What is told, and how an interval is made of it; its epsilon is that of a PRIVATE edge."""
+        return NoisyBound(self.of.smooth_noise, self.multipliers.private * self.epsilon)
+
+    def price(self, kind: Visibility) -> Guarantee[OneEdge]:
+        """What an edge of this class loses by this number: w times as much where a change counts w times.  [BOUND.1]"""
+        steps = {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: self.multipliers.steps}
+        return Guarantee(OneEdge, steps[kind] * self.multipliers.private * self.epsilon)
+
+
+@dataclass(frozen=True)
 class CuratorSurvey(Survey):
-    """Questions to a trusted centre about one graph; each is a release of its own."""
+    """Questions to a trusted centre about one graph, then bounds on the noise of some; each is a release of its own."""
 
     trust = CURATOR
     protocol = "curator"
     roster: str
     policy: str
     queries: tuple[CuratorQuery, ...]
+    bounds: tuple[BoundQuery, ...] = ()
+
+    @property
+    def asked(self) -> tuple[CuratorQuery | BoundQuery, ...]:
+        """All that is asked, in the order of its rounds; question 0 is round 1."""
+        return (*self.queries, *self.bounds)
 
     @property
     def rounds(self) -> int:
-        """How many questions there are; question 0 is round 1."""
-        return len(self.queries)
+        """How many questions and bounds there are."""
+        return len(self.asked)
 
     def price(self, kind: Visibility, round_number: int = 1) -> Guarantee[OneEdge]:
         """What an edge of this class loses by the answer to one question."""
-        return self.queries[round_number - 1].price(kind)
+        return self.asked[round_number - 1].price(kind)
 
     def content(self) -> Content:
+        """The questions; bounds where there are any, so that the identities of other surveys stay."""
         queries = [_described(query) for query in self.queries]
-        return {"roster": self.roster, "policy": self.policy, "queries": queries}
+        bounds = [[self.queries.index(bound.of), str(bound.epsilon)] for bound in self.bounds]
+        told = {"bounds": bounds} if bounds else {}
+        return {"roster": self.roster, "policy": self.policy, "queries": queries, **told}
 
 
 def _described(query: CuratorQuery) -> list[Any]:
@@ -137,6 +177,36 @@ def curator_survey(
         for name, value in zip(names, each, strict=True)
     )
     return CuratorSurvey(view.roster_digest, view.policy.digest, queries)
+
+
+def published_survey(
+    view: PublicView,
+    epsilons: Sequence[Number] | Number,
+    delta: Number = 0,
+    statistics: Iterable[str] = QUERIES,
+    noise: str | None = None,
+) -> CuratorSurvey:
+    """The same with intervals that may be published: part of a smooth question's epsilon buys a bound.  [CURATOR.5]"""
+    chosen = noise or ("laplace" if parse_delta(delta) else "power_16")
+    whole = curator_survey(view, epsilons, delta, statistics, chosen)
+    queries, bounds = [], []
+    for query in whole.queries:
+        if query.has_constant_sensitivity:
+            queries.append(query)
+            continue
+        share = bound_share(query)
+        queries.append(replace(query, epsilon=(1 - share) * query.epsilon))
+        bounds.append(BoundQuery(queries[-1], share * query.epsilon))
+    return replace(whole, queries=tuple(queries), bounds=tuple(bounds))
+
+
+def bound_share(query: CuratorQuery) -> Fraction:
+    """What part of this question's epsilon buys its bound; known to everybody, it follows from the question alone."""
+    for share in BOUND_SHARES[:-1]:
+        beta = replace(query, epsilon=(1 - share) * query.epsilon).smooth_noise.beta
+        if Fraction(beta) <= STEADY * share * query.multipliers.private * query.epsilon:
+            return share
+    return BOUND_SHARES[-1]
 
 
 @dataclass(frozen=True)
