@@ -108,13 +108,13 @@ UNLIKE: dict[str, Callable[[int], Graph]] = {
 """From a name and a seed to a graph."""
 
 
-def unlike_graph(name: str, seed: int = 0) -> Graph | str:
-    """The graph of this name, made or real; where a real one is not on this machine, a sentence that says so."""
+def unlike_graph(name: str, seed: int = 0) -> Graph:
+    """The graph of this name, made or real; raises LookupError where a real one is not on this machine."""
     if name in UNLIKE:
         return UNLIKE[name](seed)
     path = find(name)
     if path is None:
-        return f"{name} is not here; {FOLDER_VARIABLE} names the folder of real graphs"
+        raise LookupError(f"{name} is not here; {FOLDER_VARIABLE} names the folder of real graphs")
     return _renumbered(name, (found := read_graph(path)).n, found.edges, seed)
 
 

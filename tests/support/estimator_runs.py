@@ -1,0 +1,290 @@
+"""Every registered estimator on any graph, with any policy, and with people away: one record for each run.
+
+A *way* is one way to ask for a protocol's reports. Whatever is registered with ``PROTOCOLS`` is asked: the package's
+own protocols by ``WAYS``, another program's by ``simulate.collect``, which its ``Simulated`` entry serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from support.unlike_graphs import unlike_graph
+from visibility_aware_edge_ldp.aggregator import nonresponse
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_collection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.errors import VaEdgeLdpError
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.public.layout import pack
+from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
+from visibility_aware_edge_ldp.public.statistic import FAMILIES, FOUR_CYCLES, STATISTICS, exact, possible
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
+from visibility_aware_edge_ldp.simulation.estimate import estimate, true_value
+from visibility_aware_edge_ldp.simulation.simulate import (
+    SIMULATED,
+    collect,
+    collect_assigned_triangles,
+    collect_hubs,
+    reports,
+)
+
+World = VisibilityAwareGraph
+Found = Mapping[str, Estimate]
+Ask = Callable[[World, float, Sequence[str], str, float], Found]
+"""From a world, an epsilon, statistics, a seed and the share that is away to estimates."""
+POLICIES = {"nothing": "nothing", "profiles": "profiles:0.5", "hash": "document-001", "hubs": "hubs:0.02"}
+AWAY = (0.0, 0.1, 0.3, 0.6)
+PARAMETERS = {"tail": (10,)}
+"""Which members of a family are asked for; of others the first two."""
+LEVEL = 0.95
+ENOUGH = 2
+# A value may leave its interval by what rounding leaves.
+ROUNDING = 1e-9
+
+
+def names() -> tuple[str, ...]:
+    """Every statistic, and some of each family."""
+    members = (
+        f"{family.name}:{each}"
+        for family in FAMILIES.values()
+        for each in PARAMETERS.get(family.name, (family.least, family.least + 1))
+    )
+    return (*STATISTICS, *members)
+
+
+# ── the ways to ask
+
+
+def simulated(
+    trust: str, world: World, epsilon: float, asked: Sequence[str], seed: str, away: float, **options: Any
+) -> Found:
+    """As ``va.estimate`` asks, all statistics at once."""
+    return estimate(world, trust, epsilon, asked, seed=seed, dropout=away, **options)
+
+
+def one_survey(protocol: str, world: World, epsilon: float, asked: Sequence[str], seed: str, away: float) -> Found:
+    """Everybody answers the one survey of a protocol."""
+    survey = PROTOCOLS[protocol].survey(world.public, parse_epsilon(epsilon))
+    return estimate_collection(collect(world, survey, seed, away), asked)
+
+
+def position_by_rows(world: World, epsilon: float, asked: Sequence[str], seed: str, away: float) -> Found:
+    """POSITION as a campaign asks it: users stay away, each with its whole row."""
+    view, survey = world.public, position_survey(world.public, epsilon)
+    here, holder = random_numbers(seed, view.n) >= away, endpoints(view.n, 0, view.positions)[0]
+    collection = PositionCollection(survey, view)
+    for report in reports(world, survey, seed):
+        reported = np.frombuffer(pack(here[holder[report.start : report.start + report.count]]), np.uint8)
+        sent = ((np.frombuffer(bits, np.uint8) & reported).tobytes() for bits in (report.answered, report.ones))
+        collection.absorb(PositionReport(report.survey, report.round, report.start, report.count, *sent))
+    return nonresponse.estimate(collection, asked)
+
+
+def believed_bounds(world: World, epsilon: float, asked: Sequence[str], seed: str, away: float) -> Found:
+    """Bounds that are believed need everybody's degree: some users leave after they told it."""
+    collection = collect_assigned_triangles(world, epsilon, "1e-6", seed=seed, leaving=away)
+    return estimate_collection(collection, asked)
+
+
+def hubs(world: World, epsilon: float, asked: Sequence[str], seed: str, away: float) -> Found:
+    """Public hubs report, but for those that are away."""
+    survey = hub_survey(world.public, epsilon)
+    plan = np.array(survey.plan.hubs)
+    absent = plan[random_numbers(seed, plan.size) < away]
+    return estimate_collection(collect_hubs(world, survey, seed, absent.tolist()), asked)
+
+
+def random_numbers(seed: str, count: int) -> np.ndarray:
+    """Uniform numbers that follow from a text."""
+    return np.random.default_rng(list(seed.encode())).random(count)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to ask for a protocol's reports.
+
+    Parameters
+    ----------
+    takes
+        Which of the protocol's statistics are asked for together.
+    combines
+        Whether statistics are asked for, too, that the trust model answers and none of its protocols alone.
+    nobody_away
+        Why nobody can be away, where that is so.
+    """
+
+    protocol: str
+    ask: Ask
+    takes: Callable[[str], bool] = lambda name: True
+    combines: bool = False
+    nobody_away: str = ""
+
+    def names(self, n: int) -> tuple[str, ...]:
+        """The statistics that are asked for on n nodes."""
+        return tuple(name for name in possible(names(), n) if self.takes(name) and self._answers(name))
+
+    def _answers(self, name: str) -> bool:
+        known = PROTOCOLS[self.protocol]
+        alone = (each for each in PROTOCOLS.values() if each.trust is known.trust)
+        combined = self.combines and answers(known.trust, name) and not any(each.answers(name) for each in alone)
+        return known.answers(name) or combined
+
+
+position, user = partial(simulated, "position"), partial(simulated, "user")
+neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
+_CENTRE = "a curator holds everything, so nobody can be away"
+WAYS: dict[str, Way] = {
+    "position": Way("position", position),
+    "position, two rounds": Way("position", partial(position, rounds=2)),
+    "position by rows": Way("position", position_by_rows),
+    "sample": Way("sample", partial(position, sample_positions="1/2")),
+    "degrees": Way("degrees", user),
+    "histogram": Way("histogram", partial(user, hide="degree")),
+    # Where 4-cycles are asked for too they take their part of epsilon.
+    "rows": Way("rows", user, lambda name: name != FOUR_CYCLES.name, combines=True),
+    "rows, 4-cycles": Way("rows", user, lambda name: name == FOUR_CYCLES.name),
+    "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
+    "neighbourhood, believed": Way("neighbourhood", believed_bounds),
+    "hubs": Way("hubs", hubs),
+    "curator": Way("curator", curator, nobody_away=_CENTRE),
+    "curator, delta": Way("curator", partial(curator, delta="1e-6"), nobody_away=_CENTRE),
+}
+"""The ways of the package's own protocols."""
+
+
+def ways() -> dict[str, Way]:
+    """All ways by name; what another program has registered is asked by its one survey."""
+    covered = {way.protocol for way in WAYS.values()}
+    others = [name for name in PROTOCOLS if name not in covered]
+    if lacking := [name for name in others if name not in SIMULATED]:
+        raise LookupError(f"{lacking[0]} is not simulated: register it with simulate.SIMULATED, or add a way to ask it")
+    return WAYS | {name: Way(name, partial(one_survey, name)) for name in others}
+
+
+# ── what a run tells
+
+
+class Run(NamedTuple):
+    """One estimate against the truth; of arrays, means over the entries.
+
+    ``held``, ``below`` and ``above`` are shares of entries whose interval holds the truth, lies below it, above it.
+    """
+
+    error: float
+    square: float
+    variance: float
+    held: float
+    below: float
+    above: float
+    is_inside: bool
+    unbiased: bool
+    conservative: bool
+
+
+def run_of(found: Estimate, truth: Any) -> Run:
+    """What one estimate tells, given the true value in its shape."""
+    value, true = np.atleast_1d(found.value), np.atleast_1d(truth)
+    low, high = (np.atleast_1d(end) for end in found.interval(LEVEL))
+    slack = ROUNDING * (1 + np.abs(value))
+    below, above = high + slack < true, low - slack > true
+    return Run(
+        float((value - true).mean()),
+        float(((value - true) ** 2).mean()),
+        float(np.mean(found.variance)),
+        float((~below & ~above).mean()),
+        float(below.mean()),
+        float(above.mean()),
+        bool(np.all((low - slack <= value) & (value <= high + slack))),
+        found.unbiased,
+        bool(getattr(found, "conservative", False)),
+    )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A graph, a policy, an epsilon and a share that is away; all texts and numbers, so that a report can be typed."""
+
+    graph: str
+    policy: str
+    epsilon: float
+    away: float
+    graph_seed: int = 0
+
+    def __str__(self) -> str:
+        made = f" (seed {self.graph_seed})" if self.graph_seed else ""
+        return f"{self.graph}{made}, {self.policy}, ε = {self.epsilon:g}, {self.away:.0%} away"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Runs of one statistic, asked in one way in one setting, and the reason where some were refused."""
+
+    setting: Setting
+    way: str
+    statistic: str
+    runs: Sequence[Run] = ()
+    refusals: Sequence[str] = ()
+
+    @property
+    def estimator(self) -> str:
+        """The way and the statistic."""
+        return f"{self.way}: {self.statistic}"
+
+
+@cache
+def world_of(graph: str, policy: str, graph_seed: int = 0) -> World:
+    """A graph by name with a policy; raises LookupError where the graph is not here."""
+    return VisibilityAwareGraph(unlike_graph(graph, graph_seed), POLICIES.get(policy, policy))
+
+
+@cache
+def _truth(graph: str, graph_seed: int, name: str) -> Any:
+    return exact(world_of(graph, "nothing", graph_seed).graph, name)
+
+
+def cells_of(
+    setting: Setting, way: str, seeds: Iterable[str], changed: Callable[[Estimate], Estimate] | None = None
+) -> list[Cell]:
+    """One cell for each statistic of a way: every seed is one collection, from which all are estimated.
+
+    ``changed`` makes a twin: an estimate that is wrong.
+    """
+    how, world = ways()[way], world_of(setting.graph, setting.policy, setting.graph_seed)
+    asked = how.names(world.graph.n)
+    runs: dict[str, list[Run]] = {name: [] for name in asked}
+    refusals: dict[str, list[str]] = {name: [] for name in asked}
+    if setting.away and how.nobody_away:
+        return [Cell(setting, way, name, (), (how.nobody_away,)) for name in asked]
+    for seed in seeds:
+        # What was refused some times and never answered is not asked again.
+        over = {name: told[-1] for name, told in refusals.items() if len(told) >= ENOUGH and not runs[name]}
+        for name, found in (
+            _asked(how, world, setting, [name for name in asked if name not in over], seed) | over
+        ).items():
+            if isinstance(found, str):
+                refusals[name].append(found)
+                continue
+            twin = found if changed is None else changed(found)
+            truth = true_value(_truth(setting.graph, setting.graph_seed, name), twin)
+            runs[name].append(run_of(twin, truth))
+    return [Cell(setting, way, name, runs[name], refusals[name]) for name in asked]
+
+
+def _asked(how: Way, world: World, setting: Setting, asked: Sequence[str], seed: str) -> dict[str, Estimate | str]:
+    """Estimates from one collection; where that is refused, each by itself, or the reason why there is none."""
+    if not asked:
+        return {}
+    try:
+        return dict(how.ask(world, setting.epsilon, asked, seed, setting.away))
+    except VaEdgeLdpError as reason:
+        if len(asked) == 1:
+            return {asked[0]: str(reason)}
+    return {name: found for each in asked for name, found in _asked(how, world, setting, [each], seed).items()}
