@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.estimator_runs import AWAY, POLICIES, Cell, Run, Setting, cells_of, ways
-from support.interval_checks import LEAST, MOST, findings, ratio, z_of_mean
+from support.interval_checks import LEAST, MOST, any_runs, findings, ratio, share, z_of_bias
 from support.unlike_graphs import UNLIKE, unlike_graph
 
 EPSILON, RUNS, BATCH = 4.0, 300, 10
@@ -45,8 +45,7 @@ Cells = dict[tuple[Setting, str, str], Cell]
 
 def made(piece: Piece) -> tuple[Piece, list[Cell]]:
     """The runs of a piece."""
-    seeds = [f"run {number}" for number in range(piece.first, piece.first + piece.count)]
-    return piece, cells_of(piece.setting, piece.way, seeds)
+    return piece, cells_of(piece.setting, piece.way, range(piece.first, piece.first + piece.count))
 
 
 class Runs:
@@ -97,12 +96,7 @@ class Runs:
 
 def outside(cell: Cell) -> bool:
     """Whether the share of intervals that hold the truth is not between 93 and 97 %."""
-    return bool(cell.runs) and not LEAST <= held(cell.runs) <= MOST
-
-
-def held(runs: Sequence[Run]) -> float:
-    """The share of intervals that hold the truth."""
-    return math.fsum(run.held for run in runs) / len(runs)
+    return bool(cell.runs) and not LEAST <= share(cell.runs) <= MOST
 
 
 def make(runs: Runs, pieces: Sequence[Piece], workers: int) -> None:
@@ -136,17 +130,16 @@ def summary(cells: Iterable[Cell]) -> Iterator[str]:
         if not full:
             yield _row([name, "0", str(len(each)), *["–"] * (len(away) + 4)])
             continue
-        pooled = [[run for cell in full if cell.setting.away == share for run in cell.runs] for share in shares]
-        lowest = min(full, key=lambda cell: held(cell.runs))
-        unbiased = [cell for cell in full if all(run.unbiased for run in cell.runs)]
-        worst = max((z_of_mean([run.error for run in cell.runs]) for cell in unbiased), key=abs, default=None)
-        ratios = [ratio(cell.runs) for cell in full]
-        wrong = sum(bool(findings(cell.runs, CHANCE)) for cell in full)
-        coverage = (f"{held(runs):.1%}" if runs else "–" for runs in pooled)
-        bias = "stated" if worst is None else f"{worst:+.1f}"
-        least = f"{held(lowest.runs):.1%} ({_place(lowest.setting)})"
-        counts = (str(len(full)), str(len(each) - len(full)))
-        yield _row([name, *counts, *coverage, least, bias, f"{min(ratios):.2f}–{max(ratios):.2f}", str(wrong)])
+        pooled = [any_runs([cell for cell in full if cell.setting.away == part]) for part in shares]
+        coverage = (f"{share(runs):.1%}" if runs else "–" for runs in pooled)
+        lowest = min(full, key=lambda cell: share(cell.runs))
+        least = f"{share(lowest.runs):.1%} ({_place(lowest.setting)})"
+        unbiased = [z_of_bias([cell]) for cell in full if any(run.unbiased for run in cell.runs)]
+        worst = f"{max(unbiased, key=abs):+.1f}" if unbiased else "stated"
+        ratios = [one for cell in full if math.isfinite(one := ratio([cell]))]
+        spread = f"{min(ratios):.2f}–{max(ratios):.2f}" if ratios else "–"
+        wrong = sum(bool(findings([cell], CHANCE)) for cell in full)
+        yield _row([name, str(len(full)), str(len(each) - len(full)), *coverage, least, worst, spread, str(wrong)])
 
 
 def wrong_cells(cells: Iterable[Cell]) -> Iterator[str]:
@@ -154,10 +147,10 @@ def wrong_cells(cells: Iterable[Cell]) -> Iterator[str]:
     yield _row(["estimator", "graph", "policy", "away", "runs", "held", "below / above", "wrong"])
     yield _row(["---"] * 8)
     for cell in cells:
-        if len(cell.runs) >= FEWEST and (wrong := findings(cell.runs, CHANCE)):
+        if len(cell.runs) >= FEWEST and (wrong := findings([cell], CHANCE)):
             at, count = cell.setting, len(cell.runs)
             sides = (math.fsum(getattr(run, side) for run in cell.runs) / count for side in ("below", "above"))
-            words = (f"{held(cell.runs):.1%}", " / ".join(f"{side:.1%}" for side in sides), "; ".join(map(str, wrong)))
+            words = (f"{share(cell.runs):.1%}", " / ".join(f"{side:.1%}" for side in sides), "; ".join(map(str, wrong)))
             yield _row([cell.estimator, at.graph, at.policy, f"{at.away:.0%}", str(count), *words])
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.truth.datasets import FOLDER_VARIABLE, find
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, parse, powerlaw
 
 Edges = npt.NDArray[np.int64]
 REAL = ("fb100-caltech", "fb100-amherst", "ca-GrQc", "facebook")
@@ -109,9 +109,14 @@ UNLIKE: dict[str, Callable[[int], Graph]] = {
 
 
 def unlike_graph(name: str, seed: int = 0) -> Graph:
-    """The graph of this name, made or real; raises LookupError where a real one is not on this machine."""
+    """The graph of this name, made, such as "powerlaw:200,900", or real.
+
+    Raises LookupError where a real one is not on this machine.
+    """
     if name in UNLIKE:
         return UNLIKE[name](seed)
+    if ":" in name:
+        return _renumbered(name, (drawn := parse(f"{name},{seed}")).n, drawn.edges, seed)
     path = find(name)
     if path is None:
         raise LookupError(f"{name} is not here; {FOLDER_VARIABLE} names the folder of real graphs")
