@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from itertools import chain, product
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -32,71 +34,77 @@ FEWEST = 30
 
 
 class Piece(NamedTuple):
-    """Some runs of one way in one setting: what one worker does at a time."""
+    """Some runs of one way in one setting, by their numbers: what one worker does at a time."""
 
     setting: Setting
     way: str
-    first: int
-    count: int
-
-
-Cells = dict[tuple[Setting, str, str], Cell]
+    numbers: tuple[int, ...]
 
 
 def made(piece: Piece) -> tuple[Piece, list[Cell]]:
     """The runs of a piece."""
-    return piece, cells_of(piece.setting, piece.way, range(piece.first, piece.first + piece.count))
+    return piece, cells_of(*piece)
 
 
 class Runs:
     """All runs so far, in memory and in a file with one line for each piece."""
 
     def __init__(self, file: Path | None) -> None:
-        self.file, self.cells, self.done = file, Cells(), defaultdict[tuple[Setting, str], int](int)
-        for line in file.read_text(encoding="utf-8").splitlines() if file is not None and file.is_file() else ():
+        self.file = file
+        self.cells: dict[tuple[Setting, str, str], Cell] = {}
+        self.done = defaultdict[tuple[Setting, str], set[int]](set)
+        for line in _whole_lines(file) if file is not None and file.is_file() else ():
             known = json.loads(line)
-            setting, (first, count) = Setting(*known["setting"]), known["runs"]
-            told = known["cells"].items()
-            cells = [Cell(setting, known["way"], name, [Run(*run) for run in runs], no) for name, (runs, no) in told]
-            self.add(Piece(setting, known["way"], first, count), cells)
+            setting, way, told = Setting(*known["setting"]), known["way"], known["cells"].items()
+            cells = [Cell(setting, way, name, [Run(*run) for run in runs], no) for name, (runs, no) in told]
+            self.add(Piece(setting, way, tuple(known["numbers"])), cells)
 
     def add(self, piece: Piece, cells: Iterable[Cell]) -> None:
         """Keep the runs of a piece."""
-        self.done[piece.setting, piece.way] = max(self.done[piece.setting, piece.way], piece.first + piece.count)
+        self.done[piece.setting, piece.way].update(piece.numbers)
         for cell in cells:
             key = (cell.setting, cell.way, cell.statistic)
             before = self.cells.get(key, Cell(*key))
             self.cells[key] = Cell(*key, [*before.runs, *cell.runs], [*before.refusals, *cell.refusals])
 
-    def write(self, piece: Piece, cells: Iterable[Cell]) -> None:
+    def write(self, piece: Piece, cells: Sequence[Cell]) -> None:
         """The same, in the file too."""
-        cells = list(cells)
         self.add(piece, cells)
         if self.file is not None:
             told = {cell.statistic: (cell.runs, sorted(set(cell.refusals))) for cell in cells}
-            known = {"setting": list(vars(piece.setting).values()), "way": piece.way, "runs": piece[2:], "cells": told}
+            setting = list(vars(piece.setting).values())
+            known = {"setting": setting, "way": piece.way, "numbers": piece.numbers, "cells": told}
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(known) + "\n")
 
-    def missing(self, settings: Iterable[Setting], asked: Iterable[str], runs: int) -> list[Piece]:
+    def missing(self, settings: Iterable[Setting], asked: Sequence[str], runs: int) -> list[Piece]:
         """What has to be done until there are so many runs."""
-        names = list(asked)
-        return [
-            Piece(setting, way, first, min(BATCH, runs - first))
-            for setting in settings
-            for way in names
-            for first in range(self.done[setting, way], 1 if self._is_quick(setting, way) else runs, BATCH)
-        ]
+        found = []
+        for setting, way in product(settings, asked):
+            wanted = min(runs, 1) if setting.away and ways()[way].nobody_away else runs
+            numbers = [each for each in range(wanted) if each not in self.done[setting, way]]
+            found += [Piece(setting, way, tuple(each)) for each in batched(numbers)]
+        return found
 
-    @staticmethod
-    def _is_quick(setting: Setting, way: str) -> bool:
-        """Whether it is refused without a run."""
-        return bool(setting.away and ways()[way].nobody_away)
+
+def _whole_lines(file: Path) -> list[str]:
+    """The lines of a file; cuts off one that was not finished."""
+    text = file.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    return whole.splitlines()
+
+
+def batched(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """A few at a time."""
+    return (numbers[first : first + BATCH] for first in range(0, len(numbers), BATCH))
 
 
 def outside(cell: Cell) -> bool:
-    """Whether the share of intervals that hold the truth is not between 93 and 97 %."""
-    return bool(cell.runs) and not LEAST <= share(cell.runs) <= MOST
+    """Whether fewer than 93 % of the intervals hold the truth, or more than 97 % of those that do not say so."""
+    plain = [run for run in cell.runs if not run.conservative]
+    return (bool(cell.runs) and share(cell.runs) < LEAST) or share(plain) > MOST
 
 
 def make(runs: Runs, pieces: Sequence[Piece], workers: int) -> None:
@@ -155,9 +163,9 @@ def wrong_cells(cells: Iterable[Cell]) -> Iterator[str]:
 
 
 def refusals(cells: Iterable[Cell]) -> Iterator[str]:
-    """A line for each reason why there is no estimate."""
-    for estimator, reason in sorted({(cell.estimator, each) for cell in cells for each in cell.refusals[:1]}):
-        yield f"- {estimator}: {reason}"
+    """A line for each reason why there is no estimate; numbers in it are left out."""
+    told = {(cell.estimator, re.sub(r"[0-9][0-9,.]*", "…", each)) for cell in cells for each in cell.refusals}
+    return (f"- {estimator}: {reason}" for estimator, reason in sorted(told))
 
 
 def _place(setting: Setting) -> str:
@@ -168,8 +176,8 @@ def _row(words: Sequence[str]) -> str:
     return f"| {' | '.join(words)} |"
 
 
-def main(words: list[str]) -> int:
-    """Make the runs that are missing, and print the tables."""
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """What was asked for."""
     told = argparse.ArgumentParser(prog="python -m benchmarks.dropout", description=__doc__.partition("\n")[0])
     told.add_argument("--graphs", nargs="+", default=list(UNLIKE))
     told.add_argument("--policies", nargs="+", default=list(POLICIES))
@@ -180,30 +188,36 @@ def main(words: list[str]) -> int:
     told.add_argument("--again", type=int, default=0)
     told.add_argument("--workers", type=int, default=1)
     told.add_argument("--file", type=Path)
-    asked = told.parse_args(words)
+    return told.parse_args(words)
+
+
+def settings_of(asked: argparse.Namespace) -> list[Setting]:
+    """All settings on graphs that are on this machine; says which are not."""
+    here = []
     for name in asked.graphs:
-        unlike_graph(name)  # a graph that is not here is said at once
-    settings = [
-        Setting(graph, policy, asked.epsilon, away)
-        for graph in asked.graphs
-        for policy in asked.policies
-        for away in asked.away
-    ]
-    runs = Runs(asked.file)
+        try:
+            unlike_graph(name)
+            here.append(name)
+        except LookupError as reason:
+            print(reason, file=sys.stderr)
+    parts = product(here, asked.policies, asked.away)
+    return [Setting(graph, policy, asked.epsilon, away) for graph, policy, away in parts]
+
+
+def main(words: Sequence[str]) -> int:
+    """Make the runs that are missing, and print the tables."""
+    asked = arguments(words)
+    settings, runs = settings_of(asked), Runs(asked.file)
+
+    def cells() -> list[Cell]:
+        return [each for each in runs.cells.values() if each.setting in settings and each.way in asked.ways]
+
     make(runs, runs.missing(settings, asked.ways, asked.runs), asked.workers)
-    if asked.again:
-        unclear = {(cell.setting, cell.way) for cell in runs.cells.values() if outside(cell)}
-        more = [
-            piece
-            for at, way in sorted(unclear, key=str)
-            for piece in runs.missing([at], [way], asked.runs + asked.again)
-        ]
-        make(runs, more, asked.workers)
-    wanted = set(settings)
-    cells = [cell for cell in runs.cells.values() if cell.setting in wanted and cell.way in asked.ways]
-    print(
-        "\n".join([*summary(cells), "", "Wrong cells:", "", *wrong_cells(cells), "", "Refused:", "", *refusals(cells)])
-    )
+    unclear = dict.fromkeys((cell.setting, cell.way) for cell in cells() if asked.again and outside(cell))
+    again = (runs.missing([at], [way], asked.runs + asked.again) for at, way in unclear)
+    make(runs, list(chain.from_iterable(again)), asked.workers)
+    parts = (summary(cells()), ("", "Wrong cells:", ""), wrong_cells(cells()), ("", "Refused:", ""), refusals(cells()))
+    print("\n".join(chain.from_iterable(parts)))
     return 0
 
 

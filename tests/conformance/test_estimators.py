@@ -48,7 +48,7 @@ STAGE, STAGES, ALARM = 1e-3, 3, 1e-6
 CHECKS = 5  # bias, coverage and calibration to either side, of which bias has one for both
 SEED = "VA_EDGE_LDP_SUITE_SEED"
 # Where a way takes long, and how many times fewer settings it gets.
-SLOW = {"position by rows, 4-cycles": 8}
+SLOW = {"position by rows, 4-cycles": 8, **{name: 2 for name in WAYS if name.endswith("fits")}}
 
 
 def settings(graphs: Sequence[str], epsilon: float = EPSILON) -> list[Setting]:

@@ -24,7 +24,15 @@ from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
-from visibility_aware_edge_ldp.public.statistic import FAMILIES, FOUR_CYCLES, STATISTICS, exact, possible
+from visibility_aware_edge_ldp.public.statistic import (
+    DEGREE_HISTOGRAM,
+    FAMILIES,
+    FOUR_CYCLES,
+    MAX_DEGREE,
+    STATISTICS,
+    exact,
+    possible,
+)
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate, true_value
@@ -138,21 +146,39 @@ class Way:
         return known.answers(name) or combined
 
 
+def is_fit(name: str) -> bool:
+    """Whether a distribution of degrees is fitted for it, which takes longer than all sums together."""
+    return name in (MAX_DEGREE.name, DEGREE_HISTOGRAM.name)
+
+
+def is_sum(name: str) -> bool:
+    """Whether neither a fit nor 4-cycles take long."""
+    return not is_fit(name) and not is_cycles(name)
+
+
+def is_cycles(name: str) -> bool:
+    """Whether 4-cycles are counted; where they are asked for too they take long, or a part of epsilon."""
+    return name == FOUR_CYCLES.name
+
+
 position, user = partial(simulated, "position"), partial(simulated, "user")
+sample, two_rounds = partial(position, sample_positions="1/2"), partial(position, rounds=2)
 neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
 _CENTRE = "a curator holds everything, so nobody can be away"
 WAYS: dict[str, Way] = {
-    "position": Way("position", position),
-    "position, two rounds": Way("position", partial(position, rounds=2)),
-    # 4-cycles of rows take longer than all the rest.
-    "position by rows": Way("position", position_by_rows, lambda name: name != FOUR_CYCLES.name),
-    "position by rows, 4-cycles": Way("position", position_by_rows, lambda name: name == FOUR_CYCLES.name),
-    "sample": Way("sample", partial(position, sample_positions="1/2")),
-    "degrees": Way("degrees", user),
+    "position": Way("position", position, lambda name: not is_fit(name)),
+    "position, fits": Way("position", position, is_fit),
+    "position, two rounds": Way("position", two_rounds, lambda name: not is_fit(name)),
+    "position by rows": Way("position", position_by_rows, is_sum),
+    "position by rows, fits": Way("position", position_by_rows, is_fit),
+    "position by rows, 4-cycles": Way("position", position_by_rows, is_cycles),
+    "sample": Way("sample", sample, lambda name: not is_fit(name)),
+    "sample, fits": Way("sample", sample, is_fit),
+    "degrees": Way("degrees", user, is_sum),
+    "degrees, fits": Way("degrees", user, is_fit),
     "histogram": Way("histogram", partial(user, hide="degree")),
-    # Where 4-cycles are asked for too they take their part of epsilon.
-    "rows": Way("rows", user, lambda name: name != FOUR_CYCLES.name, combines=True),
-    "rows, 4-cycles": Way("rows", user, lambda name: name == FOUR_CYCLES.name),
+    "rows": Way("rows", user, is_sum, combines=True),
+    "rows, 4-cycles": Way("rows", user, is_cycles),
     "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
     "neighbourhood, believed": Way("neighbourhood", believed_bounds),
     "hubs": Way("hubs", hubs),
