@@ -91,15 +91,20 @@ def _held(runs: Sequence[Run]) -> float:
 
 
 def calibration(cells: Sequence[Cell]) -> Iterator[Finding]:
-    """Whether deviations are larger than the standard errors, or smaller where these do not say so.
+    """Whether deviations are larger than the standard errors, or smaller.
 
     Of arrays, the errors themselves, because their entries may be others in every run.
     """
     words = f"deviations are {ratio(cells):.2f} standard errors"
     large = [each - LOOSE**2 * stated for each, stated in _squares(cells)]
-    small = [TIGHT**2 * stated - each for each, stated in _squares(cells, lambda run: not run.conservative)]
+    small = [TIGHT**2 * stated - each for each, stated in _squares(cells, lambda run: not _is_nearly_sure(run))]
     for each in (large, small):
         yield Finding("calibration", words, _NORMAL.cdf(-z_of_mean(each)))
+
+
+def _is_nearly_sure(run: Run) -> bool:
+    """Whether a whole number is right nearly always, and else wrong by many standard errors: runs do not show these."""
+    return run.variance < 0.25 and run.error == round(run.error)
 
 
 def ratio(cells: Sequence[Cell]) -> float:
