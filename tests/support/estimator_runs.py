@@ -232,7 +232,7 @@ def run_of(found: Estimate, truth: Any) -> Run:
         float(above.mean()),
         bool(np.all((low - slack <= value) & (value <= high + slack))),
         found.unbiased,
-        bool(getattr(found, "conservative", False)),
+        found.conservative,
     )
 
 
