@@ -23,7 +23,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from support.estimator_runs import AWAY, POLICIES, Cell, Run, Setting, cells_of, ways
+from support.estimator_runs import AWAY, POLICIES, Cell, Run, Setting, cells_of
+from support.estimator_ways import ways
 from support.interval_checks import LEAST, MOST, any_runs, findings, ratio, share, z_of_bias
 from support.unlike_graphs import UNLIKE, unlike_graph
 
