@@ -74,6 +74,11 @@ def wrong(cells: Sequence[Cell], chance: float) -> list[str]:
     return [f"{name}: {each}" for name, group in groups(cells) for each in findings(group, chance)]
 
 
+def refuse(lines: Sequence[str], more: str = "") -> None:
+    """Fail where anything is wrong, with a line for each."""
+    assert not lines, "\n".join([more, *lines])
+
+
 # ── the suite
 
 
@@ -82,14 +87,14 @@ def test_some_settings(way: str) -> None:
     chosen = (("about 100 nodes", "nothing", 0.3), ("nearly bipartite", "hash", 0.1), ("disconnected", "hubs", 0.0))
     cells = [cell for at in chosen for cell in cells_of(Setting(at[0], at[1], EPSILON, at[2]), way, range(RUNS))]
     assert {cell.statistic for cell in cells} == set(ways()[way].names(1000))
-    assert wrong(cells, FIXED) == []
+    refuse(wrong(cells, FIXED))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_unlike_graphs(way: str) -> None:
     chosen, runs = settings(tuple(UNLIKE))[:: ONE_OF.get(way, 1)], range(MORE_RUNS.get(way, RUNS))
-    assert wrong([cell for at in chosen for cell in cells_of(at, way, runs)], FIXED) == []
+    refuse(wrong([cell for at in chosen for cell in cells_of(at, way, runs)], FIXED))
 
 
 @pytest.mark.long
@@ -102,7 +107,7 @@ def test_real_graphs(way: str, graph: str) -> None:
     except LookupError as reason:
         pytest.skip(str(reason))
     chosen = [Setting(graph, policy, 1.0, 0.3) for policy in POLICIES]
-    assert wrong([cell for at in chosen for cell in cells_of(at, way, range(6))], FIXED) == []
+    refuse(wrong([cell for at in chosen for cell in cells_of(at, way, range(6))], FIXED))
 
 
 # ── the property test
@@ -163,14 +168,14 @@ def seed_of_this_run() -> str:
 @pytest.mark.parametrize("way", QUICK)
 def test_settings_drawn_at_random(way: str) -> None:
     seed = seed_of_this_run()
-    assert confirmed(way, seed, 3) == [], f"type {SEED}={seed} to draw the same again"
+    refuse(confirmed(way, seed, 3), f"type {SEED}={seed} to draw the same again")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_many_settings_drawn_at_random(way: str) -> None:
     seed = seed_of_this_run()
-    assert confirmed(way, seed, 24 // ONE_OF.get(way, 1)) == [], f"type {SEED}={seed} to draw the same again"
+    refuse(confirmed(way, seed, 24 // ONE_OF.get(way, 1)), f"type {SEED}={seed} to draw the same again")
 
 
 def test_false_alarms_are_as_rare_as_they_are_said_to_be() -> None:
