@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from support.estimator_runs import AWAY, POLICIES, Cell, Run, Setting, cells_of
 from support.estimator_ways import ways
-from support.interval_checks import LEAST, MOST, any_runs, findings, ratio, share, z_of_bias
+from support.interval_checks import LEAST, MOST, any_runs, findings, groups, ratio, share, z_of_bias
 from support.unlike_graphs import UNLIKE, unlike_graph
 
 EPSILON, RUNS, BATCH = 4.0, 300, 10
@@ -163,6 +163,13 @@ def wrong_cells(cells: Iterable[Cell]) -> Iterator[str]:
             yield _row([cell.estimator, at.graph, at.policy, f"{at.away:.0%}", str(count), *words])
 
 
+def wrong_groups(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each graph, policy or share away where an estimator is wrong over all cells."""
+    for name, group in groups(cells).items():
+        if len(any_runs(group)) >= FEWEST and (wrong := findings(group, CHANCE)):
+            yield f"- {name}: {'; '.join(map(str, wrong))}"
+
+
 def refusals(cells: Iterable[Cell]) -> Iterator[str]:
     """A line for each reason why there is no estimate; numbers in it are left out."""
     told = {(cell.estimator, re.sub(r"[0-9][0-9,.]*", "…", each)) for cell in cells for each in cell.refusals}
@@ -217,7 +224,15 @@ def main(words: Sequence[str]) -> int:
     unclear = dict.fromkeys((cell.setting, cell.way) for cell in cells() if asked.again and outside(cell))
     again = (runs.missing([at], [way], asked.runs + asked.again) for at, way in unclear)
     make(runs, list(chain.from_iterable(again)), asked.workers)
-    parts = (summary(cells()), ("", "Wrong cells:", ""), wrong_cells(cells()), ("", "Refused:", ""), refusals(cells()))
+    parts = (
+        summary(cells()),
+        ("", "Wrong over all cells of a graph, a policy or a share away:", ""),
+        wrong_groups(cells()),
+        ("", "Wrong cells:", ""),
+        wrong_cells(cells()),
+        ("", "Refused:", ""),
+        refusals(cells()),
+    )
     print("\n".join(chain.from_iterable(parts)))
     return 0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ import pytest
 
 from support.estimator_runs import AWAY, POLICIES, Cell, Setting, cells_of, world_of
 from support.estimator_ways import names, ways
-from support.interval_checks import Finding, findings
+from support.interval_checks import Finding, findings, groups
 from support.unlike_graphs import REAL, UNLIKE
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
@@ -59,19 +59,9 @@ def settings(graphs: Sequence[str], epsilon: float = EPSILON) -> list[Setting]:
     return [found[place] for place in np.random.default_rng(1).permutation(len(found))]
 
 
-def groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    """All cells of an estimator, and those of each graph, policy and share away."""
-    found = defaultdict[str, list[Cell]](list)
-    for cell in cells:
-        at = cell.setting
-        for group in ("all", at.graph, at.policy, f"{at.away:.0%} away"):
-            found[f"{cell.estimator}, {group}"].append(cell)
-    yield from found.items()
-
-
 def wrong(cells: Sequence[Cell], chance: float) -> list[str]:
     """What is wrong in any group, a line each."""
-    return [f"{name}: {each}" for name, group in groups(cells) for each in findings(group, chance)]
+    return [f"{name}: {each}" for name, group in groups(cells).items() for each in findings(group, chance)]
 
 
 def refuse(lines: Sequence[str], more: str = "") -> None:

@@ -7,6 +7,7 @@ cut into blocks of three, and what two of them say is measured by the standard e
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -41,6 +42,16 @@ def findings(cells: Sequence[Cell], chance: float) -> list[Finding]:
     """All that is wrong with one estimator in these cells, and would come by chance more rarely than this."""
     found = [*odd_shapes(cells), bias(cells), *coverage(cells), *calibration(cells)] if any_runs(cells) else []
     return [each for each in found if each.chance < chance]
+
+
+def groups(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """The cells of each estimator: all, and those of each graph, policy and share away."""
+    found = defaultdict[str, list[Cell]](list)
+    for cell in cells:
+        at = cell.setting
+        for group in ("all", at.graph, at.policy, f"{at.away:.0%} away"):
+            found[f"{cell.estimator}, {group}"].append(cell)
+    return found
 
 
 def any_runs(cells: Sequence[Cell]) -> list[Run]:
