@@ -56,6 +56,8 @@ def test_each_is_what_its_name_says(seed: int) -> None:
     assert parts(graphs["disconnected"]) >= 7
     core = np.sort(degrees["dense core"])[-60:]
     assert core.sum() > 0.4 * 2 * graphs["dense core"].m
+    assert exact(graphs["web of trust"], "transitivity") > 0.5
+    assert degrees["web of trust"].max() > 50
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -1,4 +1,4 @@
-"""Eight small graphs that have little in common, and the real ones of the data folder: what every estimator must bear.
+"""Nine small graphs that have little in common, and the real ones of the data folder: what every estimator must bear.
 
 Every generator takes a seed, and gives the same graph for it on every machine. Nodes are numbered without regard to
 friendship, because estimators may rely on that where users stay away.  [TRIANGLE.4]
@@ -95,6 +95,17 @@ def dense_core(seed: int = 0) -> Graph:
     )
 
 
+def web_of_trust(seed: int = 0) -> Graph:
+    """300 nodes, of whom 165 belong to four parties of 20 to 70 that nearly all know each other; few know others."""
+    n, uniform = 300, _uniform(seed, comb(300, 2))
+    u, v = np.triu_indices(n, 1)
+    party = np.repeat(np.arange(5), (70, 45, 30, 20, n - 165))
+    alone = party == 4
+    apart = np.select([alone[u] & alone[v], alone[u] | alone[v]], [0.004, 0.02], 0.03)
+    chance = np.where((party[u] == party[v]) & ~alone[u], 0.75, apart)
+    return _renumbered("web of trust", n, _drawn(u, v, chance, uniform), seed)
+
+
 UNLIKE: dict[str, Callable[[int], Graph]] = {
     "heavy-tailed": heavy_tailed,
     "clustered": clustered,
@@ -104,6 +115,7 @@ UNLIKE: dict[str, Callable[[int], Graph]] = {
     "about 100 nodes": hundred_nodes,
     "disconnected": disconnected,
     "dense core": dense_core,
+    "web of trust": web_of_trust,
 }
 """From a name and a seed to a graph."""
 
