@@ -1,191 +1,239 @@
-"""Every estimator with users (or positions) away: bias, spread and coverage, one line for each share that is away.
+"""Every estimator on unlike graphs, with users (or positions) away: bias, coverage and calibration, as a table.
 
-VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [part of a question's name ...] [--epsilon=2] [--away=0.3]
-                                                     [--runs=1000] [--first=0]
+VA_EDGE_LDP_DATA=folder python -m benchmarks.dropout [--graphs "dense core" fb100-caltech] [--policies nothing hubs]
+    [--away 0 0.3] [--ways degrees rows] [--epsilon 4] [--runs 300] [--again 300] [--workers 1] [--file runs.jsonl]
+
+With a file, runs that are in it are not made again, so that a table can be continued, or printed with ``--runs 0``.
+``--again`` adds so many runs to every cell whose coverage is outside 93–97 % after the first.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import math
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain, product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
+from support.estimator_runs import AWAY, POLICIES, Cell, Run, Setting, cells_of
+from support.estimator_ways import ways
+from support.interval_checks import LEAST, MOST, any_runs, findings, groups, ratio, share, z_of_bias
+from support.unlike_graphs import UNLIKE, unlike_graph
 
-from benchmarks.coverage import graph_of
-from visibility_aware_edge_ldp.aggregator import nonresponse as nonresponse_estimate
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
-from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
-from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-from visibility_aware_edge_ldp.aggregator.rows import cycles as estimate_cycles
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.layout import pack
-from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.statistic import exact
-from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
-from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
-from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
-from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.rows import collect_rows
-from visibility_aware_edge_ldp.simulation.simulate import collect, collect_assigned_triangles, collect_hubs, reports
-from visibility_aware_edge_ldp.truth.graph import Graph
-
-AWAY = (0.0, 0.3, 0.6)
-HUBS = 8
-GRAPHS = ("power law 520,5000", "Caltech")
-EPSILON, RUNS = 2.0, 1000
-Z_LIMIT, LEAST, MOST = 4.5, 0.93, 0.97
-World = VisibilityAwareGraph
-Found = Mapping[str, Estimate]
-# From a world, an epsilon, a seed and the share that is away; None where nobody is left.
-Ask = Callable[[World, float, int, float], Found | None]
-HEADER = "| question | statistic | away | runs | bias, z | errors / standard errors | held by 95 % | |"
+EPSILON, RUNS, BATCH = 4.0, 300, 10
+# A cell is named as wrong where a right estimator would look so less often than this.
+CHANCE = 1e-3
+FEWEST = 30
 
 
-@dataclass(frozen=True)
-class Question:
-    """What one collection answers, and on which graph."""
+class Piece(NamedTuple):
+    """Some runs of one way in one setting, by their numbers: what one worker does at a time."""
 
-    name: str
-    graph: str
-    epsilon: float
-    ask: Ask
-
-    def __str__(self) -> str:
-        return f"{self.name}, {self.graph}, ε = {self.epsilon:g}"
-
-    def world(self) -> World | None:
-        """The graph with nothing public, or with a few public hubs where hubs answer."""
-        graph = graph_of(self.graph)
-        if graph is None:
-            return None
-        graph = renumbered(graph)
-        if "hubs" not in self.name:
-            return VisibilityAwareGraph(graph, VisibilityPolicy.nothing())
-        largest = np.argsort(-graph.degrees, kind="stable")[:HUBS].tolist()
-        return VisibilityAwareGraph(graph, VisibilityPolicy.from_profiles(dict.fromkeys(largest, "public"), rule="any"))
+    setting: Setting
+    way: str
+    numbers: tuple[int, ...]
 
 
-def renumbered(graph: Graph) -> Graph:
-    """Numbers given without regard to friendship; made graphs number their users by degree.  [TRIANGLE.4]"""
-    ends = np.sort(np.random.default_rng(1).permutation(graph.n)[graph.edges], axis=1)
-    return Graph(range(graph.n), ends[np.lexsort((ends[:, 1], ends[:, 0]))].astype(np.int32))
+def made(piece: Piece) -> tuple[Piece, list[Cell]]:
+    """The runs of a piece."""
+    return piece, cells_of(*piece)
 
 
-def simulated(trust: str, names: Sequence[str], world: World, epsilon: float, seed: int, away: float) -> Found:
-    """All of one trust model's statistics from one collection."""
-    return estimate(world, trust, epsilon, names, seed=seed, dropout=away)
+class Runs:
+    """All runs so far, in memory and in a file with one line for each piece."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        self.cells: dict[tuple[Setting, str, str], Cell] = {}
+        self.done = defaultdict[tuple[Setting, str], set[int]](set)
+        for line in _whole_lines(file) if file is not None and file.is_file() else ():
+            known = json.loads(line)
+            setting, way, told = Setting(*known["setting"]), known["way"], known["cells"].items()
+            cells = [Cell(setting, way, name, [Run(*run) for run in runs], no) for name, (runs, no) in told]
+            self.add(Piece(setting, way, tuple(known["numbers"])), cells)
+
+    def add(self, piece: Piece, cells: Iterable[Cell]) -> None:
+        """Keep the runs of a piece."""
+        self.done[piece.setting, piece.way].update(piece.numbers)
+        for cell in cells:
+            key = (cell.setting, cell.way, cell.statistic)
+            before = self.cells.get(key, Cell(*key))
+            self.cells[key] = Cell(*key, [*before.runs, *cell.runs], [*before.refusals, *cell.refusals])
+
+    def write(self, piece: Piece, cells: Sequence[Cell]) -> None:
+        """The same, in the file too."""
+        self.add(piece, cells)
+        if self.file is not None:
+            told = {cell.statistic: (cell.runs, sorted(set(cell.refusals))) for cell in cells}
+            setting = list(vars(piece.setting).values())
+            known = {"setting": setting, "way": piece.way, "numbers": piece.numbers, "cells": told}
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(known) + "\n")
+
+    def missing(self, settings: Iterable[Setting], asked: Sequence[str], runs: int) -> list[Piece]:
+        """What has to be done until there are so many runs."""
+        found = []
+        for setting, way in product(settings, asked):
+            wanted = min(runs, 1) if setting.away and ways()[way].nobody_away else runs
+            numbers = [each for each in range(wanted) if each not in self.done[setting, way]]
+            found += [Piece(setting, way, tuple(each)) for each in batched(numbers)]
+        return found
 
 
-def rows(names: Sequence[str], world: World, epsilon: float, seed: int, away: float) -> Found:
-    """POSITION as a campaign asks it: people stay away, each with its whole row."""
-    view, survey = world.public, position_survey(world.public, epsilon)
-    here, holder = np.random.default_rng(seed).random(view.n) >= away, endpoints(view.n, 0, view.positions)[0]
-    collection = PositionCollection(survey, view)
-    for report in reports(world, survey, seed):
-        heard = pack(here[holder[report.start : report.start + report.count]])
-        sent = (
-            np.bitwise_and(*(np.frombuffer(each, np.uint8) for each in (bits, heard))).tobytes()
-            for bits in (report.answered, report.ones)
-        )
-        collection.absorb(PositionReport(report.survey, report.round, report.start, report.count, *sent))
-    return nonresponse_estimate.estimate(collection, names)
+def _whole_lines(file: Path) -> list[str]:
+    """The lines of a file; cuts off one that was not finished."""
+    text = file.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    return whole.splitlines()
 
 
-def cycles(world: World, epsilon: float, seed: int, away: float) -> Found:
-    """4-cycles in two rounds, also where one would do."""
-    surveys = row_surveys(world.public, epsilon, ["four_cycles"])
-    return {"four_cycles": estimate_cycles(collect_rows(world, surveys, seed, away)["four_cycles"])}
+def batched(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """A few at a time."""
+    return (numbers[first : first + BATCH] for first in range(0, len(numbers), BATCH))
 
 
-def whole_degrees(world: World, epsilon: float, seed: int, away: float) -> Found:
-    """The unbiased histogram of users who hide their whole degree."""
-    survey = histogram_survey(world.public, epsilon)
-    return {"degree_histogram": collect(world, survey, seed, away).histogram()}
+def outside(cell: Cell) -> bool:
+    """Whether fewer than 93 % of the intervals hold the truth, or more than 97 % of those that do not say so."""
+    plain = [run for run in cell.runs if not run.conservative]
+    return (bool(cell.runs) and share(cell.runs) < LEAST) or share(plain) > MOST
 
 
-def believed(world: World, epsilon: float, seed: int, away: float) -> Found:
-    """Owned triangles under bounds that are believed: everybody tells a degree, and some leave after that."""
-    return {"triangles": assigned(collect_assigned_triangles(world, epsilon, "1e-6", seed=seed, leaving=away))}
+def make(runs: Runs, pieces: Sequence[Piece], workers: int) -> None:
+    """Do all pieces, and say how far it is."""
+    begin = last = time.monotonic()
+    with get_context("spawn").Pool(workers) if workers > 1 else nullcontext() as pool:
+        results = map(made, pieces) if pool is None else pool.imap_unordered(made, pieces)
+        for number, (piece, cells) in enumerate(results, start=1):
+            runs.write(piece, cells)
+            now = time.monotonic()
+            if now - last > 20 or number == len(pieces):
+                left = (now - begin) / number * (len(pieces) - number) / 60
+                print(f"{number} of {len(pieces)} pieces, {left:.0f} minutes left: {piece.setting}", file=sys.stderr)
+                last = now
 
 
-def hubs(world: World, epsilon: float, seed: int, away: float) -> Found | None:
-    """Triangles from the hubs that are there; nothing where all are away."""
-    survey = hub_survey(world.public, epsilon)
-    gone = np.random.default_rng(seed).random(len(survey.plan.hubs)) < away
-    absent = np.array(survey.plan.hubs)[gone].tolist()
-    return None if gone.all() else {"triangles": estimate_hubs(collect_hubs(world, survey, seed, absent))}
+# ── the tables
 
 
-def questions() -> list[Question]:
-    """All of them on two graphs, and hubs' on one."""
-    sums, fits = ("edges", "stars:2", "stars:3", "tail:20"), ("max_degree", "degree_histogram")
-    counts = ("edges", "stars:2", "stars:3", "triangles", "four_cycles", "transitivity")
-    asked: dict[str, Ask] = {
-        "USER degrees": partial(simulated, "user", sums),
-        "USER fitted degrees": partial(simulated, "user", fits),
-        "USER whole degrees": whole_degrees,
-        "USER rows": partial(simulated, "user", ("triangles", "transitivity")),
-        "USER 4-cycles": cycles,
-        "NEIGHBOURHOOD, believed bounds": believed,
-        "NEIGHBOURHOOD, weights": partial(simulated, "neighbourhood", ("triangles",)),
-        "POSITION": partial(simulated, "position", counts),
-        "POSITION by rows": partial(rows, counts),
-    }
-    found = [Question(name, graph, EPSILON, ask) for graph in GRAPHS for name, ask in asked.items()]
-    return [*found, Question("NEIGHBOURHOOD, hubs", GRAPHS[0], EPSILON, hubs)]
+def summary(cells: Iterable[Cell]) -> Iterator[str]:
+    """A line for each estimator: pooled coverage by share away, and its worst cells."""
+    by_estimator = defaultdict[str, list[Cell]](list)
+    for cell in cells:
+        by_estimator[cell.estimator].append(cell)
+    shares = sorted({cell.setting.away for cells in by_estimator.values() for cell in cells})
+    away = [f"{share:.0%} away" for share in shares]
+    yield _row(["estimator", "cells", "refused", *away, "lowest cell", "worst bias, z", "errors / s.e.", "wrong cells"])
+    yield _row(["---"] * (7 + len(away)))
+    for name, each in by_estimator.items():
+        full = [cell for cell in each if len(cell.runs) >= FEWEST]
+        if not full:
+            yield _row([name, "0", str(len(each)), *["–"] * (len(away) + 4)])
+            continue
+        pooled = [any_runs([cell for cell in full if cell.setting.away == part]) for part in shares]
+        coverage = (f"{share(runs):.1%}" if runs else "–" for runs in pooled)
+        lowest = min(full, key=lambda cell: share(cell.runs))
+        least = f"{share(lowest.runs):.1%} ({_place(lowest.setting)})"
+        unbiased = [z_of_bias([cell]) for cell in full if any(run.unbiased for run in cell.runs)]
+        worst = f"{max(unbiased, key=abs):+.1f}" if unbiased else "stated"
+        ratios = [one for cell in full if math.isfinite(one := ratio([cell]))]
+        spread = f"{min(ratios):.2f}–{max(ratios):.2f}" if ratios else "–"
+        wrong = sum(bool(findings([cell], CHANCE)) for cell in full)
+        yield _row([name, str(len(full)), str(len(each) - len(full)), *coverage, least, worst, spread, str(wrong)])
 
 
-def truth_of(graph: Graph, found: Estimate) -> np.ndarray:
-    """What the estimate is of: a number, or one for each bin."""
-    if found.statistic == "degree_histogram":
-        return np.histogram(graph.degrees, [*(first for first, _ in found.labels or ()), graph.n])[0].astype(float)
-    if found.statistic.startswith("tail:"):
-        return np.array(float((graph.degrees >= int(found.statistic[5:])).sum()))
-    return np.array(float(exact(graph, found.statistic)))
+def wrong_cells(cells: Iterable[Cell]) -> Iterator[str]:
+    """A line for each cell that is wrong, and not by chance."""
+    yield _row(["estimator", "graph", "policy", "away", "runs", "held", "below / above", "wrong"])
+    yield _row(["---"] * 8)
+    for cell in cells:
+        if len(cell.runs) >= FEWEST and (wrong := findings([cell], CHANCE)):
+            at, count = cell.setting, len(cell.runs)
+            sides = (math.fsum(getattr(run, side) for run in cell.runs) / count for side in ("below", "above"))
+            words = (f"{share(cell.runs):.1%}", " / ".join(f"{side:.1%}" for side in sides), "; ".join(map(str, wrong)))
+            yield _row([cell.estimator, at.graph, at.policy, f"{at.away:.0%}", str(count), *words])
 
 
-def line(what: str, away: float, truth: list[np.ndarray], seen: list[Estimate]) -> str:
-    """Bias in its own standard errors (of bins the worst), errors over the stated ones, and coverage (of all bins)."""
-    covered = float(np.mean([np.mean(_holds(one, true)) for one, true in zip(seen, truth, strict=True)]))
-    chance = 2 * np.sqrt(0.95 * 0.05 / len(seen))
-    worst, ratio, wrong = "stated", "–", []
-    if all(one.unbiased for one in seen):
-        errors = np.array([one.value for one in seen]) - np.array(truth)
-        bias = np.ravel(errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(len(seen))))
-        worst = f"{max(bias, key=abs):+.1f}"
-        wrong += ["biased"] * bool(np.abs(bias).max() >= Z_LIMIT)
-    if not truth[0].ndim:
-        scaled = [(one.value - true) / one.standard_error for one, true in zip(seen, truth, strict=True)]
-        ratio = f"{np.std(scaled, ddof=1):.2f}"
-    wrong += ["low"] * bool(covered < LEAST - chance) + ["high"] * bool(covered > MOST + chance)
-    words = (what, seen[0].statistic, f"{away:.0%}", str(len(seen)), worst, ratio, f"{covered:.1%}", " ".join(wrong))
+def wrong_groups(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each graph, policy or share away where an estimator is wrong over all cells."""
+    for name, group in groups(cells).items():
+        if len(any_runs(group)) >= FEWEST and (wrong := findings(group, CHANCE)):
+            yield f"- {name}: {'; '.join(map(str, wrong))}"
+
+
+def refusals(cells: Iterable[Cell]) -> Iterator[str]:
+    """A line for each reason why there is no estimate; numbers in it are left out."""
+    told = {(cell.estimator, re.sub(r"[0-9][0-9,.]*", "…", each)) for cell in cells for each in cell.refusals}
+    return (f"- {estimator}: {reason}" for estimator, reason in sorted(told))
+
+
+def _place(setting: Setting) -> str:
+    return f"{setting.graph}, {setting.policy}, {setting.away:.0%}"
+
+
+def _row(words: Sequence[str]) -> str:
     return f"| {' | '.join(words)} |"
 
 
-def _holds(found: Estimate, truth: np.ndarray) -> np.ndarray:
-    low, high = found.interval()
-    return (low <= truth) & (truth <= high)
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """What was asked for."""
+    told = argparse.ArgumentParser(prog="python -m benchmarks.dropout", description=__doc__.partition("\n")[0])
+    told.add_argument("--graphs", nargs="+", default=list(UNLIKE))
+    told.add_argument("--policies", nargs="+", default=list(POLICIES))
+    told.add_argument("--away", nargs="+", type=float, default=list(AWAY))
+    told.add_argument("--ways", nargs="+", default=list(ways()), choices=list(ways()))
+    told.add_argument("--epsilon", type=float, default=EPSILON)
+    told.add_argument("--runs", type=int, default=RUNS)
+    told.add_argument("--again", type=int, default=0)
+    told.add_argument("--workers", type=int, default=1)
+    told.add_argument("--file", type=Path)
+    return told.parse_args(words)
 
 
-def main(words: list[str]) -> int:
-    """Print the table."""
-    options = dict(word.removeprefix("--").split("=") for word in words if word.startswith("--"))
-    wanted = [word for word in words if not word.startswith("--")]
-    first, shares = int(options.get("first", 0)), [float(options["away"])] if "away" in options else AWAY
-    runs = range(first, first + int(options.get("runs", RUNS)))
-    print(HEADER + "\n" + "|---" * (HEADER.count("|") - 1) + "|")
-    for each in questions():
-        question = replace(each, epsilon=float(options.get("epsilon", each.epsilon)))
-        world = question.world() if not wanted or any(word in str(each) for word in wanted) else None
-        for away in shares if world is not None else ():
-            found = [one for seed in runs if (one := question.ask(world, question.epsilon, seed, away)) is not None]
-            for name in found[0]:
-                seen = [one[name] for one in found]
-                print(line(str(question), away, [truth_of(world.graph, one) for one in seen], seen), flush=True)
+def settings_of(asked: argparse.Namespace) -> list[Setting]:
+    """All settings on graphs that are on this machine; says which are not."""
+    here = []
+    for name in asked.graphs:
+        try:
+            unlike_graph(name)
+            here.append(name)
+        except LookupError as reason:
+            print(reason, file=sys.stderr)
+    parts = product(here, asked.policies, asked.away)
+    return [Setting(graph, policy, asked.epsilon, away) for graph, policy, away in parts]
+
+
+def main(words: Sequence[str]) -> int:
+    """Make the runs that are missing, and print the tables."""
+    asked = arguments(words)
+    settings, runs = settings_of(asked), Runs(asked.file)
+
+    def cells() -> list[Cell]:
+        return [each for each in runs.cells.values() if each.setting in settings and each.way in asked.ways]
+
+    make(runs, runs.missing(settings, asked.ways, asked.runs), asked.workers)
+    unclear = dict.fromkeys((cell.setting, cell.way) for cell in cells() if asked.again and outside(cell))
+    again = (runs.missing([at], [way], asked.runs + asked.again) for at, way in unclear)
+    make(runs, list(chain.from_iterable(again)), asked.workers)
+    parts = (
+        summary(cells()),
+        ("", "Wrong over all cells of a graph, a policy or a share away:", ""),
+        wrong_groups(cells()),
+        ("", "Wrong cells:", ""),
+        wrong_cells(cells()),
+        ("", "Refused:", ""),
+        refusals(cells()),
+    )
+    print("\n".join(chain.from_iterable(parts)))
     return 0
 
 

@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))  # benchmarks/ lies beside tests/ and is not installed
 
 from benchmarks import __main__ as program
-from benchmarks import cluster, estimates, exact, growth, pseudocode, report, rivals
+from benchmarks import cluster, dropout, estimates, exact, growth, pseudocode, report, rivals
 from benchmarks.comparisons import REGISTRY
 from benchmarks.figures import progress, write_figures
 from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target, Verdict, Work, judged, measure, rival
@@ -274,3 +274,68 @@ def test_figures(tmp_path: Path) -> None:
     assert "n to the 1.00" in (tmp_path / "bench-growth.svg").read_text(encoding="utf-8")
     assert progress(Verdict("≤ 2 s", "", 4.0, False)) == 0.5
     assert progress(Verdict("≥ 1,000×", "them", 2000.0, True)) == 2
+
+
+DROPOUT = [
+    "--graphs",
+    "about 100 nodes",
+    "--policies",
+    "nothing",
+    "hubs",
+    "--away",
+    "0",
+    "0.3",
+    "--ways",
+    "histogram",
+    "hubs",
+]
+
+
+def lines_of_dropout(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    """What the table of dropout prints."""
+    assert dropout.main([*DROPOUT, *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_table_of_dropout_names_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of_dropout(capsys, "--runs", "50")
+    measured = {line.split("|")[1].strip(): line for line in lines if line.count("|") == 10}
+    assert measured["histogram: degree_histogram"].startswith("| histogram: degree_histogram | 4 | 0 | 9")
+    # Where nothing is public nobody is a hub.
+    assert measured["hubs: triangles"].startswith("| hubs: triangles | 2 | 2 | ")
+    assert any(line.startswith("- hubs: triangles: Public hubs need … to … different nodes") for line in lines)
+
+
+def test_runs_of_dropout_are_continued_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = lines_of_dropout(capsys, "--runs", "31")
+    file = tmp_path / "runs.jsonl"
+    lines_of_dropout(capsys, "--runs", "25", "--file", str(file))
+    *first, last = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join([*first, last[:50]]), encoding="utf-8")  # as a kill may leave it
+    assert sorted(lines_of_dropout(capsys, "--runs", "31", "--file", str(file))) == sorted(whole)
+    kept = file.read_text(encoding="utf-8")
+    assert sorted(lines_of_dropout(capsys, "--runs", "0", "--file", str(file))) == sorted(whole)
+    assert file.read_text(encoding="utf-8") == kept
+
+
+def test_only_cells_of_dropout_that_are_outside_are_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropout, "outside", lambda cell: cell.setting.away > 0)
+    lines_of_dropout(capsys, "--runs", "3", "--again", "2", "--file", str(tmp_path / "runs.jsonl"))
+    done = dropout.Runs(tmp_path / "runs.jsonl").done
+    assert {(at.away, len(numbers)) for (at, _), numbers in done.items()} == {(0.0, 3), (0.3, 5)}
+
+
+@pytest.mark.parametrize(
+    ("held", "conservative", "outside"), [(94, False, False), (90, True, True), (99, False, True), (99, True, False)]
+)
+def test_what_is_outside(held: int, conservative: bool, outside: bool) -> None:
+    right = dropout.Run(0.0, 1.0, 1.0, 1.0, 0.0, 0.0, True, True, conservative)
+    runs = [right] * held + [right._replace(held=0.0, below=1.0)] * (100 - held)
+    assert dropout.outside(dropout.Cell(dropout.Setting("", "", 1.0, 0.0), "degrees", "edges", runs)) is outside
+
+
+def test_a_graph_that_is_not_here_is_left_out_of_the_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dropout.main(["--graphs", "fb100-caltech", "--runs", "1"]) == 0
+    assert "fb100-caltech is not here" in capsys.readouterr().err

@@ -174,7 +174,8 @@ def _histogram(degrees: NoisyDegrees) -> Estimate:
     edges = found.edges.astype(np.int64)
     bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
     variance = found.standard_errors**2
-    return Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+    told = Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+    return replace(told, conservative=True)
 
 
 def _max_degree(degrees: NoisyDegrees) -> Estimate:
@@ -201,4 +202,4 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
     if degrees.absent.size:
         below, above = limits(_ONE_SIGMA)
         error = max(error, float(above - below) / 2)
-    return Estimate("max_degree", value, error**2, unbiased=False, limits=limits)
+    return Estimate("max_degree", value, error**2, unbiased=False, limits=limits, conservative=True)

@@ -41,6 +41,9 @@ class Estimate:
         falls. The interval takes both into account.  [STUDENT.1-3]
     limits
         A function from a level to an interval, where that would not do.
+    conservative
+        Whether the interval holds the truth at least as often as its level says, and may do so more often: where it
+        contains a bound on what was left out, or is made for the worst graph.
     """
 
     statistic: str
@@ -52,6 +55,7 @@ class Estimate:
     freedom: float = math.inf
     skew: float = 0.0
     limits: Callable[[float], Interval] | None = field(repr=False, default=None)
+    conservative: bool = field(repr=False, default=False)
 
     @property
     def standard_error(self) -> Value:

@@ -52,4 +52,4 @@ class HistogramCollection(UserCollection[HistogramSurvey, HistogramReport]):
             low, high = (np.clip(end, 0, self.view.n) for end in found.interval(level))
             return np.minimum(low, value), np.maximum(high, value)
 
-        return replace(found, value=value, unbiased=False, limits=limits)
+        return replace(found, value=value, unbiased=False, limits=limits, conservative=True)

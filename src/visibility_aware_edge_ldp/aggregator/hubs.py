@@ -173,4 +173,7 @@ def triangles(collection: HubCollection) -> Estimate:
         return low, min(high, max(most, noise(level)[1]))
 
     exact = taken.survey.kind != PLAIN and not taken.missing and not taken.uncovered
-    return Estimate("triangles", value, taken.variance(number), taken.releases, unbiased=exact, limits=limits)
+    return Estimate(
+        "triangles", value, taken.variance(number), taken.releases,
+        unbiased=exact, limits=limits, conservative=not exact,
+    )  # fmt: skip

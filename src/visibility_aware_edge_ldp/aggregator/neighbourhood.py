@@ -94,7 +94,7 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
         low, high = with_bias_bound(found.interval, lost, level)
         return low, min(high, max(most, found.interval(level)[1]))
 
-    return replace(found, unbiased=not plan.lost, limits=limits)
+    return replace(found, unbiased=not plan.lost, limits=limits, conservative=plan.lost > 0)
 
 
 def _owned_share(plan: OwnerPlan) -> float:

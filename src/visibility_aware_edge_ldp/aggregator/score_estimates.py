@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -183,14 +183,16 @@ class ScoreEstimates:
     def max_degree(self, asked: Statistic) -> Estimate:
         """The largest degree."""
         found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
-        return Estimate(asked.name, found.value, found.standard_error**2, unbiased=False, limits=found.interval)
+        told = Estimate(asked.name, found.value, found.standard_error**2, unbiased=False, limits=found.interval)
+        return replace(told, conservative=True)
 
     def histogram(self, asked: Statistic) -> Estimate:
         """How many nodes have a degree in each bin."""
         found = histogram(*self.noisy_degrees, *self.collection.degree_bounds)
         bins = [(int(low), int(high) - 1) for low, high in pairwise(found.edges)]
         variance = found.standard_errors**2
-        return Estimate(asked.name, found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+        told = Estimate(asked.name, found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
+        return replace(told, conservative=True)
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
