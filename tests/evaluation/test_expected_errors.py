@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import (
     Measured,
     chi_square,
     expected_error,
-    mean_variance,
+    steadied_mean,
 )
 
 TRUTH = 100.0
@@ -46,7 +46,7 @@ def test_the_uncertainty_of_a_mean_variance_is_right() -> None:
     found = []
     for _ in range(400):
         errors = RANDOM.normal(0, 1, 12)
-        found.append(mean_variance(errors, 5 + 2 * errors + RANDOM.normal(0, 0.5, 12)))
+        found.append(steadied_mean(5 + 2 * errors + RANDOM.normal(0, 0.5, 12), errors))
     values, doubts = np.array(found).T
     assert values.mean() == pytest.approx(5, abs=4 * values.std() / 20)
     assert np.std((values - 5) / doubts) == pytest.approx(1.0, abs=0.25)
@@ -54,8 +54,8 @@ def test_the_uncertainty_of_a_mean_variance_is_right() -> None:
 
 def test_few_trials_are_not_followed() -> None:
     errors, variances = np.array([0.0, 1.0]), np.array([4.0, 6.0])
-    assert mean_variance(errors, variances) == pytest.approx((5.0, 1.0))
-    assert math.isnan(mean_variance(errors[:1], variances[:1])[1])
+    assert steadied_mean(variances, errors) == pytest.approx((5.0, 1.0))
+    assert math.isnan(steadied_mean(variances[:1], errors[:1])[1])
 
 
 def test_what_is_not_normal_is_left_to_the_trials() -> None:
