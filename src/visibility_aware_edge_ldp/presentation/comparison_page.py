@@ -39,7 +39,7 @@ from visibility_aware_edge_ldp.presentation.comparison_figures import (
     series_of,
     statistic_panels,
 )
-from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, on_its_own, row_lengths
+from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, beside, on_its_own
 from visibility_aware_edge_ldp.presentation.files import filled, script_hash
 from visibility_aware_edge_ldp.presentation.labels import (
     COLOURS,
@@ -161,7 +161,7 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
         "degree_figures": [
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
         ],
-        "beside": _beside,
+        "beside": beside,
         "middle": f"{middle_epsilon(comparison):g}",
         "headline": _headline(comparison),
         "short_rows": short_rows(comparison),
@@ -275,11 +275,6 @@ def table_row(gain: Gain) -> dict[str, Any]:
         "gain_spread": factor(gain.uncertainty, gain.factor) if math.isfinite(gain.uncertainty) else "",
         "verdict": gain.verdict,
     }
-
-
-def _beside(panels: int, most: int) -> list[int]:
-    """For each panel, how many stand in its row."""
-    return [length for length in row_lengths(panels, most) for _ in range(length)] if panels else []
 
 
 def _side(row: TrialRow) -> dict[str, Any]:

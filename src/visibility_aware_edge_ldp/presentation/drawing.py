@@ -147,6 +147,11 @@ def row_lengths(panels: int, most: int = 4) -> list[int]:
     return [panels // rows + (place < panels % rows) for place in range(rows)]
 
 
+def beside(panels: int, most: int) -> list[int]:
+    """For each panel, how many stand in its row."""
+    return [length for length in row_lengths(panels, most) for _ in range(length)]
+
+
 def on_its_own(panel: Panel, prefix: str) -> str:
     """An ``<svg>`` element for use inside an HTML page: in the page's own colours, with points to point at."""
     with matplotlib_figure() as figure_class:
