@@ -12,7 +12,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint, Trial
 from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_errors
-from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design, designed
+from visibility_aware_edge_ldp.evaluation.compare.design import DEGREES_ALONE, HISTOGRAM, Cell, Design, designed
 from visibility_aware_edge_ldp.evaluation.compare.runner import delta_of_each, missing, run
 from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
 from visibility_aware_edge_ldp.evaluation.results import (
@@ -28,7 +28,6 @@ from visibility_aware_edge_ldp.evaluation.results import (
 from visibility_aware_edge_ldp.evaluation.trials import summaries
 from visibility_aware_edge_ldp.privacy.parameters import Number
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
 from visibility_aware_edge_ldp.simulation.curator import Centre
 from visibility_aware_edge_ldp.simulation.worlds import Steps
@@ -36,9 +35,8 @@ from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 # The relative standard error of a gain beyond which more trials are worth their time.
 CLOSE = 0.025
-# What noisy degrees alone answer and no standard error tells; whom it costs little to ask for degrees and nothing else;
-# and how many times as many such trials there may be.
-DEGREES_ALONE, ASKED_FOR_DEGREES = (MAX_DEGREE.name, HISTOGRAM), (POSITION.name, USER.name)
+# Whom it costs little to ask for degrees and nothing else, and how many times as many such trials there may be.
+ASKED_FOR_DEGREES = (POSITION.name, USER.name)
 DEGREE_TIMES = 4
 
 

@@ -34,6 +34,8 @@ from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 HISTOGRAM = DEGREE_HISTOGRAM.name
+# What noisy degrees alone answer and no standard error tells.
+DEGREES_ALONE = (MAX_DEGREE.name, HISTOGRAM)
 # Options under which degrees have another law than that of one answer from everybody.
 BENDS = {"rounds", "estimator", "dropout"}
 
@@ -112,9 +114,16 @@ class Design:
         ]
 
     def asked(self, cell: Cell) -> tuple[str, ...]:
-        """The statistics of a cell, and what costs nothing: degrees, and in the first trial a degree histogram."""
+        """The statistics of a cell, and what costs nothing: degrees, and in the first trial a degree histogram.
+
+        Extra trials leave out what degrees alone answer: there are cheaper ones for that.
+        """
         wanted, options = self.questions[cell.trust], self.options[cell.trust]
         free = cell.trust == POSITION.name or (cell.trust == USER.name and any(map(needs_degrees, wanted)))
+        if free and cell.trial >= self.trials:
+            rest = tuple(name for name in wanted if name not in DEGREES_ALONE)
+            # Users who are asked for no degrees would spend epsilon otherwise.
+            return rest if cell.trust == POSITION.name or any(map(needs_degrees, rest)) else wanted
         drawn = (HISTOGRAM,) if free and not cell.trial else ()
         # Their noise has a known law where everybody answers, once.
         beside = (DEGREES.name,) if free and MAX_DEGREE.name in wanted and not BENDS & options.keys() else ()

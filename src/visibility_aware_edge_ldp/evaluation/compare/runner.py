@@ -79,7 +79,7 @@ def run_cell(design: Design, cell: Cell) -> Trial:
     known = design.worked_out[cell.policy] if cell.trust == CURATOR.name else None
     found = collected(world, cell.trust, cell.epsilon, asked, options, design.label(cell), known)
     seconds = time.perf_counter() - start
-    truths = {name: design.truths[name] for name in design.questions[cell.trust]}
+    truths = {name: design.truths[name] for name in design.questions[cell.trust] if name in found}
     drawn = None if cell.trial else found.get(HISTOGRAM)
     beside = with_excess(design, cell, found, measured(cell.trust, found, truths))
     return Trial(seconds, beside, None if drawn is None else _histogram(drawn))
