@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
+from visibility_aware_edge_ldp.evaluation.plan.summary import percent
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.truth.attributes import read_attributes
@@ -41,7 +42,7 @@ def main() -> int:
         found = compare(
             read_graph(facebook), policy, (1,), TRIALS, statistics, trust=trust, seed=11, most_trials=MOST, **options
         )
-        errors = (f"{row.statistic} {row.error:.2%} ± {row.figure.uncertainty:.2%}" for row in found.aware)
+        errors = (f"{row.statistic} {percent(row.error)} ± {percent(row.figure.uncertainty)}" for row in found.aware)
         print(f"{name}: {', '.join(errors)}", flush=True)
     return 0
 
