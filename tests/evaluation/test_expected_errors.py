@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.evaluation import expected_errors
 from visibility_aware_edge_ldp.evaluation.expected_errors import (
     STANDARD_ERROR,
     TRIALS,
+    TRIALS_AND_LAW,
     Measured,
     chi_square,
     expected_error,
@@ -78,6 +79,27 @@ def test_a_bias_that_shows_is_left_to_the_trials() -> None:
 def test_what_has_no_error_and_no_variance_is_exact() -> None:
     assert expected_error([measured(TRUTH, 0.0)] * 2, TRUTH) == expected_errors.Expected(0.0, 0.0, STANDARD_ERROR)
     assert math.isnan(chi_square([measured(TRUTH, 0.0)] * 2, TRUTH))
+
+
+def test_trials_without_an_error_are_exact_only_where_the_law_says_so() -> None:
+    """Eight trials show no error that happens once in a hundred."""
+    lucky = [Measured(TRUTH, 0.0, 1.0, size_excess=-0.003, side_excess=0.1)] * 8
+    assert expected_error(lucky, TRUTH) == expected_errors.Expected(0.003, 0.003, TRIALS_AND_LAW)
+    sure = [replace(one, size_excess=-1e-9) for one in lucky]
+    assert expected_error(sure, TRUTH) == expected_errors.Expected(0.0, 0.0, TRIALS_AND_LAW)
+
+
+def test_errors_that_are_rare_are_known_from_the_law() -> None:
+    """One trial in ten errs, by as much as another number that is known on average: few trials tell the mean."""
+    found = []
+    for _ in range(200):
+        off = RANDOM.exponential(0.1, 100) * (RANDOM.random(100) < 0.1)
+        trials = [
+            Measured(TRUTH, 0.8 * each, 1.0, size_excess=each - 0.01, side_excess=(each > 0) - 0.1) for each in off
+        ]
+        found.append(expected_error(trials, TRUTH).error)
+    assert np.mean(found) == pytest.approx(0.008, rel=0.01)
+    assert np.std(found) < 0.02 * 0.008
 
 
 def test_errors_are_checked_against_standard_errors() -> None:

@@ -21,6 +21,8 @@ MEAN_SIZE = math.sqrt(2 / math.pi)
 ENOUGH = 5
 # Normal deviates: errors this much larger than their standard errors are not of these standard errors.
 TOO_LARGE = 3.5
+# A mean error below this part of the truth is none.
+NEVER = 1e-6
 # Where the series for Student's t is not good enough: his 97.5 % points for 1, 2 and 3 degrees of freedom.
 FEW = (12.706, 4.303, 3.182)
 
@@ -124,7 +126,11 @@ def _by_trials(found: Sequence[Measured]) -> Expected:
     excess = np.array([(one.size_excess, one.side_excess) for one in found])
     if not np.isfinite(errors).all():  # a truth of 0 that is missed has an infinite relative error, without a spread
         return Expected(float(errors.mean()), math.nan, TRIALS)
-    if len(found) >= ENOUGH and errors.any() and np.isfinite(excess).all():
+    if not errors.any() and np.isfinite(excess).all():
+        # None of these trials erred. Others would, by about as much as the largest noisy degree is off on average.
+        most = -float(excess[:, 0].min())
+        return Expected(most, most, TRIALS_AND_LAW) if most > NEVER else Expected(0.0, 0.0, TRIALS_AND_LAW)
+    if len(found) >= ENOUGH and np.isfinite(excess).all():
         error, doubt = steadied_mean(errors, excess)
         if error > 0:
             return Expected(error, doubt, TRIALS_AND_LAW)
