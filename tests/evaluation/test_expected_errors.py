@@ -12,10 +12,11 @@ from visibility_aware_edge_ldp.evaluation import expected_errors
 from visibility_aware_edge_ldp.evaluation.expected_errors import (
     STANDARD_ERROR,
     TRIALS,
+    TRIALS_AND_LAW,
     Measured,
     chi_square,
     expected_error,
-    mean_variance,
+    steadied_mean,
 )
 
 TRUTH = 100.0
@@ -46,7 +47,7 @@ def test_the_uncertainty_of_a_mean_variance_is_right() -> None:
     found = []
     for _ in range(400):
         errors = RANDOM.normal(0, 1, 12)
-        found.append(mean_variance(errors, 5 + 2 * errors + RANDOM.normal(0, 0.5, 12)))
+        found.append(steadied_mean(5 + 2 * errors + RANDOM.normal(0, 0.5, 12), errors))
     values, doubts = np.array(found).T
     assert values.mean() == pytest.approx(5, abs=4 * values.std() / 20)
     assert np.std((values - 5) / doubts) == pytest.approx(1.0, abs=0.25)
@@ -54,8 +55,8 @@ def test_the_uncertainty_of_a_mean_variance_is_right() -> None:
 
 def test_few_trials_are_not_followed() -> None:
     errors, variances = np.array([0.0, 1.0]), np.array([4.0, 6.0])
-    assert mean_variance(errors, variances) == pytest.approx((5.0, 1.0))
-    assert math.isnan(mean_variance(errors[:1], variances[:1])[1])
+    assert steadied_mean(variances, errors) == pytest.approx((5.0, 1.0))
+    assert math.isnan(steadied_mean(variances[:1], errors[:1])[1])
 
 
 def test_what_is_not_normal_is_left_to_the_trials() -> None:
@@ -78,6 +79,27 @@ def test_a_bias_that_shows_is_left_to_the_trials() -> None:
 def test_what_has_no_error_and_no_variance_is_exact() -> None:
     assert expected_error([measured(TRUTH, 0.0)] * 2, TRUTH) == expected_errors.Expected(0.0, 0.0, STANDARD_ERROR)
     assert math.isnan(chi_square([measured(TRUTH, 0.0)] * 2, TRUTH))
+
+
+def test_trials_without_an_error_are_exact_only_where_the_law_says_so() -> None:
+    """Eight trials show no error that happens once in a hundred."""
+    lucky = [Measured(TRUTH, 0.0, 1.0, size_excess=-0.003, side_excess=0.1)] * 8
+    assert expected_error(lucky, TRUTH) == expected_errors.Expected(0.003, 0.003, TRIALS_AND_LAW)
+    sure = [replace(one, size_excess=-1e-9) for one in lucky]
+    assert expected_error(sure, TRUTH) == expected_errors.Expected(0.0, 0.0, TRIALS_AND_LAW)
+
+
+def test_errors_that_are_rare_are_known_from_the_law() -> None:
+    """One trial in ten errs, by as much as another number that is known on average: few trials tell the mean."""
+    found = []
+    for _ in range(200):
+        off = RANDOM.exponential(0.1, 100) * (RANDOM.random(100) < 0.1)
+        trials = [
+            Measured(TRUTH, 0.8 * each, 1.0, size_excess=each - 0.01, side_excess=(each > 0) - 0.1) for each in off
+        ]
+        found.append(expected_error(trials, TRUTH).error)
+    assert np.mean(found) == pytest.approx(0.008, rel=0.01)
+    assert np.std(found) < 0.02 * 0.008
 
 
 def test_errors_are_checked_against_standard_errors() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -92,3 +93,31 @@ def test_histograms_are_beside_the_truth(every_model: Comparison) -> None:
     svg, png = more_figures.more_files(every_model)["degrees"]
     assert "estimated" in svg
     assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("most", [3, 4])
+@pytest.mark.parametrize("panels", range(1, 41))
+def test_no_panel_stands_alone_below_others_and_no_row_is_half_empty(panels: int, most: int) -> None:
+    rows = drawing.row_lengths(panels, most)
+    assert sum(rows) == panels
+    assert max(rows) <= most
+    assert max(rows) - min(rows) <= 1
+    assert panels == 1 or min(rows) > 1
+    assert drawing.beside(panels, most) == [length for length in rows for _ in range(length)]
+
+
+def test_seven_panels_fill_both_rows() -> None:
+    panels = [drawing.Panel(str(each), "x", "y", lambda axes: [], (2.0, 1.0)) for each in range(7)]
+    seen: list[tuple[float, float]] = []
+    fill = drawing._fill
+
+    def watched(axes: Any, panel: drawing.Panel) -> Any:
+        columns = axes.get_subplotspec().colspan
+        seen.append((columns.start / 12, columns.stop / 12))
+        return fill(axes, panel)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(drawing, "_fill", watched)
+        drawing.together("seven", panels, {})
+    assert [round(stop - start, 3) for start, stop in seen] == [0.25] * 4 + [0.333] * 3
+    assert seen[3][1] == seen[6][1] == 1

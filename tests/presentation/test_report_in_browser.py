@@ -21,6 +21,8 @@ from visibility_aware_edge_ldp.presentation.comparison_figures import error_word
 from visibility_aware_edge_ldp.presentation.comparison_page import page
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
+# The width between the margins of A4, in pixels: 182 mm.
+A4 = 688
 SIZES = {"desk": (1200, 900), "phone": (390, 844)}
 ROWS = "#table-of-numbers tbody tr[data-trust]"
 
@@ -226,6 +228,19 @@ def test_paper_shows_everything_whatever_was_chosen(read: Reader, comparison: Co
     assert one.page.pdf(path=browsers.PICTURES / "report.pdf", format="A4", prefer_css_page_size=True).startswith(
         b"%PDF"
     )
+
+
+def test_nothing_is_cut_off_on_paper(read: Reader) -> None:
+    one = read()
+    one.page.emulate_media(media="print")
+    one.page.set_viewport_size({"width": A4, "height": 1000})
+    beyond = """limit => [...document.querySelectorAll("main *")]
+        .filter(each => each.getBoundingClientRect().right > limit + 1).map(each => each.tagName)"""
+    assert one.page.evaluate(beyond, A4) == []
+    lefts = """[...document.querySelectorAll(".panels")].map(
+        each => [...each.children].map(panel => Math.round(panel.getBoundingClientRect().top)))"""
+    for tops in one.page.evaluate(lefts):
+        assert len(tops) == 1 or min(tops.count(top) for top in tops) > 1  # no panel alone in its row
 
 
 def test_without_a_script_everything_is_shown(read: Reader, comparison: Comparison) -> None:

@@ -14,13 +14,15 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.estimate import FEWEST, student
 
 Floats = npt.NDArray[np.float64]
-STANDARD_ERROR, EXACT_LAW, TRIALS = "standard_error", "exact_law", "trials"
+STANDARD_ERROR, EXACT_LAW, TRIALS, TRIALS_AND_LAW = "standard_error", "exact_law", "trials", "trials_and_law"
 # The mean size of a standard normal deviate.
 MEAN_SIZE = math.sqrt(2 / math.pi)
 # So many collections tell how the variance goes with the value; fewer would follow their own noise.
 ENOUGH = 5
 # Normal deviates: errors this much larger than their standard errors are not of these standard errors.
 TOO_LARGE = 3.5
+# A mean error below this part of the truth is none.
+NEVER = 1e-6
 # Where the series for Student's t is not good enough: his 97.5 % points for 1, 2 and 3 degrees of freedom.
 FEW = (12.706, 4.303, 3.182)
 
@@ -30,7 +32,9 @@ class Measured:
     """One statistic in one trial: what was estimated, how far off it was, and whether its interval held the truth.
 
     ``low`` and ``high`` are the interval cut at what is possible, the others the uncut one. ``normal`` is 1 where the
-    law of the estimate is nearly normal around the truth, and ``unbiased`` 1 where its mean is the truth.
+    law of the estimate is nearly normal around the truth, and ``unbiased`` 1 where its mean is the truth. The
+    excesses are how far numbers that the error goes with were above their known means: how far off the largest noisy
+    degree was, as part of the truth, and on which side.
     """
 
     value: float
@@ -43,6 +47,8 @@ class Measured:
     uncut_high: float = math.nan
     normal: float = 0.0
     unbiased: float = 0.0
+    size_excess: float = math.nan
+    side_excess: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def expected_error(found: Sequence[Measured], truth: float, beside: Floats | Non
 
     ``beside`` are errors, of mean 0, that the variances go with; without them, those of the statistic itself.
     """
-    plain = _by_trials([one.error for one in found])
+    plain = _by_trials(found)
     if not (truth and math.isfinite(truth)) or not all(one.normal and math.isfinite(one.variance) for one in found):
         return plain
     if not any(one.variance or one.error for one in found):
@@ -67,28 +73,38 @@ def expected_error(found: Sequence[Measured], truth: float, beside: Floats | Non
     if not all(one.unbiased for one in found) and deviate(chi_square(found, truth), len(found)) > TOO_LARGE:
         return plain  # what is left out of the standard errors, a bias, is not small
     own = np.array([one.value - truth for one in found])
-    variance, doubt = mean_variance(own if beside is None else beside, np.array([one.variance for one in found]))
+    variance, doubt = steadied_mean(np.array([one.variance for one in found]), own if beside is None else beside)
     if variance <= 0:
         return plain
     size = MEAN_SIZE * math.sqrt(variance) / abs(truth)
     return Expected(size, size * doubt / (2 * variance), STANDARD_ERROR)
 
 
-def mean_variance(errors: Floats, variances: Floats) -> tuple[float, float]:
-    """The mean of unbiased variances and its standard error.
+def steadied_mean(values: Floats, beside: Floats) -> tuple[float, float]:
+    """The mean of what the values are drawn from, and its standard error; what stands ``beside`` has the known mean 0.
 
     Variances of counts grow with the count, so most of their scatter is that of the errors, whose mean is known to be
-    0: it is the regression's value there that is wanted.
+    0: it is the regression's value there that is wanted. Of several columns those are used that are known well enough.
     """
-    trials, squares = errors.size, float(((errors - errors.mean()) ** 2).sum())
-    mean = float(variances.mean())
-    if trials < ENOUGH or not squares:
-        return mean, float(variances.std(ddof=1)) / math.sqrt(trials) if trials > 1 else math.nan
-    centre = float(errors.mean())
-    slope = float(((errors - centre) * (variances - mean)).sum()) / squares
-    rest = variances - mean - slope * (errors - centre)
-    scatter = float((rest**2).sum()) / (trials - 2)
-    return mean - slope * centre, math.sqrt(scatter * (1 / trials + centre**2 / squares))
+    trials, mean = values.size, float(values.mean())
+    columns = beside.reshape(trials, -1)[:, : trials // ENOUGH]
+    moved = columns - columns.mean(axis=0)
+    # Gram and Schmidt: one column after the other, without what the columns before it tell.
+    used, doubt, centre, rest = 0, 1 / trials, columns.mean(axis=0), values - mean
+    for place in range(columns.shape[1]):
+        column, squares = moved[:, place], float((moved[:, place] ** 2).sum())
+        if not squares:
+            continue
+        parts = (moved[:, place + 1 :] * column[:, None]).sum(axis=0) / squares
+        moved[:, place + 1 :] -= parts * column[:, None]
+        slope = float((rest * column).sum()) / squares
+        mean -= slope * centre[place]
+        doubt += centre[place] ** 2 / squares
+        centre[place + 1 :] -= parts * centre[place]
+        rest = rest - slope * column
+        used += 1
+    freedom = trials - 1 - used
+    return mean, math.sqrt(float((rest**2).sum()) / freedom * doubt) if freedom > 0 else math.nan
 
 
 def chi_square(found: Sequence[Measured], truth: float) -> float:
@@ -105,11 +121,20 @@ def deviate(square: float, freedom: int) -> float:
     return (math.cbrt(square / freedom) - 1 + width) / math.sqrt(width)
 
 
-def _by_trials(errors: Sequence[float]) -> Expected:
-    # A truth of 0 that is missed has an infinite relative error, which has no spread.
-    several = len(errors) > 1 and all(map(math.isfinite, errors))
-    spread = float(np.std(errors, ddof=1)) / math.sqrt(len(errors)) if several else math.nan
-    return Expected(float(np.mean(errors)), spread, TRIALS)
+def _by_trials(found: Sequence[Measured]) -> Expected:
+    errors = np.array([one.error for one in found])
+    excess = np.array([(one.size_excess, one.side_excess) for one in found])
+    if not np.isfinite(errors).all():  # a truth of 0 that is missed has an infinite relative error, without a spread
+        return Expected(float(errors.mean()), math.nan, TRIALS)
+    if not errors.any() and np.isfinite(excess).all():
+        # None of these trials erred. Others would, by about as much as the largest noisy degree is off on average.
+        most = -float(excess[:, 0].min())
+        return Expected(most, most, TRIALS_AND_LAW) if most > NEVER else Expected(0.0, 0.0, TRIALS_AND_LAW)
+    if len(found) >= ENOUGH and np.isfinite(excess).all():
+        error, doubt = steadied_mean(errors, excess)
+        if error > 0:
+            return Expected(error, doubt, TRIALS_AND_LAW)
+    return Expected(*steadied_mean(errors, np.zeros(errors.size)), TRIALS)
 
 
 def clear(freedom: int) -> float:

@@ -104,7 +104,10 @@ def summaries(
     seconds: float,
     known: Mapping[str, Expected] | None = None,
 ) -> list[TrialRow]:
-    """One row for each statistic, over all trials; ``known`` are expected errors that follow from an exact law."""
+    """One row for each statistic, over all trials that measured it.
+
+    ``known`` are expected errors that follow from an exact law.
+    """
     return [_summary(trust, epsilon, name, truths, runs, seconds, (known or {}).get(name)) for name in truths]
 
 
@@ -117,7 +120,8 @@ def _summary(
     seconds: float,
     known: Expected | None,
 ) -> TrialRow:
-    found, truth, beside = [run[name] for run in runs], truths[name], DENOMINATORS.get(name)
+    runs, truth, beside = [run for run in runs if name in run], truths[name], DENOMINATORS.get(name)
+    found = [run[name] for run in runs]
     values, errors = np.array([one.value for one in found]), np.array([one.error for one in found])
     aim = float(truth) if np.ndim(truth) == 0 else float("nan")
     # A truth of 0 that is missed has an infinite relative error, which has no spread.

@@ -10,7 +10,13 @@ from typing import Any
 
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM
-from visibility_aware_edge_ldp.evaluation.expected_errors import EXACT_LAW, STANDARD_ERROR, TRIALS, Measured
+from visibility_aware_edge_ldp.evaluation.expected_errors import (
+    EXACT_LAW,
+    STANDARD_ERROR,
+    TRIALS,
+    TRIALS_AND_LAW,
+    Measured,
+)
 from visibility_aware_edge_ldp.evaluation.gains import QUESTION, SAME, Gain, decisive
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
@@ -33,7 +39,7 @@ from visibility_aware_edge_ldp.presentation.comparison_figures import (
     series_of,
     statistic_panels,
 )
-from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, on_its_own
+from visibility_aware_edge_ldp.presentation.drawing import Panel, attributes, beside, on_its_own
 from visibility_aware_edge_ldp.presentation.files import filled, script_hash
 from visibility_aware_edge_ldp.presentation.labels import (
     COLOURS,
@@ -51,7 +57,9 @@ from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility,
 TEMPLATE, SCRIPT = "report.html.j2", "report.js"
 SYNTHETIC = "(synthetic)"
 HEADLINE = (5.4, 3.3)
-BASES = {STANDARD_ERROR: "standard errors", EXACT_LAW: "exact law", TRIALS: "trials"}
+BASES = {STANDARD_ERROR: "standard errors", EXACT_LAW: "exact law", TRIALS: "trials", TRIALS_AND_LAW: "trials and law"}
+# Standard errors below this part of their figure are what rounding leaves.
+ROUNDING = 1e-9
 
 
 def describe(statistic: str, series: Series) -> str:
@@ -153,6 +161,7 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
         "degree_figures": [
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
         ],
+        "beside": beside,
         "middle": f"{middle_epsilon(comparison):g}",
         "headline": _headline(comparison),
         "short_rows": short_rows(comparison),
@@ -274,7 +283,7 @@ def _side(row: TrialRow) -> dict[str, Any]:
         "estimate": value(one.value),
         "interval": [value(end) for end in (one.low, one.high)] if math.isfinite(one.variance) else [],
         "error": percent(row.error),
-        "error_spread": "" if math.isnan(doubt) else percent(doubt),
+        "error_spread": "" if math.isnan(doubt) else percent(doubt if doubt > ROUNDING * row.error else 0.0),
         "basis": BASES[row.figure.basis],
         "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
         "observed": percent(row.mean_relative_error),

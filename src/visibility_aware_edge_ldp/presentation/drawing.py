@@ -127,17 +127,29 @@ def together(title: str, panels: Sequence[Panel], looks: Mapping[str, Look]) -> 
     tuple[str, bytes]
         The SVG's text, whose letters stay letters, and the PNG.
     """
-    columns = 2 if len(panels) in (2, 4) else min(3, len(panels))
-    rows = math.ceil(len(panels) / columns)
-    width, height = panels[0].size
+    rows = row_lengths(len(panels))
+    (width, height), most, cells = panels[0].size, max(rows), math.lcm(*rows)
     with matplotlib_figure() as figure_class:
-        figure = figure_class(figsize=((width - 0.2) * columns + 0.3, height * rows + 0.7), layout="constrained")
-        for place, panel in enumerate(panels, start=1):
-            _fill(figure.add_subplot(rows, columns, place), panel)
+        figure = figure_class(figsize=((width - 0.2) * most + 0.3, height * len(rows) + 0.7), layout="constrained")
+        grid, left = figure.add_gridspec(len(rows), cells), iter(panels)
+        for place, length in enumerate(rows):
+            for start in range(0, cells, cells // length):
+                _fill(figure.add_subplot(grid[place, start : start + cells // length]), next(left))
         figure.supxlabel(panels[0].x_label, fontsize=9)
         figure.supylabel(panels[0].y_label, fontsize=9)
         _legend(figure, looks)
         return svg_of(figure, title), png_of(figure)
+
+
+def row_lengths(panels: int, most: int = 4) -> list[int]:
+    """How many panels stand in each row, so that every row fills the width and none has one below several."""
+    rows = 2 if panels == 4 else math.ceil(panels / most)
+    return [panels // rows + (place < panels % rows) for place in range(rows)]
+
+
+def beside(panels: int, most: int) -> list[int]:
+    """For each panel, how many stand in its row."""
+    return [length for length in row_lengths(panels, most) for _ in range(length)]
 
 
 def on_its_own(panel: Panel, prefix: str) -> str:

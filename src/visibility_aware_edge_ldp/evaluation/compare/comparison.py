@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint, Trial
 from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_errors
-from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design, designed
-from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint, Trial, missing, run
+from visibility_aware_edge_ldp.evaluation.compare.design import DEGREES_ALONE, HISTOGRAM, Cell, Design, designed
+from visibility_aware_edge_ldp.evaluation.compare.runner import missing, run
 from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
@@ -26,13 +28,16 @@ from visibility_aware_edge_ldp.evaluation.results import (
 from visibility_aware_edge_ldp.evaluation.trials import summaries
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION
+from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
 from visibility_aware_edge_ldp.simulation.curator import Centre, delta_of_each
 from visibility_aware_edge_ldp.simulation.worlds import Steps
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 # The relative standard error of a gain beyond which more trials are worth their time.
 CLOSE = 0.025
+# Whom it costs little to ask for degrees and nothing else, and how many times as many such trials there may be.
+ASKED_FOR_DEGREES = (POSITION.name, USER.name)
+DEGREE_TIMES = 4
 
 
 def compare(
@@ -87,25 +92,66 @@ def compare(
 def sharpened(design: Design, checkpoint: Checkpoint, progress: Progress | None = None, cores: int = 1) -> Comparison:
     """Run what is missing, and then more trials, up to the design's most, where a gain is not yet known closely."""
     trials = run(design, checkpoint, progress, cores)
-    found = compared(design, {cell: trials[cell] for cell in design.cells})
-    cells = more_cells(design, found)
-    if not cells:
+    kept = {cell: trials[cell] for cell in design.cells}
+    found = compared(design, kept)
+    if cells := more_cells(design, found):
+        _expect(progress, len(missing(design, checkpoint, cells)))
+        trials = run(design, checkpoint, progress, cores, cells)
+        kept |= {cell: trials[cell] for cell in cells}
+        found = compared(design, kept)
+    cheap, places = degree_design(design, found)
+    if not places:
         return found
+    beside = Checkpoint(checkpoint.path.parent if checkpoint.path else None, cheap)
+    _expect(progress, len(missing(cheap, beside, list(places))))
+    trials = run(cheap, beside, progress, cores, list(places))
+    return compared(design, kept | {place: trials[cell] for cell, place in places.items()})
+
+
+def _expect(progress: Progress | None, more: int) -> None:
     if isinstance(progress, Steps):
-        progress.extend(len(missing(design, checkpoint, cells)))
-    trials = run(design, checkpoint, progress, cores, cells)
-    return compared(design, {cell: trials[cell] for cell in (*design.cells, *cells)})
+        progress.extend(more)
 
 
 def more_cells(design: Design, found: Comparison) -> list[Cell]:
     """The trials that it takes to know each gain within ``CLOSE``, as far as the design allows."""
-    needed: dict[tuple[str, float], int] = {}
+    needed = _needed(design, found, design.most, of_degrees=False)
+    return [cell for cell in design.extra_cells if cell.trial < needed.get((cell.trust, cell.epsilon), 0)]
+
+
+def _needed(design: Design, found: Comparison, most: int, of_degrees: bool) -> dict[tuple[str, Fraction], int]:
+    """How many trials each model and epsilon needs for its gains, those that degrees alone answer or the others."""
+    needed: dict[tuple[str, Fraction], int] = {}
+    losses = {float(epsilon): epsilon for epsilon in design.epsilons}
     for gain in found.gains:
-        doubt, row = gain.uncertainty / gain.factor if gain.factor else math.nan, gain.aware
-        if doubt > CLOSE:
-            wanted = min(math.ceil(row.trials * (doubt / CLOSE) ** 2), design.most)
-            needed[row.trust, row.epsilon] = max(needed.get((row.trust, row.epsilon), 0), wanted)
-    return [cell for cell in design.extra_cells if cell.trial < needed.get((cell.trust, float(cell.epsilon)), 0)]
+        row, doubt = gain.aware, gain.uncertainty / gain.factor if gain.factor else math.nan
+        if doubt > CLOSE and of_degrees == (row.statistic in DEGREES_ALONE and row.trust in ASKED_FOR_DEGREES):
+            place = row.trust, losses[row.epsilon]
+            needed[place] = max(needed.get(place, 0), min(math.ceil(row.trials * (doubt / CLOSE) ** 2), most))
+    return needed
+
+
+def degree_design(design: Design, found: Comparison) -> tuple[Design, dict[Cell, Cell]]:
+    """Collections of degrees and nothing else, at what degrees cost in the design, where their gains need more trials.
+
+    With each goes the place that it takes among the design's own cells: after all of those.
+    """
+    needed = _needed(design, found, DEGREE_TIMES * design.most, of_degrees=True) if design.most > design.trials else {}
+    names = {
+        trust: tuple(name for name in design.questions[trust] if name in DEGREES_ALONE)
+        for trust in dict.fromkeys(trust for trust, _ in needed)
+    }
+    run_before = {(row.trust, row.epsilon, row.statistic): row.trials for row in found.aware}
+    places: dict[Cell, Cell] = {}
+    for (trust, epsilon), trials in needed.items():
+        before = max(run_before[trust, float(epsilon), name] for name in names[trust])
+        cells = [Cell(trust, policy, design.epsilon_of_degrees(trust, epsilon), trial)
+                 for trial in range(max(trials - before, 0)) for policy in design.policies]  # fmt: skip
+        places |= {cell: Cell(trust, cell.policy, epsilon, design.most + cell.trial) for cell in cells}
+    most = 1 + max((cell.trial for cell in places), default=0)
+    losses = tuple(dict.fromkeys(cell.epsilon for cell in places))
+    label = None if design.seed is None else f"{design.seed} degrees"
+    return replace(design, questions=names, epsilons=losses, trials=most, most_trials=None, seed=label), places
 
 
 def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
@@ -137,14 +183,14 @@ def _evaluation(design: Design, trials: Mapping[Cell, Trial], policy: str) -> Ev
 
 
 def _finished(design: Design, trials: Mapping[Cell, Trial], trust: str, policy: str, epsilon: Fraction) -> list[Trial]:
-    """The trials of one model, policy and epsilon, from the first to the last that was run."""
-    cells = (Cell(trust, policy, epsilon, trial) for trial in range(design.most))
+    """The trials of one model, policy and epsilon, from the first to the last that was run; then those of degrees."""
+    cells = (Cell(trust, policy, epsilon, trial) for trial in range((1 + DEGREE_TIMES) * design.most))
     return [trials[cell] for cell in cells if cell.trial < design.trials or cell in trials]
 
 
 def _rows(design: Design, runs: Sequence[Trial], trust: str, policy: str, epsilon: Fraction) -> list[TrialRow]:
     truths = {name: design.truths[name] for name in design.questions[trust]}
-    seconds = float(np.mean([run.seconds for run in runs]))
+    seconds = float(np.mean([run.seconds for run in runs if run.found.keys() >= truths.keys()]))
     known = _of_a_centre(design, policy, epsilon) if trust == CURATOR.name else {}
     return summaries(trust, float(epsilon), truths, [run.found for run in runs], seconds, known)
 

@@ -17,8 +17,9 @@ from visibility_aware_edge_ldp.public.surveys.curator import CuratorQuery, curat
 from visibility_aware_edge_ldp.simulation.curator import Centre, main_epsilons, pilot_survey
 
 Floats = npt.NDArray[np.float64]
-# Pilots that are thought through; main surveys whose noise is worked out, the others lying between them.
-PILOTS, NODES = 1024, 9
+# Pilots that are thought through, in blocks whose means tell how well their mean is known; main surveys whose noise is
+# worked out, the others lying between them.
+PILOTS, BLOCKS, NODES = 1024, 8, 9
 # Sizes of noise at which a law is looked up: every one of the first, then by growing steps, in units of its width.
 DENSE, STEPS, FARTHEST, DIGITS = 32, 160, 80.0, 12
 
@@ -69,12 +70,13 @@ def curator_errors(
 
 
 def _answers(centre: Centre, query: CuratorQuery, truths: Mapping[str, Any], place: int) -> Floats:
-    """A pilot's answers, one from each of as many equal parts of its law, in an order of their own.
+    """A pilot's answers: in each block one from each of as many equal parts of its law, in an order of their own.
 
     The same chances whatever the policy: what two policies have in common does not blur their ratio.
     """
-    words = np.frombuffer(keyed_random_bytes(seeded_key("pilots", place))(8 * PILOTS), dtype=np.uint64)
-    chances = (words.argsort() + 0.5) / PILOTS  # of being below: both signs, each size once
+    words = np.frombuffer(keyed_random_bytes(seeded_key("pilots", place))(16 * PILOTS), dtype=np.uint64)
+    order, within = words[:PILOTS].reshape(BLOCKS, -1).argsort(axis=1).ravel(), words[PILOTS:] / 2.0**64
+    chances = (order + within) * BLOCKS / PILOTS  # of being below: both signs, each size once
     sizes = size_law(centre.law(query)).at(2 * np.minimum(chances, 1 - chances))
     name = query.statistic
     truth = truths[name] if name in truths else exact(centre.world.graph, name)
@@ -87,7 +89,8 @@ def _expected(centre: Centre, name: str, delta: Fraction, epsilons: Floats, trut
     if not means.all() or not truth:
         return Expected(0.0 if not means.any() else math.inf, 0.0, EXACT_LAW)
     errors = exp(np.interp(log(epsilons), log(nodes), log(means))) / abs(float(truth))
-    return Expected(float(errors.mean()), float(errors.std()) / math.sqrt(PILOTS), EXACT_LAW)
+    blocks = errors.reshape(BLOCKS, -1).mean(axis=1)
+    return Expected(float(errors.mean()), float(blocks.std(ddof=1)) / math.sqrt(BLOCKS), EXACT_LAW)
 
 
 def _mean_size(centre: Centre, name: str, epsilon: Fraction, delta: Fraction) -> float:

@@ -19,6 +19,8 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolic
 from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import (
     DEGREE_HISTOGRAM,
+    DEGREES,
+    MAX_DEGREE,
     Statistic,
     check_statistics,
     exact,
@@ -28,10 +30,14 @@ from visibility_aware_edge_ldp.public.statistic import (
 )
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER
 from visibility_aware_edge_ldp.simulation.curator import Centre
-from visibility_aware_edge_ldp.simulation.options import needs_degrees
+from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 HISTOGRAM = DEGREE_HISTOGRAM.name
+# What noisy degrees alone answer and no standard error tells.
+DEGREES_ALONE = (MAX_DEGREE.name, HISTOGRAM)
+# Options under which degrees have another law than that of one answer from everybody.
+BENDS = {"rounds", "estimator", "dropout"}
 
 
 @dataclass(frozen=True)
@@ -108,10 +114,27 @@ class Design:
         ]
 
     def asked(self, cell: Cell) -> tuple[str, ...]:
-        """The statistics of a cell; the first trial also draws a degree histogram where that costs nothing."""
-        wanted = self.questions[cell.trust]
+        """The statistics of a cell, and what costs nothing: degrees, and in the first trial a degree histogram.
+
+        Extra trials leave out what degrees alone answer: there are cheaper ones for that.
+        """
+        wanted, options = self.questions[cell.trust], self.options[cell.trust]
         free = cell.trust == POSITION.name or (cell.trust == USER.name and any(map(needs_degrees, wanted)))
-        return (*wanted, HISTOGRAM) if free and not cell.trial and HISTOGRAM not in wanted else wanted
+        if free and cell.trial >= self.trials:
+            rest = tuple(name for name in wanted if name not in DEGREES_ALONE)
+            # Users who are asked for no degrees would spend epsilon otherwise.
+            return rest if cell.trust == POSITION.name or any(map(needs_degrees, rest)) else wanted
+        drawn = (HISTOGRAM,) if free and not cell.trial else ()
+        # Their noise has a known law where everybody answers, once.
+        beside = (DEGREES.name,) if free and MAX_DEGREE.name in wanted and not BENDS & options.keys() else ()
+        return tuple(dict.fromkeys((*wanted, *drawn, *beside)))
+
+    def epsilon_of_degrees(self, trust: str, epsilon: Fraction) -> Fraction:
+        """What part of epsilon the noisy degrees get: in the user model a share, if rows are asked for too."""
+        if trust != USER.name:
+            return epsilon
+        split = {name: value for name, value in self.options[trust].items() if name == "degree_share"}
+        return plan_for(self.questions[trust], epsilon, self.graph.n, **split).degree_epsilon
 
     def label(self, cell: Cell) -> str | None:
         """The seed of a cell: fresh noise for each."""

@@ -252,9 +252,8 @@ def advised(
     known = [ratio for ratio in ratios if math.isfinite(ratio)]
     best, other = (POSITION, USER) if sum(known) > 0 else NOBODY_TRUSTED
     factor = math.exp(abs(sum(known)) / max(len(known), 1))
-    least = (
-        f"whose standard errors are about {factor:.2g} times smaller here" if factor > 1.05 else "as good as any here"
-    )
+    times = f"{float(f'{factor:.2g}'):,g}"
+    least = f"whose standard errors are about {times} times smaller here" if factor > 1.05 else "as good as any here"
     return Advice(best, f"trust model {best.title}, {least}; {_other(other)}", _noise(world, epsilon, rows[best]))
 
 
