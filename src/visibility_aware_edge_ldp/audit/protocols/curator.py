@@ -176,18 +176,19 @@ def question_losses(question: Question, speak: Speak = centre_said) -> Iterator[
         kind, here, there = question.pattern[place], speaks(one), speaks(other)
         # Where both numbers lie does not matter, only how far apart.
         moved = noise_laws.Noised(there.number - here.number, there.bound)
-        loss = _loss(noise, kind, question.bills[kind], noise_laws.Noised(0, here.bound), moved)
+        loss = pair_loss(noise, kind, question.bills[kind], noise_laws.Noised(0, here.bound), moved)
         yield question.beside_claim(kind, loss)
 
 
 @cache
-def _loss(
+def pair_loss(
     noise: SmoothNoise | None,
     kind: Visibility,
     price: Guarantee[OneEdge],
     one: noise_laws.Noised,
     other: noise_laws.Noised,
 ) -> findings.Loss:
+    """What two numbers with their noises tell, beside the price of this class; at a constant rate without a noise."""
     claim, delta = float(price.epsilon), float(price.delta)
     if noise is None:
         return findings.Loss(str(kind), claim, _constant_loss(one, other))
