@@ -8,18 +8,18 @@ drawn. What an edge loses follows from where flipping begins.  [LARGE.3]
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import permutations, product
+from functools import cached_property, partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import WORDS
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, exact
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, exact, replaced
 from visibility_aware_edge_ldp.audit.engine.noise_laws import another_noise
 from visibility_aware_edge_ldp.audit.protocols.chain import contexts
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
@@ -30,6 +30,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.client.sample import SampledPositionClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.layout import unpack
@@ -87,12 +88,12 @@ class Setting:
         return self.policy.multipliers.of(kind) * Fraction(self.epsilon) * Fraction(self.shares[number - 1])
 
 
-def position_client(setting: Setting, bits: large.Bits) -> Answer:
+def position_client(setting: Setting, bits: large.Bits, client: type[PositionClient] = PositionClient) -> Answer:
     """The real client of all positions, through the wire format."""
-    client = PositionClient(PositionBits(0, bits), setting.view, _purse(setting))
+    users = client(PositionBits(0, bits), setting.view, _purse(setting))
 
     def answer(number: int, coins: RandomBytes) -> tuple[large.Bits, large.Bits]:
-        report = layout.decode(layout.encode(client.answer(setting.survey, number, coins, setting.present)))
+        report = layout.decode(layout.encode(users.answer(setting.survey, number, coins, setting.present)))
         return unpack(report.answered, report.count), unpack(report.ones, report.count)
 
     return answer
@@ -304,3 +305,33 @@ AUDITS: dict[str, tuple[Audit, ...]] = {
     "rows": (exact("user rows, round 1, at size", audit_bits, row_client, _ROWS, "150 and 700 users in one call"),),
     "chain": (exact("chained answers, at size", audit_chain, 700, "700 positions, three answers in all six orders"),),
 }
+
+
+# ── mutants: the real client with one thing wrong ──
+
+
+def _asked_where_known(client: PositionClient, survey: PositionSurvey, number: int, *given: Any) -> Any:
+    """Round 2 asks where round 1 said 1 and there is an edge."""
+    first = client._answers.get((survey.identity, 1))
+    if number == 2 and first is not None:
+        known = np.frombuffer(first.ones, np.uint8) & client._view.packed
+        client._answers[survey.identity, 1] = replace(first, ones=known.tobytes())
+    return PositionClient.randomize(client, survey, number, *given)
+
+
+AskedWhereKnown = replaced(PositionClient, randomize=_asked_where_known)
+
+
+def audit_mutant(name: str, about: str) -> Finding:
+    """A client that is refused draws other coins in worlds that differ in one edge: one of them tells."""
+    setting = _TWICE[0]
+    wrong = partial(position_client, client=AskedWhereKnown)
+    try:
+        refuse_other_answers(setting, wrong, large.coin_bits(setting.view.positions, "world"), "all")
+    except ProtocolViolation:
+        return large.finding_of(name, [large.Case(Visibility.PRIVATE, math.inf, Fraction(1), Fraction(1))], about)
+    return large.finding_of(name, [large.Case(Visibility.PRIVATE, 0.0, Fraction(1), Fraction(1))], about)
+
+
+_WRONG = "Round 2 asks only where the friend list has an edge."
+MUTANTS = (exact("position, at size", audit_mutant, _WRONG, broken=_WRONG),)

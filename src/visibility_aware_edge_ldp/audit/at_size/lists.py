@@ -91,16 +91,17 @@ def audit_degrees(name: str, settings: Iterable[Setting], about: str) -> Finding
         friends = setting.friends.copy()
         for user, friend in all_there:
             friends[user, friend] = friends[friend, user] = True
-        whole = _heard_degrees(setting, friends)
+        whole = heard_degrees(setting, friends)
         for kind, user, friend in setting.neighbours():
-            other = _heard_degrees(setting, without(friends, user, friend))
+            other = heard_degrees(setting, without(friends, user, friend))
             asked = Fraction(setting.epsilon) * setting.policy.multipliers.of(kind)
             found = max(large.losses_between(whole, other))
             cases.append(large.Case(kind, found, asked, 2 * setting.degrees.list_price(kind).epsilon))
     return large.finding_of(name, cases, about)
 
 
-def _heard_degrees(setting: Setting, friends: large.Bits) -> large.Heard:
+def heard_degrees(setting: Setting, friends: large.Bits, apart: int = large.FAST) -> large.Heard:
+    """Everybody's degrees per class, compared with the lists, and their noises, tried so far from the ends of steps."""
     survey = setting.degrees
 
     def send(coins: RandomBytes) -> large.Ints:
@@ -108,7 +109,7 @@ def _heard_degrees(setting: Setting, friends: large.Bits) -> large.Heard:
         report = DegreeClient(held(friends), setting.view, purse).answer(survey, 1, coins)
         return degree_layout.decode(degree_layout.encode(report)).values.ravel()
 
-    found = large.heard(send, lambda: [survey.mechanism(kind) for kind in survey.classes for _ in range(setting.n)])
+    found = large.heard(send, lambda: [survey.mechanism(kind) for kind in survey.classes for _ in range(setting.n)], apart)
     counts = [(friends & (setting.classes == kind)).sum(axis=1) for kind in survey.classes]
     if not np.array_equal(found.centres, np.concatenate(counts)):
         raise another_noise()

@@ -193,8 +193,9 @@ def worlds(guard: str) -> Iterator[World]:
             yield large.climb(start, lambda each: loss_of(each, tried=False), moved, 150, seed)[0]
     if guard == surveys.WEIGHTED:
         yield replace(random_world(guard, 300, 0.05, 3, MIXED), nonresponse=frozenset(range(0, 300, 7)))
-        start = clique(guard, 24, 10, 26)
-        yield large.climb(start, lambda each: loss_of(each, tried=False), moved, 250, 5)[0]
+        for policy, seed in ((VisibilityPolicy.nothing(), 5), (OPEN.guarded("3", "1"), 6)):
+            start = clique(guard, 24, 10, 26, policy=policy)
+            yield large.climb(start, lambda each: loss_of(each, tried=False), moved, 250, seed)[0]
 
 
 def audit_counts(name: str, guard: str, about: str) -> Finding:

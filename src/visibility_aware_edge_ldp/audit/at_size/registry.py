@@ -1,0 +1,38 @@
+"""The audits at size of every client, by the name of its protocol; one that has none fails by that name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from visibility_aware_edge_ldp.audit.at_size import batches, bits, curator, hubs, lists, neighbourhood, rows_worlds
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
+from visibility_aware_edge_ldp.client.clients import CLIENTS
+from visibility_aware_edge_ldp.errors import BadInput
+
+_MODULES = (bits, lists, rows_worlds, neighbourhood, hubs, curator)
+AT_SIZE: dict[str, tuple[Audit, ...]] = {}
+"""By protocol; a plugin adds its own."""
+for _module in _MODULES:
+    for _stem, _audits in _module.AUDITS.items():
+        AT_SIZE[_stem] = (*AT_SIZE.get(_stem, ()), *_audits)
+BUILT_IN = frozenset(AT_SIZE)
+MUTANTS = (*bits.MUTANTS, *rows_worlds.MUTANTS)
+MANY_AT_ONCE = batches.AUDITS
+
+
+def built_in() -> tuple[Audit, ...]:
+    """Those of this package's clients and chains, and where code takes other branches for many users."""
+    return (*(audit for stem in AT_SIZE if stem in BUILT_IN for audit in AT_SIZE[stem]), *_missing(), *MANY_AT_ONCE)
+
+
+def of_others() -> tuple[Audit, ...]:
+    """Those of clients that other programs have registered."""
+    return tuple(audit for stem, audits in AT_SIZE.items() if stem not in BUILT_IN for audit in audits)
+
+
+def _missing() -> tuple[Audit, ...]:
+    return tuple(Audit(f"{stem}, at size", "exact", partial(_refused, stem)) for stem in CLIENTS if stem not in AT_SIZE)
+
+
+def _refused(stem: str) -> Finding:
+    raise BadInput(f"The client of {stem!r} has no audit at size. Add one to AT_SIZE of audit/at_size/registry.py.")
