@@ -6,9 +6,7 @@ Beyond 2^19 positions coins are drawn in parts, beyond 1 MiB a keystream is, bey
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -17,11 +15,11 @@ from visibility_aware_edge_ldp.audit.at_size import bits, lists, rows, rows_worl
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact
+from visibility_aware_edge_ldp.audit.engine.kernels import KERNELS, running
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
 from visibility_aware_edge_ldp.client.star_frontier import star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
-from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
@@ -31,35 +29,18 @@ from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
 
-KERNELS = ("plain", "compiled")
 DIFFERENCES = "differences"
 MIXED, NOTHING = VisibilityPolicy("0.1", "0.4", "0.5"), VisibilityPolicy.nothing()
 Compared = Iterator[tuple[np.ndarray, np.ndarray]]
 """Pairs of arrays that must be the same."""
-_VARIABLE = "VA_EDGE_LDP_KERNEL"
 _BUDGETS = np.arange(40)
-
-
-@contextmanager
-def kernels(name: str) -> Iterator[None]:
-    """Let these kernels run at every call; compiled ones only where there are any."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = name
-    backend.name.cache_clear()
-    try:
-        yield
-    finally:
-        del os.environ[_VARIABLE]
-        if before is not None:
-            os.environ[_VARIABLE] = before
-        backend.name.cache_clear()
 
 
 def in_both(work: Callable[[], Sequence[np.ndarray]]) -> Compared:
     """What plain kernels give beside what compiled ones give."""
     found = []
     for name in KERNELS:
-        with kernels(name):
+        with running(name):
             found.append(work())
     yield from zip(*found, strict=True)
 
@@ -70,7 +51,7 @@ def flips_in_parts() -> Compared:
     for count in ((1 << 19) - 3, (1 << 19) + 8, (1 << 20) + 13):
         wanted, ties = (large.coin_bits(count, each) for each in ("flips", "ties"))
         for name in KERNELS:
-            with kernels(name):
+            with running(name):
                 coins = large.Stream(large.flip_octets(large.threshold_of(Fraction(1)), wanted, ties))
                 yield mechanism.flips(count, coins), wanted
                 coins.refuse_rest()
@@ -109,14 +90,22 @@ def noises_one_by_one() -> Compared:
 
 def rows_in_blocks() -> Compared:
     """Second numbers of more users than a block holds: all at once by both kernels, and some users alone."""
-    for statistic, n, policy in (("triangles", 1040, MIXED), ("triangles", 600, NOTHING), ("four_cycles", 530, NOTHING)):
+    for statistic, n, policy in (
+        ("triangles", 1040, MIXED),
+        ("triangles", 600, NOTHING),
+        ("four_cycles", 530, NOTHING),
+    ):
         setting = rows.Setting(n, statistic, policy)
         nearly = rows_worlds.everybody(setting, True)
         nearly[-1] = False
-        for ones in (rows_worlds.some(setting, 0.5, n), rows_worlds.everybody(setting, True), nearly)[: 3 if n == 600 else 1]:
+        for ones in (rows_worlds.some(setting, 0.5, n), rows_worlds.everybody(setting, True), nearly)[
+            : 3 if n == 600 else 1
+        ]:
             friends = rows_worlds.crowd(setting, 0.05, n)
 
-            def all_at_once(setting: rows.Setting = setting, ones: large.Bits = ones, friends: large.Bits = friends) -> list[np.ndarray]:
+            def all_at_once(
+                setting: rows.Setting = setting, ones: large.Bits = ones, friends: large.Bits = friends
+            ) -> list[np.ndarray]:
                 setting.survey.total_noise.bounds.clear()
                 first = setting.first(ones)
                 sent = rows.sender(setting, friends, first, 0, setting.n)(no_noise)
@@ -133,14 +122,14 @@ def rows_in_blocks() -> Compared:
 
 def triangles_by_both_kernels() -> Compared:
     """Owned triangles and territories of many users, by plain and by compiled kernels."""
-    coins = np.random.default_rng(5)
+    coins = large.Dice(5)
     n = 1030
-    upper = np.triu(coins.random((n, n)) < 0.05, 1)
+    upper = np.triu(coins.shares(n, n) < 0.05, 1)
     upper[0, 1:] = True
     edges = np.argwhere(upper).astype(np.int32)
     view = PublicView(range(n), NOTHING, np.zeros((0, 2), np.int32))
     for guard in (WEIGHTED, CLIPPED):
-        plan = OwnerPlan(guard, coins.integers(2, 80, n), np.ones(n, np.bool_))
+        plan = OwnerPlan(guard, coins.whole(2, 80, n), np.ones(n, np.bool_))
         yield from in_both(lambda plan=plan: [owned_triangles(edges, view, plan)])  # type: ignore[misc]
     hub = VisibilityPolicy.from_profiles({0: "public"}, rule="any")
     public = PublicView(range(n), hub, edges[edges[:, 0] == 0])
@@ -155,9 +144,9 @@ def triangles_by_both_kernels() -> Compared:
 
 def frontiers_in_full() -> Compared:
     """What decides a centre's sensitivity, found with all positions looked at and with few."""
-    coins = np.random.default_rng(6)
+    coins = large.Dice(6)
     for n, share, policy in ((60, 0.2, NOTHING), (70, 0.2, MIXED), (90, 0.1, MIXED.guarded("3", "1"))):
-        edges = np.argwhere(np.triu(coins.random((n, n)) < share, 1)).astype(np.int32)
+        edges = np.argwhere(np.triu(coins.shares(n, n) < share, 1)).astype(np.int32)
         view = PublicView(range(n), policy, np.zeros((0, 2), np.int32))
         w = view.policy.multipliers.steps
         pruned, full = (triangle_frontier(n, edges, view.classes, w, 39, prune=each) for each in (True, False))
@@ -169,7 +158,7 @@ def frontiers_in_full() -> Compared:
 def best_of(points: Sequence[object], w: int) -> np.ndarray:
     """The largest change in parts of 1/w, at each distance."""
     values = [np.asarray(point.changes(_BUDGETS), np.float64) * (w // point.divisor) for point in points]  # type: ignore[attr-defined]
-    return np.max(values, axis=0)
+    return np.asarray(np.max(values, axis=0))
 
 
 def audit_pairs(name: str, pairs: Callable[[], Compared], about: str) -> Finding:
@@ -192,8 +181,10 @@ def audit_answers(name: str, about: str) -> Finding:
     for n, shares in ((1100, ("1/2", "1/2")), (1500, ("1",))):
         setting = bits.Setting(n, MIXED.guarded("3", "1"), shares=shares)
         for kernel in KERNELS:
-            with kernels(kernel):
-                bits.refuse_other_answers(setting, bits.position_client, large.coin_bits(setting.view.positions, n), "some")
+            with running(kernel):
+                bits.refuse_other_answers(
+                    setting, bits.position_client, large.coin_bits(setting.view.positions, n), "some"
+                )
             compared += setting.view.positions
     return _finding(name, 0, compared, about)
 

@@ -179,13 +179,13 @@ def star(statistic: str, n: int, arms: int, **more: Any) -> World:
 
 def crowd(statistic: str, n: int, share: float, seed: int, policy: VisibilityPolicy, **more: Any) -> World:
     """A random graph; the busiest node's position with another."""
-    coins = np.random.default_rng(seed)
+    coins = large.Dice(seed)
     rows, columns = np.triu_indices(n, 1)
-    there = coins.random(rows.size) < share
+    there = coins.shares(rows.size) < share
     edges = frozenset(zip(rows[there].tolist(), columns[there].tolist(), strict=True))
     classes = PublicView(range(n), policy, np.zeros((0, 2), np.int32)).classes.of(rows, columns)
     hidden = np.flatnonzero(np.asarray(classes) != PUBLIC)
-    place = int(hidden[coins.integers(hidden.size)])
+    place = int(hidden[coins.between(hidden.size)])
     return World(n, edges, (int(rows[place]), int(columns[place])), statistic, policy, **more)
 
 

@@ -147,11 +147,11 @@ def _class(setting: Setting, pair: Position) -> Visibility:
     return Visibility(int(setting.view.classes.of([pair[0]], [pair[1]])[0]))
 
 
-def moved(world: World, coins: np.random.Generator) -> World:
+def moved(world: World, coins: large.Dice) -> World:
     """Another world: an edge more or less, mostly at one of the two ends."""
     low = world.setting.hubs
-    one = int(coins.choice(world.position)) if coins.random() < 0.5 else int(coins.integers(low, world.setting.n))
-    other = int(coins.integers(low, world.setting.n))
+    one = int(coins.pick(world.position)) if coins.share() < 0.5 else coins.between(low, world.setting.n)
+    other = coins.between(low, world.setting.n)
     pair = (min(one, other), max(one, other))
     return world if one == other or pair == world.position else replace(world, edges=world.edges ^ {pair})
 

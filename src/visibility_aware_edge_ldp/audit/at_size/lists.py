@@ -58,7 +58,7 @@ class Setting:
     def friends(self) -> large.Bits:
         """(users, users), symmetric; no edge where everybody could see it."""
         share = np.linspace(0.05, 0.9, self.n)
-        drawn = np.triu(np.random.default_rng(self.n).random((self.n, self.n)) < share[:, None], 1)
+        drawn = np.triu(large.Dice(self.n).shares(self.n, self.n) < share[:, None], 1)
         drawn[0, 1:] = True
         drawn &= self.classes != Visibility.PUBLIC
         return drawn | drawn.T
@@ -74,7 +74,9 @@ class Setting:
 
 def held(friends: large.Bits) -> FriendLists:
     """Everybody's list."""
-    return FriendLists(0, np.concatenate([[0], np.cumsum(friends.sum(axis=1))]), np.nonzero(friends)[1].astype(np.int32))
+    return FriendLists(
+        0, np.concatenate([[0], np.cumsum(friends.sum(axis=1))]), np.nonzero(friends)[1].astype(np.int32)
+    )
 
 
 def without(friends: large.Bits, user: int, friend: int) -> large.Bits:
@@ -105,11 +107,15 @@ def heard_degrees(setting: Setting, friends: large.Bits, apart: int = large.FAST
     survey = setting.degrees
 
     def send(coins: RandomBytes) -> large.Ints:
-        purse = Purse({kind: Fraction(setting.epsilon) * setting.policy.multipliers.of(kind) / 2 for kind in NON_PUBLIC})
+        purse = Purse(
+            {kind: Fraction(setting.epsilon) * setting.policy.multipliers.of(kind) / 2 for kind in NON_PUBLIC}
+        )
         report = DegreeClient(held(friends), setting.view, purse).answer(survey, 1, coins)
         return degree_layout.decode(degree_layout.encode(report)).values.ravel()
 
-    found = large.heard(send, lambda: [survey.mechanism(kind) for kind in survey.classes for _ in range(setting.n)], apart)
+    found = large.heard(
+        send, lambda: [survey.mechanism(kind) for kind in survey.classes for _ in range(setting.n)], apart
+    )
     counts = [(friends & (setting.classes == kind)).sum(axis=1) for kind in survey.classes]
     if not np.array_equal(found.centres, np.concatenate(counts)):
         raise another_noise()
@@ -134,7 +140,10 @@ def refuse_other_columns(setting: Setting) -> None:
     degrees = setting.friends.sum(axis=1)
     rows = np.searchsorted(survey.edges, degrees, side="right")
     columns = 1 << int(survey.bins).bit_length()
-    edge, purse = large.threshold_of(Fraction(setting.epsilon)), {kind: Fraction(setting.epsilon) for kind in NON_PUBLIC}
+    edge, purse = (
+        large.threshold_of(Fraction(setting.epsilon)),
+        {kind: Fraction(setting.epsilon) for kind in NON_PUBLIC},
+    )
     seen = np.zeros((2, n, columns), np.int64)
     for column in range(columns):
         flips = large.coin_bits(n, "signs", column)
@@ -165,5 +174,7 @@ _SETTINGS = [
 _BINNED = [Setting(30, MIXED, "2"), Setting(700, MIXED)]
 AUDITS: dict[str, tuple[Audit, ...]] = {
     "degrees": (exact("user degrees, at size", audit_degrees, _SETTINGS, "20, 512 and 1,000 users in one call"),),
-    "histogram": (exact("user histogram, at size", audit_histogram, _BINNED, "every column, 30 and 700 users in one call"),),
+    "histogram": (
+        exact("user histogram, at size", audit_histogram, _BINNED, "every column, 30 and 700 users in one call"),
+    ),
 }

@@ -1,8 +1,8 @@
-"""NEIGHBOURHOOD at size: counts of owned triangles under every guard, all users in one call.  [LARGE.1-2], [OWNER.2-4]"""
+"""NEIGHBOURHOOD at size: counts of owned triangles under every guard.  [LARGE.1-2], [OWNER.2-4]"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,10 +22,11 @@ from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodSurvey, OwnerPlan
 from visibility_aware_edge_ldp.public.view import PublicView
-from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Position = tuple[int, int]
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
+NOTHING = VisibilityPolicy.nothing()
 # So often believed bounds are what they are believed to be: of the second round alone.
 _DELTA = Fraction(1, 1000)
 # Weights are cut to 2^-40 and sums to whole units: a count may be lower by one, and by what doubles err.
@@ -40,7 +41,7 @@ class World:
     bounds: tuple[int, ...]
     edges: frozenset[Position]
     position: Position
-    policy: VisibilityPolicy = VisibilityPolicy.nothing()
+    policy: VisibilityPolicy = NOTHING
     epsilon: str = "1"
     nonresponse: frozenset[int] = frozenset()
 
@@ -59,7 +60,9 @@ class World:
     @cached_property
     def survey(self) -> NeighbourhoodSurvey:
         reported = ~np.isin(np.arange(self.n), list(self.nonresponse))
-        first, delta = (degree_survey(self.view, "1/4"), _DELTA) if self.guard == surveys.BELIEVED else (None, Fraction(0))
+        first, delta = (
+            (degree_survey(self.view, "1/4"), _DELTA) if self.guard == surveys.BELIEVED else (None, Fraction(0))
+        )
         plan = OwnerPlan(self.guard, np.array(self.bounds), reported, first, delta)
         return surveys.neighbourhood_survey(self.view, self.epsilon, plan)
 
@@ -151,10 +154,10 @@ def forgetting(bound: int, n: int, **more: object) -> World:
     return World(surveys.CLIPPED, (bound,) * n, frozenset(edges), (v, w), **more)  # type: ignore[arg-type]
 
 
-def moved(world: World, coins: np.random.Generator) -> World:
+def moved(world: World, coins: large.Dice) -> World:
     """Another world: an edge more or less, mostly at one of the two ends or a friend of theirs."""
-    one = int(coins.choice(world.position)) if coins.random() < 0.5 else int(coins.integers(world.n))
-    other = int(coins.integers(world.n))
+    one = int(coins.pick(world.position)) if coins.share() < 0.5 else coins.between(world.n)
+    other = coins.between(world.n)
     position = (min(one, other), max(one, other))
     if one == other or position == world.position or world.view.classes.of([position[0]], [position[1]])[0] == PUBLIC:
         return world
@@ -162,12 +165,12 @@ def moved(world: World, coins: np.random.Generator) -> World:
 
 
 def random_world(guard: str, n: int, share: float, seed: int, policy: VisibilityPolicy) -> World:
-    coins = np.random.default_rng(seed)
-    edges = frozenset(pair for pair in combinations(range(n), 2) if coins.random() < share)
-    bounds = tuple(coins.integers(2, max(3, int(share * n)), n).tolist())
+    coins = large.Dice(seed)
+    edges = frozenset(pair for pair in combinations(range(n), 2) if coins.share() < share)
+    bounds = tuple(coins.whole(2, max(3, int(share * n)), n).tolist())
     view = PublicView(range(n), policy, np.zeros((0, 2), np.int32))
     hidden = [pair for pair in combinations(range(n), 2) if view.classes.of([pair[0]], [pair[1]])[0] != PUBLIC]
-    return World(guard, bounds, edges, hidden[int(coins.integers(len(hidden)))], policy)
+    return World(guard, bounds, edges, hidden[coins.between(len(hidden))], policy)
 
 
 MIXED, OPEN = VisibilityPolicy("0.1", "0.4", "0.5"), VisibilityPolicy(0, 1, 0)
@@ -188,12 +191,12 @@ def worlds(guard: str) -> Iterator[World]:
     else:
         yield book(guard, 25, 25, 60, policy=OPEN.guarded("3", "1"))
     if guard != surveys.BELIEVED:
-        for seed, policy in ((1, MIXED.guarded("3", "1")), (2, VisibilityPolicy.nothing())):
+        for seed, policy in ((1, MIXED.guarded("3", "1")), (2, NOTHING)):
             start = random_world(guard, 30, 0.4, seed, policy)
             yield large.climb(start, lambda each: loss_of(each, tried=False), moved, 150, seed)[0]
     if guard == surveys.WEIGHTED:
         yield replace(random_world(guard, 300, 0.05, 3, MIXED), nonresponse=frozenset(range(0, 300, 7)))
-        for policy, seed in ((VisibilityPolicy.nothing(), 5), (OPEN.guarded("3", "1"), 6)):
+        for policy, seed in ((NOTHING, 5), (OPEN.guarded("3", "1"), 6)):
             start = clique(guard, 24, 10, 26, policy=policy)
             yield large.climb(start, lambda each: loss_of(each, tried=False), moved, 250, seed)[0]
 

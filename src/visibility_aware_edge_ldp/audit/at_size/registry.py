@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from visibility_aware_edge_ldp.audit.at_size import batches, bits, curator, hubs, lists, neighbourhood, rows_worlds
+from visibility_aware_edge_ldp.audit.at_size import (
+    batches,
+    bits,
+    chains,
+    curator,
+    hubs,
+    lists,
+    neighbourhood,
+    rows_worlds,
+)
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.errors import BadInput
 
-_MODULES = (bits, lists, rows_worlds, neighbourhood, hubs, curator)
+_MODULES = (bits, chains, lists, rows_worlds, neighbourhood, hubs, curator)
 AT_SIZE: dict[str, tuple[Audit, ...]] = {}
 """By protocol; a plugin adds its own."""
 for _module in _MODULES:

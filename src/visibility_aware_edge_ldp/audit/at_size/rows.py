@@ -7,8 +7,8 @@ told of a world comes from all users in one call, as a simulation runs them, wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
-from visibility_aware_edge_ldp.audit.engine.findings import Finding, exact, recast
+from visibility_aware_edge_ldp.audit.engine.findings import recast
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats, Send, another_noise
 from visibility_aware_edge_ldp.audit.protocols.rows_stage import RecordingSurvey
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.positions import numbers, row_start
+from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows, row_surveys
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -126,9 +126,7 @@ def sender(setting: Setting, lists: large.Bits, first: FirstRound, start: int, c
     return send
 
 
-def numbers_of(
-    world: World, there: bool, first: FirstRound, users: tuple[int, int], tried: bool = True
-) -> large.Heard:
+def numbers_of(world: World, there: bool, first: FirstRound, users: tuple[int, int], tried: bool = True) -> large.Heard:
     """What these users' second numbers are made of; ``tried`` tries every noise."""
     survey, lists = world.setting.survey, world.with_edge(there)
     send, bounds = sender(world.setting, lists, first, *users), survey.total_noise.bounds
@@ -196,7 +194,11 @@ def refuse_other_sums(world: World) -> None:
     later = np.arange(setting.n) > user
     worth = {PUBLIC: 0.0, FRIEND_VISIBLE: float(1 / survey.ratio), PRIVATE: 1.0}
     weights = np.array([worth[Visibility(int(kind))] for kind in setting.classes[user]]) * later
-    most, beta, unit = np.abs(moved[np.ix_(later, later)]).max(initial=0.0), float(survey.total_noise.beta), 2.0**survey.fineness
+    most, beta, unit = (
+        np.abs(moved[np.ix_(later, later)]).max(initial=0.0),
+        float(survey.total_noise.beta),
+        2.0**survey.fineness,
+    )
     for there in (True, False):
         friends = np.flatnonzero(world.with_edge(there)[user] & later)
         pulls = moved[friends].sum(axis=0)
@@ -204,7 +206,11 @@ def refuse_other_sums(world: World) -> None:
         needed = max(math.exp(-beta * t) * (reach + t * most) for t in (0, *_peaks(reach, most, beta))) * unit
         found = numbers_of(world, there, first, (user, 1))
         law: Any = found.laws[1]
-        if law is None or float(law.bound) < needed * (1 - _CLOSE) or abs(found.centres[1] - total * unit) > 1 + _CLOSE * needed:
+        if (
+            law is None
+            or float(law.bound) < needed * (1 - _CLOSE)
+            or abs(found.centres[1] - total * unit) > 1 + _CLOSE * needed
+        ):
             raise another_noise()
 
 

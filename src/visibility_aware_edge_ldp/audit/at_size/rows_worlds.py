@@ -32,7 +32,6 @@ from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 
 
-
 def everybody(setting: Setting, said: bool) -> Answers:
     """All said yes, or all said no."""
     return np.full(setting.view.positions, said)
@@ -40,7 +39,7 @@ def everybody(setting: Setting, said: bool) -> Answers:
 
 def some(setting: Setting, share: float, seed: int) -> Answers:
     """Each said yes with this chance."""
-    return np.random.default_rng(seed).random(setting.view.positions) < share
+    return large.Dice(seed).shares(setting.view.positions) < share
 
 
 def opposed(setting: Setting) -> World:
@@ -50,7 +49,7 @@ def opposed(setting: Setting) -> World:
     longest path and more. Of some such transcripts the one whose pull gets farthest, in largest paths.  [TRIANGLE.2]
     """
     tried = list[tuple[float, World]]()
-    row = np.random.default_rng(8).random(setting.n) < 0.25
+    row = large.Dice(8).shares(setting.n) < 0.25
     both = [int(x) for x in np.flatnonzero(row) if x > 3]
     for bits in product((False, True), repeat=4):
         upper = np.zeros((setting.n, setting.n), np.bool_)
@@ -79,22 +78,22 @@ def crowd(setting: Setting, share: float, seed: int) -> large.Bits:
     n, public = setting.n, np.zeros((setting.n, setting.n), np.bool_)
     for u, v in setting.public_edges:
         public[u, v] = True
-    drawn = np.random.default_rng(seed).random((n, n)) < share
+    drawn = large.Dice(seed).shares(n, n) < share
     return np.triu(np.where(setting.classes == PUBLIC, public, drawn), 1)
 
 
-def moved(world: World, coins: np.random.Generator) -> World:
+def moved(world: World, coins: large.Dice) -> World:
     """Another world: some answers turned over, among friends mostly; or one friend more or less."""
     n, user = world.setting.n, world.user
     ones, lists = world.ones.copy(), world.lists.copy()
-    if coins.random() < 0.6:
-        near = np.flatnonzero(lists[user]) if lists[user].any() and coins.random() < 0.5 else np.arange(n)
-        one, other = int(coins.choice(near)), int(coins.integers(n))
+    if coins.share() < 0.6:
+        near = np.flatnonzero(lists[user]) if lists[user].any() and coins.share() < 0.5 else np.arange(n)
+        one, other = int(coins.pick(near)), coins.between(n)
         if one != other:
             place = int(numbers(n, min(one, other), max(one, other)))
             ones[place] ^= True
     else:
-        friend = int(coins.integers(user + 1, n))
+        friend = coins.between(user + 1, n)
         if friend != world.friend and world.setting.classes[user, friend] != PUBLIC:
             lists[user, friend] ^= True
     return replace(world, ones=ones, lists=lists)
@@ -114,8 +113,13 @@ MIXED = VisibilityPolicy("0.1", "0.4", "0.5")
 
 def spending(reach: str, total: str, share: str, fineness: int) -> Callable[[RowSurvey], RowSurvey]:
     """The survey with other prices of the second round: each of its numbers in turn may use a claim up."""
-    parts = {"reach": Fraction(reach), "total": Fraction(total), "share": Fraction(share)}
-    return lambda survey: replace(survey, **parts, fineness=fineness)
+    parts = Fraction(reach), Fraction(total), Fraction(share)
+    return lambda survey: RowSurvey(survey.first, *parts, fineness, survey.statistic)
+
+
+def as_it_is(survey: RowSurvey) -> RowSurvey:
+    """The survey that the software makes."""
+    return survey
 
 
 ON_REACH, ON_SUM = spending("1", "1/10", "1/4", 0), spending("1/100", "2", "1/3", 4)
@@ -168,8 +172,8 @@ def cycle_worlds() -> Iterator[World]:
     for n, friends in ((24, 6), (120, 17), (520, 12)):
         yield full_row(Setting(n, "four_cycles", NOTHING), True, friends)
     yield full_row(Setting(150, "four_cycles", OPEN.guarded("3", "1")), True, 60, FRIEND_VISIBLE)
-    for change, policy in ((None, NOTHING), (ON_REACH, NOTHING), (ON_SUM, NOTHING), (ON_REACH, OPEN)):
-        setting = Setting(40, "four_cycles", policy, **({"change": change} if change else {}))
+    for change, policy in ((as_it_is, NOTHING), (ON_REACH, NOTHING), (ON_SUM, NOTHING), (ON_REACH, OPEN)):
+        setting = Setting(40, "four_cycles", policy, change=change)
         yield opposed(setting)
     quiet = Setting(60, "four_cycles", NOTHING, silent=frozenset(range(10, 40)))
     yield full_row(quiet, True, 9)
@@ -228,7 +232,9 @@ def opposed_row() -> list[World]:
 TRIANGLES, CYCLES = "user triangles, at size", "user 4-cycles, at size"
 AUDITS: dict[str, tuple[Audit, ...]] = {
     "rows": (
-        exact(TRIANGLES, audit_rows, triangle_worlds, "rows of 20 to 1,000 users, full, random and searched; both rounds"),
+        exact(
+            TRIANGLES, audit_rows, triangle_worlds, "rows of 20 to 1,000 users, full, random and searched; both rounds"
+        ),
         exact(CYCLES, audit_rows, cycle_worlds, "rows of 24 to 520 users, full, opposed and searched; both rounds"),
     )
 }

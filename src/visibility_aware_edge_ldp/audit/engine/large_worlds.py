@@ -1,4 +1,4 @@
-"""Worlds of 20 to 1,000 users: what real clients add noise to, which noise, and the exact loss of one edge.  [LARGE.1-3]
+"""Worlds of 20 to 1,000 users: what real clients add noise to, which noise, and one edge's exact loss.  [LARGE.1-3]
 
 Nothing is enumerated here. The client runs with coins that mean noise 0, and its numbers are read. The law that each
 number's noise should have is overheard or taken from the survey, and then tried: every number gets a word of its own,
@@ -228,15 +228,43 @@ def drawn_with(thresholds: Sequence[tuple[int, Bits]], shape: int, seed: str) ->
 # ── the search for worlds in which much is lost ──
 
 
+class Dice:
+    """Random numbers that choose worlds, the same for the same labels."""
+
+    def __init__(self, *labels: int | str) -> None:
+        self._octets = random_bytes_of("dice", *labels)
+
+    def shares(self, *shape: int) -> noise_laws.Floats:
+        """Uniform numbers from 0 to 1."""
+        words = np.frombuffer(self._octets(4 * math.prod(shape)), ">u4")
+        return (words / 2.0**32).reshape(shape)
+
+    def share(self) -> float:
+        """One of them."""
+        return float(self.shares(1)[0])
+
+    def whole(self, low: int, high: int, count: int) -> Ints:
+        """So many integers from low to below high."""
+        return low + (self.shares(count) * (high - low)).astype(np.int64)
+
+    def between(self, low: int, high: int | None = None) -> int:
+        """One integer from low to below high, or from 0 to below the one number that is given."""
+        return int(self.whole(*((0, low) if high is None else (low, high)), 1)[0])
+
+    def pick(self, items: Sequence[int] | Ints) -> int:
+        """One of these."""
+        return int(items[self.between(len(items))])
+
+
 def climb(
     start: State,
     score: Callable[[State], float],
-    move: Callable[[State, np.random.Generator], State],
+    move: Callable[[State, Dice], State],
     steps: int,
     seed: int = 0,
 ) -> tuple[State, float]:
     """From a state, over so many random moves, those that do not lower the score: where it ends, and its score."""
-    coins, best = np.random.default_rng(seed), start
+    coins, best = Dice(seed), start
     value = score(best)
     for _ in range(steps):
         other = move(best, coins)
@@ -249,7 +277,11 @@ def climb(
 def joined(*pairs: tuple[Iterable[int], Iterable[int]]) -> set[tuple[int, int]]:
     """All positions between the users of the one group and those of the other, for each pair of groups."""
     return {
-        (min(u, v), max(u, v)) for one, other in ((list(a), list(b)) for a, b in pairs) for u in one for v in other if u != v
+        (min(u, v), max(u, v))
+        for one, other in ((list(a), list(b)) for a, b in pairs)
+        for u in one
+        for v in other
+        if u != v
     }
 
 

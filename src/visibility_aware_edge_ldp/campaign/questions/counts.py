@@ -131,7 +131,6 @@ HUBS = Question(
             _hubs_loss,
             lambda survey: hubs.LAYOUT.size(count=len(survey.numbers)),
             _checked_hub,
-            quadratic=True,
         ),
     ),
     Labels(

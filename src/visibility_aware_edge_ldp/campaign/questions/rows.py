@@ -198,7 +198,6 @@ TRIANGLES = Question(
             _sums_loss,
             lambda survey: rows.LAYOUT.size(count=1),
             _checked_sum,
-            quadratic=True,
         ),
     ),
     Labels(
