@@ -166,6 +166,8 @@ def worlds(kind: str) -> Iterator[World]:
     yield clique(shared, range(3, 63))
     apart = Setting(42, (range(2, 22), range(22, 42)), kind, "2")
     yield clique(apart, range(2, 42))
+    bridged = Setting(150, (range(2, 92), range(82, 150)), kind, "4")
+    yield book(bridged, range(2, 82), (85, 120))  # an edge of the second hub's that closes triangles of the first's
     for share, guard in (("1", ("3", "1")), ("0.5", ("3", "1"))):
         setting = Setting(41, (range(1, 41),), kind, "2", share, guard)
         yield clique(setting, range(1, 41), Visibility.FRIEND_VISIBLE)

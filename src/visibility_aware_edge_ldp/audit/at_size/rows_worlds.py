@@ -106,6 +106,8 @@ def climbed(world: World, steps: int, seed: int) -> World:
 
 # ── what is run ──
 
+# Columns are worked through so many at a time.
+_PANEL = 512
 NOTHING = VisibilityPolicy.nothing()
 OPEN = VisibilityPolicy(0, 1, 0)
 MIXED = VisibilityPolicy("0.1", "0.4", "0.5")
@@ -136,6 +138,14 @@ def full_row(setting: Setting, said: bool, friends: int, kind: Any = PRIVATE, us
     return World(setting, everybody(setting, said), lists, user, own[friends])
 
 
+def far_row(n: int, friends: int, kind: Any = PRIVATE) -> World:
+    """Only users after the 512th said yes, and user 0's friends are among them: the last columns decide."""
+    setting = Setting(n, "triangles", NOTHING if kind is PRIVATE else OPEN)
+    rows, _ = np.triu_indices(n, 1)
+    late = range(n - friends - 1, n - 1)
+    return World(setting, rows >= _PANEL, listing(n, 0, late), 0, n - 1)
+
+
 def triangle_worlds() -> Iterator[World]:
     """Lists on both sides of what decides the bound; all classes, weights up to 3, silent users, public edges."""
     for n, friends in ((20, 1), (60, 24), (600, 25), (1000, 24)):
@@ -147,6 +157,7 @@ def triangle_worlds() -> Iterator[World]:
     for change in (ON_REACH, ON_SUM):
         yield full_row(Setting(60, "triangles", NOTHING, change=change), True, 3)
         yield full_row(Setting(90, "triangles", OPEN.guarded("3", "1"), change=change), True, 8, FRIEND_VISIBLE)
+    yield far_row(560, 24)
     quiet = Setting(80, "triangles", NOTHING, silent=frozenset(range(20, 70)))
     yield full_row(quiet, True, 15)
     yield full_row(quiet, False, 20)

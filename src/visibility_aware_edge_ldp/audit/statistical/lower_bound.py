@@ -185,10 +185,7 @@ def lower_bound(without: Columns, with_edge: Columns, delta: float = 0.0, alpha:
 def audit(
     name: str, shipments: Sequence[Shipment], runs: int, seed: str = "audit", alpha: float = ALPHA, why: str = ""
 ) -> Finding:
-    """The bounds of several pairs of worlds, all of them together at one ``alpha``; per class the largest counts.
-
-    ``why`` says why there are fewer runs than were asked for.
-    """
+    """The bounds of several pairs of worlds, at one ``alpha`` together; ``why`` there are fewer runs than asked for."""
     bounds = [(each, _ship(each, runs, seed, alpha / len(shipments))) for each in shipments]
     kinds = dict.fromkeys(each.kind for each in shipments)
     each = alpha / len(shipments)

@@ -19,7 +19,8 @@ def two_worlds(likely: int, rare: int, trials: int, claimed: float, delta: float
     if likely == 0 or likely / trials <= delta:
         return math.inf
     p, q = likely / trials, max(rare, 1) / trials
-    told = math.log((p - delta) / q)
+    # No claim is broken yet, so the event tells no more than is claimed; and by chance it may tell less than it showed.
+    told = min(claimed, math.log((p - delta) / q)) - math.sqrt((1 - p) / (p * trials) + (1 - q) / (q * trials))
     apart, limit = _quantile(MISSED / 2) + _quantile(alpha / 2), _quantile(alpha / 2) ** 2 / trials
     low = p - apart * math.sqrt(p * (1 - p) / trials) - delta
 
@@ -35,14 +36,15 @@ def one_run(right: int, made: int, claimed: float, alpha: float) -> float:
     """The same, from how many of so many guesses were right."""
     if not made or 2 * right <= made or right == made:
         return math.inf
-    told, apart = math.log(right / (made - right)), _quantile(MISSED) + _quantile(alpha)
+    told = min(claimed, math.log(right / (made - right))) - math.sqrt(made / (right * (made - right)))
+    apart = _quantile(MISSED) + _quantile(alpha)
     wanted = 1 / (1 + math.exp(-claimed))
 
     def shown(factor: float) -> bool:
         rate = 1 / (1 + math.exp(-factor * told))
         return rate - apart * math.sqrt(rate * (1 - rate) / made) > wanted
 
-    return _least(shown)
+    return _least(shown) if told > 0 else math.inf
 
 
 def _least(shown: Callable[[float], bool]) -> float:
