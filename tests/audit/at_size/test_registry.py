@@ -19,7 +19,11 @@ def test_every_client_has_an_audit_at_size() -> None:
 
 
 def test_a_client_without_one_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program's, too: it runs where that client is registered, not in other processes."""
+    theirs = type("Gossip", (PositionClient,), {"__module__": "gossip"})
     monkeypatch.setitem(CLIENTS, "gossip", PositionClient)
+    monkeypatch.setitem(CLIENTS, "rumour", theirs)
+    assert [audit.name for audit in registry.of_others()] == ["rumour, at size"]
     (missing,) = [audit for audit in registry.built_in() if audit.name == "gossip, at size"]
     outcome = measured(missing)
     assert not outcome.passed
