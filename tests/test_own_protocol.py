@@ -279,8 +279,10 @@ def test_the_audit_command_holds_it_to_its_claim_and_catches_the_mutant(register
     done = CliRunner().invoke(app, ["audit", "--mechanism", "company", "--json"])
     assert done.exit_code == 0, done.output
     said = json.loads(done.output)
-    (real,), (mutant,) = said["findings"], said["broken_twins"]
+    (real, at_size), (mutant,) = said["findings"], said["broken_twins"]
     assert real["holds"]
+    assert at_size["holds"]
+    assert [fault["factor"] for fault in said["smallest_faults"]] == [pytest.approx(1, abs=1e-9)]
     assert max(loss["found"] / loss["claimed"] for loss in real["losses"]) == pytest.approx(1, abs=1e-9)
     assert (mutant["caught"], mutant["twin_of"]) == (True, "company")
     assert max(loss["found"] / loss["claimed"] for loss in mutant["losses"]) > 1.9

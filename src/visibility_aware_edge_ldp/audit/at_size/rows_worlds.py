@@ -63,7 +63,7 @@ def opposed(setting: Setting) -> World:
         others, every = paths_without(scores, 0), paths_without(scores, -1)
         before, after = abs(others[2, 3]), abs(others[1, 3] + others[2, 3])
         most = np.abs(every).max()
-        tried.append((float(after // most - before // most + after / most), world))
+        tried.append((round(float(after // most - before // most + after / most), 6), world))
     return max(tried, key=lambda each: each[0])[1]
 
 
