@@ -23,7 +23,9 @@ import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.audit.at_size.registry import AT_SIZE
 from visibility_aware_edge_ldp.audit.catalogue import STAGES, Stage
+from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_finding
 from visibility_aware_edge_ldp.audit.engine.noise_laws import laplace_losses
 from visibility_aware_edge_ldp.cli import app
@@ -156,6 +158,18 @@ def audit_company(name: str, noise_of: Callable[[Fraction], DiscreteLaplace], ab
     return exact_finding(name, losses, len(losses), about)
 
 
+def audit_at_size(name: str, about: str) -> Finding:
+    """Many users in one call: every noise is tried, and one edge moves the numbers of its two ends."""
+    users, noise = 500, DiscreteLaplace(Fraction(1, LISTS))
+    counts = np.arange(users, dtype=np.int64) % 7
+    heard = [
+        large.heard(lambda coins, at=at: at + noise.sample_many(users, coins), lambda: [noise] * users)  # type: ignore[misc]
+        for at in (counts, counts + (np.arange(users) < LISTS))
+    ]
+    found = max(large.losses_between(*heard))
+    return large.finding_of(name, [large.Case(Visibility.PRIVATE, found, Fraction(1), Fraction(1))], about)
+
+
 FORGETS = "Each end spends all of the edge's loss."
 STAGE = Stage(
     (exact("company", audit_company, lambda epsilon: DiscreteLaplace(epsilon / LISTS), "three epsilons"),),
@@ -171,8 +185,9 @@ def registered() -> Iterator[Protocol]:
     COLLECTIONS[NAME] = CompanyCollection
     SIMULATED[NAME] = Simulated(lambda graph, survey: cut_lists(graph), lambda number: NAME)
     STAGES[NAME] = STAGE
+    AT_SIZE[NAME] = (exact("company, at size", audit_at_size, "500 users in one call"),)
     yield known
-    for table in (PROTOCOLS, CLIENTS, COLLECTIONS, SIMULATED, STAGES):
+    for table in (PROTOCOLS, CLIENTS, COLLECTIONS, SIMULATED, STAGES, AT_SIZE):
         del table[NAME]
     del statistics.STATISTICS["in_company"]
 
@@ -264,8 +279,10 @@ def test_the_audit_command_holds_it_to_its_claim_and_catches_the_mutant(register
     done = CliRunner().invoke(app, ["audit", "--mechanism", "company", "--json"])
     assert done.exit_code == 0, done.output
     said = json.loads(done.output)
-    (real,), (mutant,) = said["findings"], said["broken_twins"]
+    (real, at_size), (mutant,) = said["findings"], said["broken_twins"]
     assert real["holds"]
+    assert at_size["holds"]
+    assert [fault["factor"] for fault in said["smallest_faults"]] == [pytest.approx(1, abs=1e-9)]
     assert max(loss["found"] / loss["claimed"] for loss in real["losses"]) == pytest.approx(1, abs=1e-9)
     assert (mutant["caught"], mutant["twin_of"]) == (True, "company")
     assert max(loss["found"] / loss["claimed"] for loss in mutant["losses"]) > 1.9

@@ -79,7 +79,15 @@ def test_json_has_finite_numbers_only_and_says_infinity() -> None:
     text = json.dumps(told, allow_nan=False)
     (twin,) = json.loads(text)["broken_twins"]
     assert twin["losses"] == [
-        {"kind": "PRIVATE", "claimed": 1, "found": None, "claimed_delta": 0, "found_delta": 0, "infinite": True}
+        {
+            "kind": "PRIVATE",
+            "claimed": 1,
+            "found": None,
+            "claimed_delta": 0,
+            "found_delta": 0,
+            "visible": 0,
+            "infinite": True,
+        }
     ]
     assert twin["caught"] is True
     assert json.loads(text)["findings"][0]["trouble"].startswith("ProtocolViolation")

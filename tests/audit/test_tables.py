@@ -105,7 +105,7 @@ def test_false_alarms() -> None:
 
 def test_every_row_is_as_long_as_its_head_and_empty_tables_are_left_out() -> None:
     every = tables(audited(EXACT, RAISED, TWIN, TIMED, alarms=(FalseAlarms("Laplace", 0.001, 10, 0, 0.5),)))
-    assert len(every) == 4
+    assert len(every) == 5
     assert all(len(row) == len(table.head) for table in every for row in table.rows)
     assert [table.head[0] for table in tables(audited(TIMED))] == ["client"]
 

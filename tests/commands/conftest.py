@@ -94,4 +94,4 @@ def program_identity(town: Path) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody watches the clock here."""
-    monkeypatch.setattr(program, "pace_of", lambda context, number: 0.001)
+    monkeypatch.setattr(program, "pace_of", lambda context, longest: 0.001)

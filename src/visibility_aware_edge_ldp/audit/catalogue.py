@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from types import ModuleType
 
+from visibility_aware_edge_ldp.audit.at_size import registry as at_size
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -108,11 +109,13 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
     """Everything: the real code by each way, then the mutants by each way; with many runs, the long walks too."""
     return (
         *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
+        *at_size.built_in(),
         *statistical.audits(runs),
         *mutants.campaign_audits(runs),
         *statistical.one_run_audits(runs),
         *TIMED,
         *EXACT_MUTANTS,
+        *at_size.MUTANTS,
         *mutants.mutants(runs),
         *TIMED_MUTANTS,
         *registered(),
@@ -127,6 +130,7 @@ def registered() -> tuple[Audit, ...]:
     return (
         *(exact(known.name, audit_registered, known, about) for known in made),
         *(audit for stage in stages for audit in (*stage.audits, *stage.mutants)),
+        *at_size.of_others(),
     )
 
 

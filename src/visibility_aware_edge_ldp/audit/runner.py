@@ -19,6 +19,7 @@ from typing import Any
 from visibility_aware_edge_ldp.audit.catalogue import ALL, RUNS, Choice, chosen, original_of, registered
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols import histogram
+from visibility_aware_edge_ldp.audit.smallest_faults import smallest_faults
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms, false_alarms
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALPHA
 from visibility_aware_edge_ldp.compute.threads import usable_cores
@@ -60,11 +61,16 @@ LONG_SECONDS: dict[str, float] = {
     "neighbourhood (b), shared": 3.1,
     "position, a sample": 2.5,
     "user histogram, one edge": 2.3,
+    "user triangles, at size": 11.0,
+    "user 4-cycles, at size": 6.0,
+    "curator triangles, with delta, at size": 8.0,
+    "neighbourhood (a), weighted, at size": 7.0,
+    "curator triangles, at size": 5.0,
+    "neighbourhood (b), plain, at size": 5.0,
+    "neighbourhood (b), shared, at size": 4.0,
 }
-# What a process takes to start, in seconds; and what counting false alarms takes for each repeat.
-START, REPEAT = 2.0, 0.05
-# Below so many usual seconds nothing is looked at.
-SHORT = 5.0
+# What a process takes to start, in seconds; what a repeat of false alarms takes; below what nothing is looked at.
+START, REPEAT, SHORT = 2.0, 0.05, 5.0
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,7 @@ class Audited(Tabular):
             "seconds": round(self.seconds, 1),
             "cores": self.cores,
             "findings": [outcome.as_dict() for outcome in self.real],
+            "smallest_faults": [fault.as_dict() for fault in smallest_faults(self.real)],
             "broken_twins": [outcome.as_dict() for outcome in self.twins],
             "false_alarms": [alarm.as_dict() for alarm in self.alarms],
         }

@@ -88,7 +88,6 @@ class RoundFormat:
     # answers are chained to.
     thresholds: Callable[[Any], dict[Visibility, int]] | None = None
     by_rows: bool = False  # whether a report holds two bits for each position of the participant's row
-    quadratic: bool = False  # whether making a report takes a table of all positions
 
 
 @dataclass(frozen=True)

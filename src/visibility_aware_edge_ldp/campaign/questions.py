@@ -142,7 +142,6 @@ TRIANGLES = Question(
             _sums_loss,
             lambda survey: rows.LAYOUT.size(count=1),
             _checked_sum,
-            quadratic=True,
         ),
     ),
     Labels(
@@ -262,7 +261,6 @@ HUBS = Question(
             _hubs_loss,
             lambda survey: hubs.LAYOUT.size(count=len(survey.numbers)),
             _checked_hub,
-            quadratic=True,
         ),
     ),
     Labels(

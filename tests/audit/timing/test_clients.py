@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.audit.timing import clients
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.counts import rows
 from visibility_aware_edge_ldp.mechanisms.randomness import secure_random_bytes
 
 ALL_CLIENTS = {
@@ -35,3 +39,25 @@ def test_sides_are_what_they_say() -> None:
     noises = [np.frombuffer(clients.degree_with_noise(side, secure_random_bytes())()[-8:], ">i8")[0] for side in (0, 1)]
     assert abs(noises[0] - clients.FRIENDS[0]) <= 1
     assert noises[1] - clients.FRIENDS[0] > 20
+
+
+def test_near_a_mebibyte_the_list_decides_which_side_of_it_the_arrays_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And once kernels are settled, the same ones run on both sides."""
+    sizes, real = list[int](), backend.kernels("rows").list_pulls
+
+    def watched(*given: object) -> object:
+        sizes.append(sum(each.nbytes for each in given if isinstance(each, np.ndarray)))
+        return real(*given)
+
+    acts = [clients.near_a_mebibyte(side, secure_random_bytes()) for side in (0, 1)]
+    monkeypatch.setattr(rows, "backend", SimpleNamespace(kernels=lambda subject: SimpleNamespace(list_pulls=watched)))
+    for act in acts:
+        act()
+    assert sizes[0] <= backend.SMALL < sizes[1]
+    monkeypatch.setenv("VA_EDGE_LDP_KERNEL", "compiled")
+    backend.name.cache_clear()
+    try:
+        assert backend.kernels_for("rows", sizes[0]) is backend.kernels_for("rows", sizes[1])
+    finally:
+        monkeypatch.undo()
+        backend.name.cache_clear()

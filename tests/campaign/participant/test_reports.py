@@ -20,7 +20,13 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.answering import memo_key
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.program import enroll
-from visibility_aware_edge_ldp.campaign.participant.reports import Making, ParticipantContext, degrees, pace_of
+from visibility_aware_edge_ldp.campaign.participant.reports import (
+    Making,
+    ParticipantContext,
+    degrees,
+    pace_of,
+    rehearsed,
+)
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.client.position import verify_round
@@ -153,7 +159,20 @@ def test_the_pace_follows_from_public_numbers(ask: Ask, tmp_path: Path) -> None:
     context = enroll(
         served.url, who(served), served.tokens[who(served)], served.issuer, home, surroundings=QUICK
     ).context
-    assert 0.5 < pace_of(context, 1) < pace_of(context, 2) < 1
+    assert 0.5 < pace_of(context, 0.0) < pace_of(context, 0.05) < 1
+    assert pace_of(context, 4.0) > 3 * 4.0, "a machine that gets busier while the answer is made is still in time"
+
+
+@pytest.mark.parametrize("question", ["triangles", "position", "degrees"])
+def test_the_longest_list_is_tried_before_any_list_is_read(ask: Ask, question: str, tmp_path: Path) -> None:
+    """And what it made is thrown away: nothing is written down, and the answer is made from the real list."""
+    served, home = ask(question), tmp_path / "home"
+    join(served, home)
+    context = enroll(
+        served.url, who(served), served.tokens[who(served)], served.issuer, home, surroundings=QUICK
+    ).context
+    assert 0 < rehearsed(context, 1, b"", b"") < 60
+    assert not served.kept
 
 
 def test_an_answer_waits_for_the_public_pace(ask: Ask, tmp_path: Path) -> None:

@@ -1,7 +1,4 @@
-"""What an audit finds: the loss that was claimed beside the loss that was found; audits, and mutants.
-
-And how far two exact laws are apart.
-"""
+"""What an audit finds: the loss claimed beside the loss found; audits, mutants; how far exact laws are apart."""
 
 from __future__ import annotations
 
@@ -41,6 +38,8 @@ class Loss:
         number where it could not be computed, which never holds.
     claimed_delta, found_delta
         Deltas; the found one contains all probability that was not walked.
+    visible
+        The least factor on ε that samples would show in 99 of 100 audits; 0 where nothing is left to chance.
     """
 
     kind: str
@@ -48,6 +47,7 @@ class Loss:
     found: float
     claimed_delta: float = 0.0
     found_delta: float = 0.0
+    visible: float = 0.0
 
     @property
     def holds(self) -> bool:

@@ -40,8 +40,9 @@ Send = Callable[[RandomBytes], Ints]
 """From coins to the numbers that a client sends."""
 # Masses are differences of distribution functions; with so many digits they keep 15 far into the tails.
 _DIGITS, _WORDS = 45, 1 << 64
-# So far doubles are enough for the logarithms of power noise, right to so much; the exact law is asked at both ends.
-_SHORT, _NEARLY = 1024, 1e-10
+# So far doubles are enough for the logarithms of power noise; the exact law is asked at both ends, and must agree to so
+# much for the first, and in proportion to the window for wider ones: differences lose what their steps are smaller by.
+_WIDE, _SHORT, _NEARLY = 1 << 21, 1024, 1e-10
 # So near to an end of its step a word is still decided by doubles, which is fast; with CLOSEST by digits.
 NEAR, CLOSEST = 1 << 24, 2
 # A word that moves every number, however narrow its noise; and with wide noise, far.
@@ -126,13 +127,13 @@ def power_losses(noise: SmoothPower, one: Noised, other: Noised) -> Pair:
 def _log_masses(noise: SmoothPower, bound: Bound, half: int) -> Floats:
     """The logarithms of the probabilities of 0, ±1, … ±half: in doubles, if those agree with the exact law."""
     law = noise.law(bound)
-    if half > _SHORT:
+    if half > _WIDE:
         return _logarithms([law.cdf(-k, _DIGITS) for k in range(half + 2)])
     ends: Floats = np.linspace(0.5, half + 0.5, half + 1) / float(noise.scale(bound))
     found: Floats = np.log(_masses(float(noise.alpha), ends))
     for k in {0, half}:
         (exact,) = _logarithms([law.cdf(-each, _DIGITS) for each in (k, k + 1)])
-        if abs(found[k] - exact) > _NEARLY:
+        if abs(found[k] - exact) > _NEARLY * max(1, half // _SHORT):
             raise ProtocolViolation(f"{noise} does not have the density that the audit believes it to have.")
     return found
 

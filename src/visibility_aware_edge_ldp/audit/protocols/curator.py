@@ -187,6 +187,7 @@ def loss_between(
     one: noise_laws.Noised,
     other: noise_laws.Noised,
 ) -> findings.Loss:
+    """What two numbers with their noises tell, beside the price of this class; at a constant rate without a noise."""
     claim, delta = float(price.epsilon), float(price.delta)
     if noise is None:
         return findings.Loss(str(kind), claim, _constant_loss(one, other))

@@ -14,7 +14,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
-from visibility_aware_edge_ldp.audit.statistical import lower_bound, shipped_counts
+from visibility_aware_edge_ldp.audit.statistical import lower_bound, power, shipped_counts
 from visibility_aware_edge_ldp.audit.statistical import shipped_lists as lists
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import KINDS, PRIVATE, Pairs, Positions, Shipment
 from visibility_aware_edge_ldp.errors import BadInput
@@ -189,7 +189,9 @@ def audit_one_run(
         drawn = np.frombuffer(fresh_coins(seed, "canaries", str(shipment.kind))((canaries + 7) // 8), np.uint8)
         secrets = np.unpackbits(drawn, count=canaries).view(np.bool_)
         found = guess(secrets, shipment.send(secrets, seed), alpha / len(shipments))
-        losses.append(findings.Loss(str(shipment.kind), float(shipment.claimed.epsilon), found.epsilon))
+        claimed = float(shipment.claimed.epsilon)
+        visible = power.one_run(found.right, found.made, claimed, alpha / len(shipments))
+        losses.append(findings.Loss(str(shipment.kind), claimed, found.epsilon, visible=visible))
         told.append(f"{found.right:,} of {found.made:,} guesses were right ({shipment.kind})")
     return findings.Finding(
         name, "one run", tuple(losses), canaries, f"{canaries:,} canaries in one run; {', '.join(told)}"

@@ -18,6 +18,7 @@ from statistics import NormalDist
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
+from visibility_aware_edge_ldp.audit.statistical import power
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import Columns, Floats, Ints, Shipment
 from visibility_aware_edge_ldp.errors import BadInput
 
@@ -156,13 +157,15 @@ def _promise(p: Floats, q: Floats, runs: int, delta: float, alpha: float) -> Flo
 class Bound:
     """What was shown of one pair of worlds: an event and its limits in the two.
 
-    ``low`` is a limit from below in the world where it is likely, ``high`` one from above in the other.
+    ``low`` is a limit from below in the world where it is likely, ``high`` one from above in the other; ``counts`` say
+    how often it happened in either, and in how many runs.
     """
 
     epsilon: float
     low: float
     high: float
     reverse: bool
+    counts: tuple[int, int, int] = (0, 0, 0)
 
 
 def lower_bound(without: Columns, with_edge: Columns, delta: float = 0.0, alpha: float = ALPHA) -> Bound:
@@ -173,22 +176,20 @@ def lower_bound(without: Columns, with_edge: Columns, delta: float = 0.0, alpha:
     pilot = min(len(without) // 4, MOST_TO_CHOOSE)
     event = choose_event(without[:pilot], with_edge[:pilot], delta, alpha / 2)
     likely, rare = (without, with_edge) if event.reverse else (with_edge, without)
-    low = lower_limit(event.happened(likely[pilot:]), len(likely) - pilot, alpha / 2)
-    high = upper_limit(event.happened(rare[pilot:]), len(rare) - pilot, alpha / 2)
+    counts = event.happened(likely[pilot:]), event.happened(rare[pilot:]), len(likely) - pilot
+    low, high = lower_limit(counts[0], counts[2], alpha / 2), upper_limit(counts[1], counts[2], alpha / 2)
     shown = math.log((low - delta) / high) if low > delta else 0.0
-    return Bound(max(shown, 0.0), low, high, event.reverse)
+    return Bound(max(shown, 0.0), low, high, event.reverse, counts)
 
 
 def audit(
     name: str, shipments: Sequence[Shipment], runs: int, seed: str = "audit", alpha: float = ALPHA, why: str = ""
 ) -> Finding:
-    """The bounds of several pairs of worlds, all of them together at one ``alpha``; per class the largest counts.
-
-    ``why`` says why there are fewer runs than were asked for.
-    """
+    """The bounds of several pairs of worlds, at one ``alpha`` together; ``why`` there are fewer runs than asked for."""
     bounds = [(each, _ship(each, runs, seed, alpha / len(shipments))) for each in shipments]
     kinds = dict.fromkeys(each.kind for each in shipments)
-    losses = tuple(_worst([pair for pair in bounds if pair[0].kind is kind]) for kind in kinds)
+    each = alpha / len(shipments)
+    losses = tuple(_worst([pair for pair in bounds if pair[0].kind is kind], each) for kind in kinds)
     _, told = max(bounds, key=lambda pair: pair[1].epsilon)
     there, gone = ("without", "with") if told.reverse else ("with", "without")
     about = (
@@ -203,16 +204,17 @@ def _ship(shipment: Shipment, runs: int, seed: str, alpha: float) -> Bound:
     return lower_bound(without, with_edge, float(shipment.claimed.delta), alpha)
 
 
-def _worst(bounds: Sequence[tuple[Shipment, Bound]]) -> Loss:
+def _worst(bounds: Sequence[tuple[Shipment, Bound]], alpha: float) -> Loss:
     """The loss of one class: the pair of worlds that comes closest to its claim, or goes farthest beyond it."""
     shipment, bound = max(bounds, key=lambda pair: pair[1].epsilon / float(pair[0].claimed.epsilon))
-    delta = float(shipment.claimed.delta)
-    return Loss(str(shipment.kind), float(shipment.claimed.epsilon), bound.epsilon, delta, delta)
+    claimed, delta = float(shipment.claimed.epsilon), float(shipment.claimed.delta)
+    visible = power.two_worlds(*bound.counts, claimed, delta, alpha)
+    return Loss(str(shipment.kind), claimed, bound.epsilon, delta, delta, visible)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """One run in so many, and why, where the time does not allow all of them."""
+    """One run in so many, and why, where time does not allow all."""
 
     factor: int = 1
     why: str = ""
@@ -221,12 +223,9 @@ class Pace:
         return max(runs // self.factor, FEWEST)
 
 
-ALL = Pace()
-BITS = Pace(8, "an eighth for each of eight bits")
-ROWS = Pace(40, "everybody hears everybody")
+ALL, BITS, ROWS = Pace(), Pace(8, "an eighth for each of eight bits"), Pace(40, "everybody hears everybody")
 HUBS = Pace(1000, "each run is a hub of its own")
-EDGES = Pace(200, "the centre draws one number at a time")
-SMOOTH = Pace(500, "the centre draws one number at a time")
+EDGES, SMOOTH = (Pace(factor, "the centre draws one number at a time") for factor in (200, 500))
 
 
 def paced(name: str, shipments: Sequence[Shipment], runs: int, pace: Pace, broken: str = "", of: str = "") -> Audit:

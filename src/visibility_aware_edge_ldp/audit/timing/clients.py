@@ -44,6 +44,8 @@ Prepare = Callable[[int, RandomBytes], Act]
 USERS = 400
 FRIENDS = (4, 360)
 """How many friends the user has on either side; so many are ones of as many bits, too."""
+# With so many users the arrays of a second round are below 1 MiB with the first list, and above it with the second.
+NEAR, NEAR_FRIENDS = 2040, (4, 1800)
 
 
 def _purse() -> Purse:
@@ -118,6 +120,27 @@ def row_sums(side: int, coins: RandomBytes) -> Act:
     client = TwoRoundClient(friend_list(side), first.public, _purse())
     client.answer(survey, 1, coins)
     return lambda: encode_rows(client.total(survey, first, beginning(1 << 63, coins)))
+
+
+def near_a_mebibyte(side: int, coins: RandomBytes) -> Act:
+    """USER triangles, round 2, of so many users that the list's length decides whether the arrays exceed 1 MiB."""
+    survey, first = _near_first_round()
+    friends = np.unique(np.linspace(1, NEAR - 1, NEAR_FRIENDS[side]).astype(np.int32))
+    client = TwoRoundClient(FriendLists(0, np.array([0, friends.size]), friends), first.public, _purse())
+    client.answer(survey, 1, coins)
+    return lambda: encode_rows(client.total(survey, first, beginning(1 << 63, coins)))
+
+
+@cache
+def _near_first_round() -> tuple[RowSurvey, FirstRound]:
+    view = PublicView(range(NEAR), VisibilityPolicy.nothing(), np.zeros((0, 2), np.int32))
+    survey = triangle_survey(view, 1)
+    ones = np.frombuffer(keyed_random_bytes(seeded_key("near a mebibyte"))((view.positions + 7) // 8), np.uint8).copy()
+    answered = np.packbits(np.ones(view.positions, np.bool_), bitorder="little")
+    heard = Transcript(survey.first.identity, answered, ones & answered)
+    first = FirstRound(survey, view, heard).prepared()
+    _ = heard.digest
+    return survey, first
 
 
 @cache

@@ -243,6 +243,7 @@ AUDITS: tuple[Audit, ...] = (
     _audit("user degrees, paced", clients.degrees("mixed"), 150, at_a_pace),
     _audit("user degrees' noise, paced", clients.degree_with_noise, 200, at_a_pace),
     _audit("user triangles, round 2, paced", clients.row_sums, 100, at_a_pace),
+    _audit("user triangles, round 2 near 1 MiB, paced", clients.near_a_mebibyte, 100, at_a_pace),
     _audit("neighbourhood, paced", clients.owned, 30, at_a_pace),
     _audit("hub, paced", clients.hub, 25, at_a_pace),
 )

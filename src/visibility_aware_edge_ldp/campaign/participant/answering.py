@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.campaign.participant import accounts
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
-from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
+from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext, rehearsed
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
@@ -88,6 +88,11 @@ def others_key(context: ParticipantContext, round_number: int) -> str:
 def quote(page: Page, task: Task) -> Quote:
     """What an answer would cost; declines where it, or the rounds after it, would cost more than is allowed."""
     return _ready(page, task)[-1]
+
+
+def rehearse(page: Page, task: Task) -> float:
+    """Seconds that the longest list's report takes here, whatever the list will be.  [PACE.6]"""
+    return rehearsed(task.context, task.round, _first(page, task.context) or b"", task.transcript)
 
 
 def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, random_bytes: RandomBytes) -> bytes:

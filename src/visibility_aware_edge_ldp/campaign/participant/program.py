@@ -257,7 +257,8 @@ def _answered(
 ) -> tuple[bytes, list[str]]:
     """The upload, in the ledger and on disk; how long this took tells nothing of the list, or is remarked.  [PACE.1]"""
     settle()  # before a bit is looked at: which kernels run must not follow from the list
-    pace = surroundings.pace or pace_of(task.context, task.round)
+    with ledger.reading() as page:
+        pace = surroundings.pace or pace_of(task.context, answering.rehearse(page, task))
     done = paced(pace, partial(_made, ledger, task, agreed, source, surroundings.random_bytes()))
     upload, remarks = done.answer
     return upload, [*remarks, *late_lines(pace, done.beats)]
