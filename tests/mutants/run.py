@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from mutants.table import HERE, TESTS, Misplaced, Mutant, read
+from mutants.table import HERE, PACKAGE, TESTS, MisplacedError, Mutant, read
 
 LIMIT = 420.0
 # Quick ones, of every part of the table: what continuous integration runs.
@@ -96,7 +96,7 @@ def tried(mutant: Mutant, extent: str, with_tests: bool, limit: float) -> Result
 
 def _environment(mutant: Mutant, source: Path) -> dict[str, str]:
     told = {
-        "PYTHONPATH": str(HERE / "hook"),
+        "PYTHONPATH": os.pathsep.join([str(HERE / "hook"), str(PACKAGE.parent)]),
         "VA_EDGE_LDP_MUTANT_MODULE": mutant.module,
         "VA_EDGE_LDP_MUTANT_SOURCE": str(source),
         "NUMBA_NUM_THREADS": "1",
@@ -109,7 +109,7 @@ def _environment(mutant: Mutant, source: Path) -> dict[str, str]:
 
 def _run(command: Sequence[str], environment: dict[str, str], limit: float) -> tuple[str, bool]:
     """What a program printed, and whether it had ended by then."""
-    process = subprocess.Popen(  # noqa: S603 - our own programs
+    process = subprocess.Popen(
         command,
         env=environment,
         cwd=TESTS.parent,
@@ -156,10 +156,10 @@ def chosen(mutants: list[Mutant], only: str | None, short: bool) -> list[Mutant]
     for mutant in mutants:
         try:
             mutant.source()
-        except Misplaced as error:
+        except MisplacedError as error:
             problems.append(str(error))
     if problems:
-        raise Misplaced("\n".join(problems))
+        raise MisplacedError("\n".join(problems))
     if short:
         return [mutant for mutant in mutants if mutant.name in SHORT]
     parts = only.split(",") if only else [""]
@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         mutants = chosen(read(), options.only, options.short)
-    except Misplaced as error:
+    except MisplacedError as error:
         print(error, file=sys.stderr)
         return 2
     extent, results = "whole" if options.whole else "near", list[Result]()

@@ -57,7 +57,7 @@ MORE_TESTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Misplaced(Exception):
+class MisplacedError(Exception):
     """A mutant's text does not stand in its file exactly once."""
 
 
@@ -86,11 +86,11 @@ class Mutant:
         """The file's text with the bug in it; by the mutant's name, what is wrong where that cannot be made."""
         path = PACKAGE / self.file
         if not path.is_file():
-            raise Misplaced(f"{self.name}: there is no {self.file}; say where the code is now.")
+            raise MisplacedError(f"{self.name}: there is no {self.file}; say where the code is now.")
         text = path.read_text("utf-8")
         for old, new in ((self.old, self.new), *self.also):
             if text.count(old) != 1:
-                raise Misplaced(f"{self.name}: {old!r} stands {text.count(old)} times in {self.file}, not once.")
+                raise MisplacedError(f"{self.name}: {old!r} stands {text.count(old)} times in {self.file}, not once.")
             text = text.replace(old, new)
         return text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mutants import run
-from mutants.table import PACKAGE, Misplaced, Mutant, read
+from mutants.table import PACKAGE, MisplacedError, Mutant, read
 
 MUTANTS = read()
 LEAST = 80
@@ -21,18 +21,20 @@ def test_there_are_many_of_them_each_with_a_name_of_its_own() -> None:
 def test_a_mutant_stands_where_the_table_says(mutant: Mutant) -> None:
     compile(mutant.source(), mutant.file, "exec")
     assert not mutant.changes_nothing()
-    assert mutant.breaks and mutant.loss
+    assert mutant.breaks
+    assert mutant.loss
     assert mutant.audits
-    assert all(Path(test).exists() for test in mutant.tests) and mutant.tests
+    assert all(Path(test).exists() for test in mutant.tests)
+    assert mutant.tests
 
 
 def test_text_that_has_moved_is_an_error_by_name() -> None:
     gone = Mutant("moved", "client/rows.py", "no such text", "x", "-", "-")
-    with pytest.raises(Misplaced, match=r"^moved: 'no such text' stands 0 times in client/rows.py"):
+    with pytest.raises(MisplacedError, match=r"^moved: 'no such text' stands 0 times in client/rows.py"):
         run.chosen([*MUTANTS[:1], gone], None, short=False)
-    with pytest.raises(Misplaced, match=r"^gone: there is no client/nowhere.py"):
+    with pytest.raises(MisplacedError, match=r"^gone: there is no client/nowhere.py"):
         Mutant("gone", "client/nowhere.py", "x", "y", "-", "-").source()
-    with pytest.raises(Misplaced, match=r"stands \d+ times"):
+    with pytest.raises(MisplacedError, match=r"stands \d+ times"):
         Mutant("often", "client/rows.py", "import", "export", "-", "-").source()
 
 
@@ -41,7 +43,8 @@ def test_a_comment_is_no_mutant_and_a_mutant_that_cannot_be_imported_does_not_co
     assert Mutant("comment", "client/rows.py", text, "# Nothing", "-", "-").changes_nothing()
     broken = Mutant("broken", "client/pace.py", "import math", "import no_such_module", "-", "-")
     result = run.tried(broken, "near", with_tests=False, limit=60)
-    assert result.verdict == "invalid" and "no_such_module" in result.invalid
+    assert result.verdict == "invalid"
+    assert "no_such_module" in result.invalid
     found = run.summary([result])
     assert (found["mutants"], found["invalid"]) == (0, ["broken"])
 
