@@ -102,7 +102,9 @@ def _environment(mutant: Mutant, source: Path) -> dict[str, str]:
         "NUMBA_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    if mutant.is_compiled:  # kernels that are kept on disk are those of the real source
+    if mutant.file.startswith("compute/plain/"):  # as on a machine without numba
+        told |= {"VA_EDGE_LDP_KERNEL": "plain"}
+    if mutant.file.startswith("compute/compiled/"):  # as in a participant's program; what is kept is of the real source
         told |= {"NUMBA_CACHE_DIR": str(source.parent), "VA_EDGE_LDP_KERNEL": "compiled"}
     return {**os.environ, **told}
 

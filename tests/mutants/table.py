@@ -7,7 +7,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TESTS, PACKAGE = HERE.parent, HERE.parents[1] / "src" / "visibility_aware_edge_ldp"
-CAMPAIGN = ("chained", "campaign", "ledger")
+CAMPAIGN = ("chained", "campaign ledger", "campaign")
 # By the beginning of the file's path: parts of the names of audits that are run first, in this order.
 AUDITS: dict[str, tuple[str, ...]] = {
     "mechanisms/randomized_response": ("randomized response", "position", "batch"),
@@ -42,7 +42,8 @@ AUDITS: dict[str, tuple[str, ...]] = {
     "public/surveys/neighbourhood": ("neighbourhood (a)",),
     "public/surveys/hubs": ("neighbourhood (b)", "campaign"),
     "public/surveys/curator": ("curator",),
-    "campaign/": CAMPAIGN,
+    "campaign/participant/reports": ("campaign",),
+    "campaign/": ("campaign ledger", "campaign", "chained"),
 }
 # By the beginning of the file's path: test files, below tests/, that are run after those of the file's own name.
 MORE_TESTS: dict[str, tuple[str, ...]] = {
@@ -77,10 +78,6 @@ class Mutant:
     @property
     def module(self) -> str:
         return ".".join(["visibility_aware_edge_ldp", *Path(self.file).with_suffix("").parts])
-
-    @property
-    def is_compiled(self) -> bool:
-        return self.file.startswith("compute/compiled/")
 
     def source(self) -> str:
         """The file's text with the bug in it; by the mutant's name, what is wrong where that cannot be made."""
