@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.audit.protocols import (
     neighbourhood,
     neighbourhood_bounds,
     position,
+    refusals,
     rows,
     sample,
 )
@@ -69,6 +70,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hub_selection,),
     (curator,),
     (chain,),
+    (refusals,),
     (campaign, two_rounds, sums, ledgers),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
