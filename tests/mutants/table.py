@@ -10,16 +10,16 @@ TESTS, PACKAGE = HERE.parent, HERE.parents[1] / "src" / "visibility_aware_edge_l
 CAMPAIGN = ("chained", "campaign ledger", "campaign")
 # By the beginning of the file's path: parts of the names of audits that are run first, in this order.
 AUDITS: dict[str, tuple[str, ...]] = {
-    "mechanisms/randomized_response": ("randomized response", "position", "batch"),
-    "mechanisms/entropy": ("coins", "refusals", "batch", "position"),
+    "mechanisms/randomized_response": ("randomized response", "at once", "position"),
+    "mechanisms/entropy": ("coins", "refusals", "at once", "position"),
     "mechanisms/discrete_laplace": ("Laplace", "user degrees", "neighbourhood (a)"),
     "mechanisms/exact_sampling": ("Laplace", "user degrees"),
     "mechanisms/hadamard": ("Hadamard", "histogram"),
     "mechanisms/power_noise": ("power", "user triangles", "neighbourhood (b)"),
     "mechanisms/smooth_noise": ("smooth Laplace", "Student", "Cauchy", "curator"),
     "mechanisms/chain": CAMPAIGN,
-    "compute/plain/response": ("randomized response", "position", "batch"),
-    "compute/compiled/response": ("randomized response", "position", "batch"),
+    "compute/plain/response": ("randomized response", "at once", "position"),
+    "compute/compiled/response": ("randomized response", "at once", "position"),
     "compute/plain/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
     "compute/compiled/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
     "counts/row_cycles": ("user 4-cycles",),

@@ -7,7 +7,9 @@ from functools import partial
 
 from visibility_aware_edge_ldp.audit.campaigns.model import (
     FRIEND_VISIBLE,
+    NAMES,
     PRIVATE,
+    Campaign,
     Dice,
     random_campaigns,
 )
@@ -19,7 +21,9 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 CAMPAIGNS = 7
 WIDE: Mapping[Visibility, Fraction] = dict.fromkeys(NON_PUBLIC, Fraction(100))
-NARROW: Mapping[Visibility, Fraction] = {PRIVATE: Fraction(1), FRIEND_VISIBLE: Fraction(7, 4)}
+NARROW: Mapping[Visibility, Fraction] = {PRIVATE: Fraction(3, 4), FRIEND_VISIBLE: Fraction(7, 4)}
+# One hub, asked more than is allowed for positions between others.
+OF_ONE_HUB = tuple(Campaign("hubs", each, "spring", NAMES, 0, f"Hub {each}") for each in ("1/2", "1/4", "1/8"))
 
 
 def as_it_is(account: Account) -> Account:
@@ -43,9 +47,10 @@ def audit_ledgers(name: str, seeds: range, about: str, reader: Reader = as_it_is
     for seed in seeds:
         dice = Dice(f"town {seed}")
         with chain.folder() as place:
-            # Caps that are reached in one of three; without noise in every other one, so that lists show.
-            town = Town(place, NARROW if seed % 3 == 2 else WIDE, seed % 2 == 1, dice, reader)
-            for campaign in random_campaigns(dice, CAMPAIGNS):
+            # Caps that are reached in every other town; without noise in one of three, so that lists show.
+            narrow = seed % 2 == 1
+            town = Town(place, NARROW if narrow else WIDE, seed % 3 == 0, dice, reader)
+            for campaign in (*(OF_ONE_HUB if narrow else ()), *random_campaigns(dice, CAMPAIGNS)):
                 town.hold(campaign)
         towns.append(town)
     extra = (

@@ -87,8 +87,9 @@ class Town:
         people = {name: ParticipantContext(first.charter, first.documents, i) for i, name in enumerate(first.names)}
         older = {name: (self.folder / name / chain.LEDGER).read_bytes() for name in self.lucky(people)}
         sent, took_part = dict[str, dict[int, bytes]](), set[str]()
+        away = self.lucky(people)  # so that the same question is heard with other answers
         for number in first.charter.numbers:
-            for name, context in people.items():
+            for name, context in ((name, each) for name, each in people.items() if name not in away):
                 task = self.task(context, number, sent)
                 if task is None:
                     continue
@@ -105,6 +106,7 @@ class Town:
             self.put_back(name, content)
 
     def lucky(self, people: Mapping[str, object]) -> list[str]:
+        """One in ten."""
         return [name for name in people if self.dice.chance(10)]
 
     def task(self, context: ParticipantContext, number: int, sent: Mapping[str, Mapping[int, bytes]]) -> Task | None:
@@ -139,6 +141,9 @@ class Town:
                 self.stop(ledger, task, agreed)
             with ledger.writing() as page:
                 upload = answering.record(page, task, self.given(task), agreed, self.coins(task))
+        except UnusableLedger:  # a whole ledger that suddenly is none
+            self.otherwise += 1
+            return None, False
         except Refused:
             return None, False
         for kind, cost in agreed.after.items():
