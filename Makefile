@@ -5,6 +5,7 @@
 # make docs   the documentation, to out/docs/index.html; warnings are errors
 # make audit  every privacy claim, checked on this machine, and broken twins, which must be caught
 # make wheel-test  the wheel, installed in a venv of its own, runs a command and an estimate
+# make mutants  planted bugs, one by one: which of them the audit notices, which the tests, which nothing
 # make bench  speed, side by side with other ways, in one run
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ CODE := src tests benchmarks docs/conf.py docs/_ext
 DEMO := $(VENV)/.demo
 DEV := $(VENV)/.dev
 
-.PHONY: demo test test-long check docs format audit bench wheel-test clean
+.PHONY: demo test test-long check docs format audit mutants bench wheel-test clean
 
 demo: $(DEMO)
 	$(BIN)/va-edge-ldp compare --trials 8 --epsilons 0.5,2 --seed 1 --output out
@@ -42,6 +43,9 @@ format: $(DEV)
 
 audit: $(DEMO)
 	$(BIN)/va-edge-ldp audit --output out
+
+mutants: $(DEV)
+	$(BIN)/python tests/mutants/run.py --json out/mutants.json
 
 bench: $(DEV)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench

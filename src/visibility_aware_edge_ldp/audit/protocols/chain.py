@@ -54,6 +54,8 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 - a new folder inside, for its owner al
 # Caps are not what is audited: mutants lose more than they should, and must not be stopped by that.
 CAPS = dict.fromkeys(NON_PUBLIC, 100)
 TWICE = ", twice"
+# Unequal: a program that takes one round for the other is seen.
+SPLIT = (Fraction(3, 4), Fraction(1, 4))
 ROUNDS = {"position": 1, "position, twice": 2, "degrees": 1, "triangles": 2, "hubs": 1}
 OF_TRIANGLES = ("triangles", "hubs")
 Question = tuple[str, str]
@@ -206,13 +208,10 @@ def contexts(
     """The first participant's context in campaigns that follow each other in one epoch, under names of their own."""
     documents, found = drafted(names, policy, edges, EPOCH), []
     for number, (question, epsilon) in enumerate(asked):
-        own, wanted, title = (
-            question.removesuffix(TWICE),
-            ["triangles" if question in OF_TRIANGLES else "edges"],
-            f"Campaign {number}",
-        )
+        own, title = question.removesuffix(TWICE), f"Campaign {number}"
+        wanted = ["triangles" if question in OF_TRIANGLES else "edges"]
         due = tuple(Round(CLOSES + later, 1) for later in range(ROUNDS[question]))
-        split = (Fraction(1, 2),) * 2 if question.endswith(TWICE) else ()
+        split = SPLIT if question.endswith(TWICE) else ()
         charter = charter_of(documents, issuer, own, epsilon, wanted, due, title, EPOCH, split=split)
         found.append(ParticipantContext(charter, documents, 0))
     return tuple(found)

@@ -37,6 +37,8 @@ FOUR = {
     "public among private friends": (PRIVATE, PRIVATE, FRIEND_VISIBLE, PUBLIC, PUBLIC, PUBLIC),
 }
 CYCLES = Split("13/20", "1/40", "13/40", "5/28", -4, "four_cycles")
+# Scores of nearly the same size, so that paths through the user itself may cancel others; and a scale that moves fast.
+CANCELLING = Split("1/10", "1", "9/2", "2/5", 0, "four_cycles")
 N = 7
 SECOND = (2,)
 # β is nearly 2/5, so that smooth bounds grow slowly up to a reach of 5/2 M, which a few friends exceed.
@@ -52,12 +54,13 @@ class LongRow(NamedTuple):
 
 
 def long_rows(split: Split) -> list[LongRow]:
-    """All said yes; or every third said no. One row has both classes."""
+    """All said yes; or every third said no. One row has both classes, and one is friend-visible throughout."""
     at = positions(N)
     mixed: Pattern = tuple(FRIEND_VISIBLE if u == 0 and v % 3 == 0 else PRIVATE for u, v in at)
     yes, most = (1,) * len(at), tuple(int((u + v) % 3 > 0) for u, v in at)
     private = Stage((PRIVATE,) * len(at), N, split)
-    return [LongRow(private, yes), LongRow(private, most), LongRow(Stage(mixed, N, split), yes)]
+    stages = private, Stage(mixed, N, split), Stage((FRIEND_VISIBLE,) * len(at), N, split)
+    return [LongRow(private, most), *(LongRow(stage, yes) for stage in stages)]
 
 
 def losses_of_row(row: LongRow, second: rows_walk.Second = rows_walk.second_report) -> Iterator[rows_walk.KindLoss]:
@@ -93,7 +96,8 @@ def every_policy(n: int, split: Split, everything: bool = True) -> list[Stage]:
 def cycle_stages(split: Split = CYCLES) -> list[Stage]:
     """Four users, the fewest that can have a 4-cycle; in one policy any of them may stay away."""
     names = ("all private", "three classes", "public among private friends")
-    return [Stage(FOUR[name], 4, split, dropout=name == "three classes") for name in names]
+    stages = [Stage(FOUR[name], 4, split, dropout=name == "three classes") for name in names]
+    return [*stages, Stage(FOUR["all private"], 4, CANCELLING)]
 
 
 def audit_everything(name: str, stages: list[Stage], four: list[Stage], rows: list[LongRow]) -> Finding:

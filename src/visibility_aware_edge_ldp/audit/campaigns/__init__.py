@@ -1,0 +1,1 @@
+"""What campaigns upload, and what ledgers count: from the bytes that leave participants."""

@@ -1,0 +1,212 @@
+"""What every client must refuse, tried on the real ones; and coins that must never come again.  [POSITION.2-3]
+
+A survey of another roster or policy, or that asks more than the policy allows; a round that a survey does not have; a
+price above what is left in the purse, for each class and for δ; a bound below a user's own report; a list that names a
+friend twice; fewer coins than were asked for. What is counted is how many of these were answered: not ε, and 0 is
+claimed.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins, no_noise
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_mutants, replaced
+from visibility_aware_edge_ldp.client.clients import CLIENTS
+from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
+from visibility_aware_edge_ldp.client.reporter import Client, Purse
+from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
+from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
+from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_plan, clipped_plan, neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.public.surveys.rows import triangle_survey
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers
+
+Clients = Mapping[str, type[Client[Any, Any, Any]]]
+N, OTHER = 6, "0" * 64
+# Node 0 is public and everybody's friend; the others have some private edges and a friend-visible one.
+PUBLIC_EDGES = np.array([(0, other) for other in range(1, N)], np.int32)
+EDGES = np.array(sorted([*map(tuple, PUBLIC_EDGES.tolist()), (1, 2), (2, 3), (1, 3), (4, 5)]), np.int32)
+POLICY = VisibilityPolicy.from_profiles({0: "public"}, rule="any") | VisibilityPolicy.from_positions([], [(4, 5)])
+VIEW = PublicView(range(N), POLICY, PUBLIC_EDGES)
+SMALL = Fraction(1, 10**9)
+ENOUGH = dict.fromkeys(NON_PUBLIC, Fraction(1000))
+DELTA = Fraction(1, 10**6)
+# More than an encryption is given at once, and a little.
+MANY = (1 << 20) + (1 << 16)
+
+
+def _lists() -> FriendLists:
+    both = np.concatenate([EDGES, EDGES[:, ::-1]])
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    return FriendLists(0, np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=N))]), both[:, 1])
+
+
+def _bits() -> PositionBits:
+    drawn = {tuple(edge) for edge in EDGES.tolist()}
+    return PositionBits(0, np.array([(u, v) in drawn for u in range(N) for v in range(u + 1, N)]))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A lawful survey, what a client holds, and how the survey says that it is about something else."""
+
+    survey: Any
+    held: Callable[[], Any]
+    first: int = 1
+
+    def foreign(self) -> Iterator[Any]:
+        """The same survey of another roster, another policy, and at another price."""
+        whose, multipliers = self.survey, Multipliers(Fraction(9), Fraction(3))
+        for change in ({"roster": OTHER}, {"policy": OTHER}, {"multipliers": multipliers}):
+            if hasattr(whose, "first"):
+                yield replace(whose, first=replace(whose.first, **change))
+            elif hasattr(whose, "queries") and "multipliers" in change:
+                yield replace(whose, queries=tuple(replace(query, **change) for query in whose.queries))
+            elif whose.multipliers is not None or "multipliers" not in change:
+                yield replace(whose, **change)
+
+
+ASKED: dict[str, Asked] = {
+    "position": Asked(position_survey(VIEW, 1, rounds=2), _bits),
+    "sample": Asked(position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads"), _bits),
+    "degrees": Asked(degree_survey(VIEW, 1), _lists),
+    "histogram": Asked(histogram_survey(VIEW, 1), _lists),
+    "rows": Asked(triangle_survey(VIEW, 1), _lists),
+    "neighbourhood": Asked(neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), lambda: TwoHop(0, EDGES, N)),
+    "hubs": Asked(hub_survey(VIEW, 1), lambda: TwoHop(0, EDGES)),
+    "curator": Asked(curator_survey(VIEW, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, EDGES), 0),
+}
+
+
+def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
+    """Everything that must be refused; each is tried on a client of its own."""
+    for name, asked in ASKED.items():
+        kind, enough = clients[name], Purse(ENOUGH, DELTA)
+        ask = partial(_ask, kind, asked.held)
+        yield from (partial(ask, survey, asked.first, enough) for survey in asked.foreign())
+        wrong = asked.first - 1, asked.first + asked.survey.rounds
+        yield from (partial(ask, asked.survey, number, enough) for number in wrong)
+        prices = kind(asked.held(), VIEW, enough).prices(asked.survey, asked.first)
+        cost = {each: price.epsilon for each, price in prices.items()}
+        less = ({**cost, each: cost[each] - SMALL} for each in cost)
+        yield from (partial(ask, asked.survey, asked.first, Purse(caps, DELTA)) for caps in less)
+        yield from [partial(_twice, kind, asked)] if cost else []
+        yield partial(ask, asked.survey, asked.first, enough, _too_few)
+    twice = FriendLists(1, np.array([0, 2]), np.array([2, 2], np.int32))
+    yield partial(clients["degrees"], twice, VIEW, Purse(ENOUGH))
+    yield partial(_delta_twice, clients["curator"])
+    yield partial(_lowered, clients["neighbourhood"])
+
+
+def _ask(
+    kind: type[Client[Any, Any, Any]],
+    held: Callable[[], Any],
+    survey: Any,
+    number: int,
+    purse: Purse,
+    coins: RandomBytes = no_noise,
+) -> object:
+    return kind(held(), VIEW, purse).answer(survey, number, coins)
+
+
+def _too_few(count: int) -> bytes:
+    """Half of the coins that are asked for."""
+    return no_noise(count // 2)
+
+
+def _twice(client: type[Client[Any, Any, Any]], asked: Asked) -> object:
+    """The purse holds enough for one survey, and a second one is asked."""
+    purse = Purse({kind: each.epsilon for kind, each in asked.survey.payment(1).items()}, DELTA)
+    client(asked.held(), VIEW, purse).answer(asked.survey, asked.first, no_noise)
+    return client(asked.held(), VIEW, purse).answer(asked.survey, asked.first, no_noise)
+
+
+def _delta_twice(client: type[Client[Any, Any, Any]]) -> object:
+    """The purse holds enough δ for one question, and two are asked."""
+    survey = curator_survey(VIEW, 1, DELTA, statistics=("triangles", "stars:2"))
+    worth = max(price.delta for price in survey.payment(1).values())
+    purse = Purse(ENOUGH, worth * Fraction(3, 2))
+    centre = client(WholeGraph(N, EDGES), VIEW, purse)
+    centre.answer(survey, 0, no_noise)
+    return centre.answer(survey, 1, no_noise)
+
+
+def _lowered(client: Any) -> object:
+    """An aggregator believes a bound that is below what the users themselves reported.  [OWNER.2]"""
+    first, noisy = degree_survey(VIEW, 1), np.full(N, 1)
+    plan = believed_plan(first, noisy, np.ones(N, np.bool_), Fraction(1, 100), Fraction(1))
+    lowered = replace(plan, bounds=np.full(N, 2))
+    purse = Purse(ENOUGH, Fraction(1, 2))
+    holder = client(TwoHop(0, EDGES, N), VIEW, purse, (first, noisy))
+    return holder.answer(neighbourhood_survey(VIEW, 1, lowered), 1, no_noise)
+
+
+def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
+    """How many of the questions that must be refused were answered."""
+    tried, answered = 0, 0
+    for attempt in attempts(clients):
+        tried += 1
+        try:
+            attempt()
+        except (Refused, ProtocolViolation, BadInput):
+            continue
+        answered += 1
+    return Finding(name, "exact", (Loss("answered", 0, answered),), tried, about)
+
+
+def audit_coins(name: str, source: Callable[[], RandomBytes], about: str) -> Finding:
+    """How many blocks of sixteen bytes came twice: from one source, from another, and from a child of this process."""
+    coins = source()
+    drawn = [coins(MANY), source()(MANY), _in_a_child(coins), coins(1 << 10)]
+    blocks = np.frombuffer(b"".join(drawn), "V16")
+    return Finding(name, "exact", (Loss("again", 0, blocks.size - np.unique(blocks).size),), blocks.size, about)
+
+
+def _in_a_child(coins: RandomBytes) -> bytes:
+    """What a forked process draws next; where processes cannot be forked, nothing."""
+    if not hasattr(os, "fork"):
+        return b""
+    here, there = os.pipe()
+    with warnings.catch_warnings():  # that other threads may wait for ever: this child draws, writes and ends
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if not child:
+        try:
+            os.write(there, coins(1 << 10))
+        finally:
+            os._exit(0)
+    os.close(there)
+    with os.fdopen(here, "rb") as told:
+        found = told.read()
+    os.waitpid(child, 0)
+    return found
+
+
+Unquestioning = replaced(NeighbourhoodClient, verify=lambda client, survey, number: survey)
+AUDITS = (
+    exact("refusals", audit_refusals, CLIENTS, "questions, not ε: what every client must refuse, tried one by one"),
+    exact("coins", audit_coins, secure_random_bytes, "blocks, not ε: 2 MiB from two sources, and from a forked child"),
+)
+MUTANTS = (
+    *exact_mutants(
+        audit_refusals,
+        [("refusals, none", "The client believes every survey.", {**CLIENTS, "neighbourhood": Unquestioning})],
+    ),
+    *exact_mutants(
+        audit_coins, [("coins, a known key", "All draw with the same key.", lambda: fresh_coins("known to all"))]
+    ),
+)

@@ -1,0 +1,42 @@
+"""Both rounds of positions, walked through the participant's program."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from visibility_aware_edge_ldp.audit.campaigns import two_rounds
+from visibility_aware_edge_ldp.audit.campaigns.two_rounds import LOW, ONE, PRIVATE, TWICE, Rounds
+from visibility_aware_edge_ldp.campaign.participant import reports
+
+
+def test_both_rounds_together_lose_what_was_agreed_to() -> None:
+    found = two_rounds.audit_rounds("both", [Rounds((PRIVATE,), (ONE,)), Rounds((PRIVATE,), (LOW, ONE))], "-")
+    assert found.holds
+    assert [loss.found for loss in found.losses] == pytest.approx([1], abs=1e-9)
+
+
+def test_what_is_agreed_to_is_the_dearest_first_round_and_every_second_one() -> None:
+    asked = (LOW, ONE, ONE, (TWICE, "1/2"))
+    assert Rounds((PRIVATE,), asked).agreed(PRIVATE) == Fraction(3, 4) + Fraction(1, 4) + Fraction(1, 8)
+    assert Rounds((PRIVATE,), (LOW,)).agreed(two_rounds.FRIEND_VISIBLE) == 1
+
+
+def test_a_second_round_by_the_list_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = reports.randomize
+
+    def by_the_list(bits, due, *given):  # type: ignore[no-untyped-def]
+        return real(bits, {kind: places & bits for kind, places in due.items()}, *given)
+
+    monkeypatch.setattr(reports, "randomize", by_the_list)
+    assert two_rounds.audit_rounds("by the list", [Rounds((PRIVATE,), (ONE,))], "-").caught
+
+
+@pytest.mark.parametrize("twin", two_rounds.MUTANTS, ids=lambda twin: twin.name)
+def test_twins_are_caught(twin: two_rounds.findings.Audit) -> None:
+    assert twin.run().caught
+
+
+def test_every_upload_has_a_salt_of_its_own() -> None:
+    assert two_rounds.audit_salt("salt", 3, "-").holds

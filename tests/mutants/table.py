@@ -1,0 +1,118 @@
+"""The table of mutants, and for each: its source, the audits that come first, and the tests of its file."""
+
+import ast
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TESTS, PACKAGE = HERE.parent, HERE.parents[1] / "src" / "visibility_aware_edge_ldp"
+CAMPAIGN = ("chained", "campaign ledger", "campaign")
+# By the beginning of the file's path: parts of the names of audits that are run first, in this order.
+AUDITS: dict[str, tuple[str, ...]] = {
+    "mechanisms/randomized_response": ("randomized response", "at once", "position"),
+    "mechanisms/entropy": ("coins", "refusals", "at once", "position"),
+    "mechanisms/discrete_laplace": ("Laplace", "user degrees", "neighbourhood (a)"),
+    "mechanisms/exact_sampling": ("Laplace", "user degrees"),
+    "mechanisms/hadamard": ("Hadamard", "histogram"),
+    "mechanisms/power_noise": ("power", "user triangles", "neighbourhood (b)"),
+    "mechanisms/smooth_noise": ("smooth Laplace", "Student", "Cauchy", "curator"),
+    "mechanisms/chain": CAMPAIGN,
+    "compute/plain/response": ("randomized response", "at once", "position"),
+    "compute/compiled/response": ("randomized response", "at once", "position"),
+    "compute/plain/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
+    "compute/compiled/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
+    "counts/row_cycles": ("user 4-cycles",),
+    "counts/": ("user triangles", "user 4-cycles"),
+    "client/position": ("position", "campaign positions"),
+    "client/sample": ("position, a sample", "sample"),
+    "client/reporter": ("refusals", "position", "user degrees"),
+    "client/degrees": ("refusals", "user degrees", "campaign degrees"),
+    "client/histogram": ("histogram",),
+    "client/rows": ("campaign triangles, both", "user 4-cycles", "user triangles"),
+    "client/neighbourhood": ("refusals", "neighbourhood (a)"),
+    "client/hubs": ("neighbourhood (b)", "campaign hubs"),
+    "client/": ("curator",),
+    "privacy/": ("user degrees", "histogram"),
+    "public/surveys/position": ("position", "campaign positions"),
+    "public/surveys/base": ("refusals", "neighbourhood", "position"),
+    "public/surveys/degrees": ("user degrees", "campaign degrees"),
+    "public/surveys/histogram": ("histogram",),
+    "public/surveys/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
+    "public/surveys/neighbourhood": ("neighbourhood (a)",),
+    "public/surveys/hubs": ("neighbourhood (b)", "campaign hubs"),
+    "public/surveys/curator": ("curator",),
+    "campaign/participant/reports": ("campaign",),
+    "campaign/": ("campaign ledger", "campaign", "chained"),
+}
+# By the beginning of the file's path: test files, below tests/, that are run after those of the file's own name.
+MORE_TESTS: dict[str, tuple[str, ...]] = {
+    "mechanisms/": ("conformance/test_mechanisms.py", "client/test_position.py"),
+    "compute/": ("client/test_rows.py", "client/test_rows_exact.py"),
+    "counts/": ("client/test_rows.py", "client/test_rows_exact.py"),
+    "client/": ("conformance/test_clients.py",),
+    "public/": ("conformance/test_surveys.py", "conformance/test_clients.py"),
+    "privacy/": ("privacy", "conformance/test_surveys.py"),
+    "campaign/participant/": ("campaign/participant",),
+    "campaign/": ("campaign/test_terms.py", "campaign/test_wire_format.py", "campaign/questions"),
+}
+
+
+class MisplacedError(Exception):
+    """A mutant's text does not stand in its file exactly once."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One bug, as ``mutants.toml`` describes it; ``also`` are further replacements that it needs in the same file."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    breaks: str
+    loss: str
+    also: tuple[tuple[str, str], ...] = ()
+    harmless: bool = False
+
+    @property
+    def module(self) -> str:
+        return ".".join(["visibility_aware_edge_ldp", *Path(self.file).with_suffix("").parts])
+
+    def source(self) -> str:
+        """The file's text with the bug in it; by the mutant's name, what is wrong where that cannot be made."""
+        path = PACKAGE / self.file
+        if not path.is_file():
+            raise MisplacedError(f"{self.name}: there is no {self.file}; say where the code is now.")
+        text = path.read_text("utf-8")
+        for old, new in ((self.old, self.new), *self.also):
+            if text.count(old) != 1:
+                raise MisplacedError(f"{self.name}: {old!r} stands {text.count(old)} times in {self.file}, not once.")
+            text = text.replace(old, new)
+        return text
+
+    def changes_nothing(self) -> bool:
+        """Whether the program is the same, comments and layout apart."""
+        return ast.dump(ast.parse(self.source())) == ast.dump(ast.parse((PACKAGE / self.file).read_text("utf-8")))
+
+    @property
+    def audits(self) -> tuple[str, ...]:
+        """Parts of the names of the audits that come first."""
+        return next((names for start, names in AUDITS.items() if self.file.startswith(start)), ())
+
+    @property
+    def tests(self) -> list[str]:
+        """The test files of its own file, and of its package."""
+        file = Path(self.file)
+        own = [TESTS / file.parent, TESTS / "client"] if file.parts[0] == "public" else [TESTS / file.parent]
+        if file.parts[:2] == ("compute", "compiled"):
+            own.append(TESTS / "compute" / "plain")
+        found = [path for folder in own for path in sorted(folder.glob(f"test_{file.stem}*.py"))]
+        more = next((names for start, names in MORE_TESTS.items() if self.file.startswith(start)), ())
+        return list(dict.fromkeys(map(str, (*found, *(TESTS / name for name in more)))))
+
+
+def read(path: Path = HERE / "mutants.toml") -> list[Mutant]:
+    """All mutants, in the order of the file."""
+    rows = tomllib.loads(path.read_text("utf-8"))["mutant"]
+    return [Mutant(**{**row, "also": tuple(map(tuple, row.get("also", ())))}) for row in rows]
