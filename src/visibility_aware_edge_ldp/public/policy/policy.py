@@ -35,6 +35,7 @@ from visibility_aware_edge_ldp.public.policy.rules import (
     SameClass,
 )
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
+from visibility_aware_edge_ldp.public.scope import BoundInside, InsideRule, Scope, inside_rule
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     Multipliers,
@@ -193,6 +194,15 @@ class VisibilityPolicy:
         }
         return type(self).of(self.rule, self.assumptions, replace(self.multipliers, **losses), self.paid)
 
+    def within(self, scope: Scope) -> VisibilityPolicy:
+        """The same policy inside a scope: positions outside are neither asked nor counted.  [SCOPE.1]"""
+        return type(self).of(inside_rule(self.rule, scope), self.assumptions, self.multipliers, self.paid)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The set of positions that is asked about and counted in; None where all are."""
+        return self.rule.scope if isinstance(self.rule, InsideRule) else None
+
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
         return self.multipliers.of(kind)
@@ -220,6 +230,8 @@ class VisibilityPolicy:
         return BoundPolicy(len(names), self.rule.bind(names), isinstance(self.rule, SameClass))
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
+        if self.scope is not None or other.scope is not None:
+            raise BadPolicy("Policies are joined before they are given a scope; join the ones without.")
         if self.multipliers != other.multipliers:
             raise BadPolicy(
                 "Policies that guard their positions differently cannot be combined: one class has one loss. "
@@ -235,8 +247,14 @@ class VisibilityPolicy:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    @property
+    def words(self) -> str:
+        """The policy in words, without its scope."""
+        rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
+        return str(rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
+
     def __str__(self) -> str:
-        return str(self.rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
+        return self.words + ("" if self.scope is None else f"; inside the scope where {self.scope}")
 
     def __repr__(self) -> str:
         return f"<VisibilityPolicy: {self}>"
@@ -253,6 +271,13 @@ class BoundPolicy:
     def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> Classes:
         """The classes of the positions (u, v)."""
         return self.rule(np.atleast_1d(np.asarray(u, dtype=np.int64)), np.atleast_1d(np.asarray(v, dtype=np.int64)))
+
+    def inside(self, u: npt.ArrayLike, v: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Which of the positions (u, v) lie in the policy's scope; all of them where it has none."""
+        ends = (np.atleast_1d(np.asarray(end, dtype=np.int64)) for end in (u, v))
+        if isinstance(self.rule, BoundInside):
+            return self.rule.holds(*ends)
+        return np.ones(next(ends).shape, np.bool_)
 
     def range(self, start: int, count: int) -> Classes:
         """The classes of the positions numbered start … start + count − 1."""
