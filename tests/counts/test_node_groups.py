@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.compute.tiles.layout import Places
 from visibility_aware_edge_ldp.counts import cycles, group_pairs, group_triangles, stars, triangles
 from visibility_aware_edge_ldp.counts import triangles as pairs
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.scores import Scores, score, spread, square
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -80,7 +81,7 @@ def test_sums_over_pairs_are_those_of_planes(two_ways: tuple[Scores, GroupScores
 
 def test_rows_and_products_of_the_matrix_are_those_of_planes(two_ways: tuple[Scores, GroupScores]) -> None:
     planes, kinds = two_ways
-    chosen, matrix, in_slots = np.arange(0, 700, 13), planes.matrix, kinds.matrix
+    chosen, matrix, in_slots = np.arange(0, 700, 13), PlaneMatrix(planes), kinds.matrix
     slots, rows = in_slots.places(np.arange(700)), in_slots.rows(chosen)
     np.testing.assert_allclose(rows[:, slots], matrix.rows(chosen), rtol=1e-5, atol=1e-5)
     paths, found = matrix.two_paths(chosen, matrix.rows(chosen)), in_slots.two_paths(chosen, rows)
@@ -93,7 +94,7 @@ def test_rows_and_products_of_the_matrix_are_those_of_planes(two_ways: tuple[Sco
 
 def test_triangles_from_integers_are_those_of_the_scores(two_ways: tuple[Scores, GroupScores]) -> None:
     planes, kinds = two_ways
-    dense = planes.matrix.rows(np.arange(700)).astype(np.float64)
+    dense = PlaneMatrix(planes).rows(np.arange(700)).astype(np.float64)
     expected = np.trace(dense @ dense @ dense) / 6
     assert group_triangles.triangle_total(kinds).value == pytest.approx(expected, rel=1e-4, abs=1)
     whole = group_triangles.sampled_total(kinds, 1.0, "a coin")

@@ -1,4 +1,4 @@
-"""A scope: the public set of positions that a survey asks about and counts in.  [SCOPE.1-3]
+"""A scope: the public set of positions that a survey asks about and counts in.  [SCOPE.1-4]
 
 Positions outside are never asked and lose nothing; every statistic is that of the graph inside. A scope is decided by
 public knowledge alone, is the same for both ends of a position, and never takes a bit for every position: it keeps some
@@ -19,7 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.rules import BoundRule, Classes, Ends, Names, Rule, refuse_strangers
+from visibility_aware_edge_ldp.public.policy.node_rules import ByTable
+from visibility_aware_edge_ldp.public.policy.rules import (
+    BoundRule,
+    Classes,
+    Ends,
+    Names,
+    Rule,
+    SameClass,
+    refuse_strangers,
+)
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
@@ -29,7 +38,10 @@ Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 GRAMMAR = "lists, public, group:ATTRIBUTE, group:ATTRIBUTE,missing=VALUE, file:PATH, or several joined by | and &"
 NOWHERE = "No position lies in the scope, so nothing can be asked; choose a wider one."
+# With more groups of nodes their tables take more work than the counting that they save.
+MOST_GROUPS = 256
 _WORD = 64
+Grouped = tuple[Ints, Bits]
 
 
 class Scope(ABC):
@@ -38,6 +50,13 @@ class Scope(ABC):
     @abstractmethod
     def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
         """Which of the positions {u, v}, of these classes by the policy, lie inside."""
+
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        """Groups of nodes, and a table of the groups between which positions lie inside; None if there are too many.
+
+        ``policy`` are the kinds of nodes that decide the policy's classes.
+        """
+        return None
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -69,6 +88,12 @@ class SharedList(Scope):
             inside |= (word[u] & word[v]) != 0
         return inside
 
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        rows, groups = np.unique(self.marks, axis=0, return_inverse=True)
+        if len(rows) > MOST_GROUPS:
+            return None
+        return groups.ravel(), np.asarray((rows[:, None] & rows[None]).any(axis=-1))
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "lists", "lists": self.lists, "members": _digest(self.marks.astype("<u8"))}
 
@@ -86,6 +111,10 @@ class SameValue(Scope):
     def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
         same: Bits = (self.values[u] == self.values[v]) & (self.values[u] >= 0)
         return same
+
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        found, groups = np.unique(self.values, return_inverse=True)
+        return None if found.size > MOST_GROUPS else (groups, np.diag(found >= 0))
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "same value", "attribute": self.attribute, "values": _digest(self.values.astype("<i8"))}
@@ -123,6 +152,9 @@ class PublicPositions(Scope):
         public: Bits = classes == Visibility.PUBLIC
         return public
 
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        return policy.kinds, policy.table == Visibility.PUBLIC
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "public"}
 
@@ -138,6 +170,9 @@ class Either(Scope):
 
     def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
         return reduce(np.logical_or, (part.holds(u, v, classes) for part in self.parts))
+
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        return _joined([part.grouped(policy) for part in self.parts], np.logical_or)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "either", "parts": [part.describe() for part in self.parts]}
@@ -155,6 +190,9 @@ class Both(Scope):
     def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
         return reduce(np.logical_and, (part.holds(u, v, classes) for part in self.parts))
 
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        return _joined([part.grouped(policy) for part in self.parts], np.logical_and)
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "both", "parts": [part.describe() for part in self.parts]}
 
@@ -170,6 +208,10 @@ class Outside(Scope):
 
     def holds(self, u: Ends, v: Ends, classes: Classes) -> Bits:
         return ~self.scope.holds(u, v, classes)
+
+    def grouped(self, policy: ByTable) -> Grouped | None:
+        found = self.scope.grouped(policy)
+        return None if found is None else (found[0], ~found[1])
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "outside", "scope": self.scope.describe()}
@@ -189,7 +231,7 @@ class InsideRule:
     scope: Scope
 
     def bind(self, names: Names) -> BoundInside:
-        return BoundInside(self.rule.bind(names), self.scope)
+        return BoundInside(self.rule.bind(names), self.scope, isinstance(self.rule, SameClass))
 
     def present(self, names: Names) -> frozenset[Visibility]:
         return self.rule.present(names) | {Visibility.PUBLIC}
@@ -204,6 +246,7 @@ class BoundInside:
 
     rule: BoundRule
     scope: Scope
+    is_constant: bool = False
 
     def __call__(self, u: Ends, v: Ends) -> Classes:
         classes = self.rule(u, v)
@@ -212,6 +255,17 @@ class BoundInside:
     def holds(self, u: Ends, v: Ends) -> Bits:
         """Which of the positions {u, v} lie inside."""
         return self.scope.holds(u, v, self.rule(u, v))
+
+    def by_groups(self, policy: ByTable) -> ByTable | None:
+        """Groups of nodes and the class between each two of them; ``policy`` are those of the rule without a scope."""
+        found = self.scope.grouped(policy)
+        pairs = _joined([found, (policy.kinds, np.ones(policy.table.shape, np.bool_))], np.logical_and)
+        if pairs is None:
+            return None
+        groups, inside = pairs
+        kinds = np.zeros(len(inside), np.int64)
+        kinds[groups] = policy.kinds
+        return ByTable(groups, np.where(inside, policy.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC)))
 
 
 def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
@@ -275,6 +329,18 @@ def _atom(word: str, text: str, makers: Mapping[str, Callable[[str], Scope]]) ->
     if kind not in makers or bool(colon and rest) != needs_more:
         raise BadPolicy(f"{word.strip()!r} in the scope {text!r} is not known; use {GRAMMAR}.")
     return makers[kind](rest)
+
+
+def _joined(parts: list[Grouped | None], join: Callable[[Bits, Bits], Bits]) -> Grouped | None:
+    """Groups that tell apart what any of the parts does, and their tables joined."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    rows, groups = np.unique(np.stack([part[0] for part in known], axis=1), axis=0, return_inverse=True)
+    if len(rows) > MOST_GROUPS:
+        return None
+    tables = (table[np.ix_(column, column)] for column, (_, table) in zip(rows.T, known, strict=True))
+    return groups.ravel(), reduce(join, tables)
 
 
 def _digest(array: npt.NDArray[Any]) -> str:

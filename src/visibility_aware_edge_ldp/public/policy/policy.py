@@ -297,6 +297,14 @@ class BoundPolicy:
         present, kinds = np.unique(self.rule.kinds, return_inverse=True)
         return ByTable(kinds, self.rule.table[np.ix_(present, present)])
 
+    @cached_property
+    def by_groups(self) -> ByTable | None:
+        """As ``by_kinds``, for policies with a scope too; None where there are too many groups."""
+        if not isinstance(self.rule, BoundInside):
+            return self.by_kinds
+        inner = BoundPolicy(self.n, self.rule.rule, self.rule.is_constant).by_kinds
+        return None if inner is None else self.rule.by_groups(inner)
+
     def rows(self, start: int, stop: int) -> Classes:
         """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
         if isinstance(self.rule, ByTable):
