@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.client.curator import Curator
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, curator_survey

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target, Verdict, Work, work
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.compute.engines.workers import Progress, Workers
+    from visibility_aware_edge_ldp.compute.engines import Progress, Workers
 
 EPSILON, MEAN_DEGREE, WORKERS = 1, 44, 2
 TRIAL_NODES = 10_000
@@ -65,9 +65,8 @@ def answers(nodes: int, path: Path) -> float:
 
 def one_size(nodes: int) -> Run:
     """Foretell, answer, count."""
-    from visibility_aware_edge_ldp.compute.engines.tasks import plan_tasks, seconds_for, work_of
-    from visibility_aware_edge_ldp.compute.engines.workers import open_engine
-    from visibility_aware_edge_ldp.compute.tiles.tile_file import open_tiles
+    from visibility_aware_edge_ldp.compute.engines import open_engine, plan_tasks, seconds_for, work_of
+    from visibility_aware_edge_ldp.compute.tile_file import open_tiles
 
     with open_engine(f"dask:{WORKERS}", spoken()) as engine:
         trial, path = engine.folder() / "trial.tiles", engine.folder() / "all.tiles"
@@ -133,8 +132,8 @@ def beside_targets(run: Run) -> tuple[Verdict, ...]:
 
 def against_threads(nodes: int) -> Setting:
     """The same tasks over the same file, by two worker processes that run already, and by two threads of this one."""
-    from visibility_aware_edge_ldp.compute.engines.tasks import plan_tasks
-    from visibility_aware_edge_ldp.compute.tiles.tile_file import open_tiles
+    from visibility_aware_edge_ldp.compute.engines import plan_tasks
+    from visibility_aware_edge_ldp.compute.tile_file import open_tiles
 
     needs_dask()
     engines = {name: started(name) for name in (f"dask:{WORKERS}", f"threads:{WORKERS}")}
@@ -150,7 +149,7 @@ def against_threads(nodes: int) -> Setting:
 
 def started(name: str) -> Workers:
     """An engine that is stopped when all benchmarks are done."""
-    from visibility_aware_edge_ldp.compute.engines.workers import open_engine
+    from visibility_aware_edge_ldp.compute.engines import open_engine
 
     engine = open_engine(name)
     atexit.register(engine.__exit__, None, None, None)

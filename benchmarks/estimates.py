@@ -18,8 +18,8 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.counts.group_triangles import triangle_total
 from visibility_aware_edge_ldp.dataset import default_graph
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.surveys.position import position_survey

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.timing import seconds
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 
 OCTETS, TRIES = 1 << 16, 99  # so few that no page of memory is new
 NEAR_WORDS, PASSES = 2048, 20_000  # 16 KiB: half of the nearest cache

@@ -22,8 +22,8 @@ from benchmarks.registry import OURS, Comparison, NotHereError, Setting, Target,
 from benchmarks.timing import Times, side_by_side
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_position
-from visibility_aware_edge_ldp.compute.engines.workers import Threads
-from visibility_aware_edge_ldp.compute.tiles.tile_file import in_order, write_tiles
+from visibility_aware_edge_ldp.compute.engines import Threads
+from visibility_aware_edge_ldp.compute.tile_file import in_order, write_tiles
 from visibility_aware_edge_ldp.public.statistic import exact as truth
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect

@@ -12,7 +12,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadGraph, BadInput, BadPolicy
 from visibility_aware_edge_ldp.model import Visibility, VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.truth.attributes import NodeTable
 from visibility_aware_edge_ldp.truth.readers import read_graph
 

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.mechanisms import mechanism
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes, keyed_random_bytes
 from visibility_aware_edge_ldp.mechanisms.mechanism import MECHANISMS, Law, Mechanism, exact_loss, problems, register
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, all_random_bytes, keyed_random_bytes
 
 NAME = "coloured response"
 

@@ -33,8 +33,8 @@ from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_t
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_coins
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, OneListEntry, edge_from_lists
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_coins
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, OneListEntry, edge_from_lists
 from visibility_aware_edge_ldp.public import statistic as statistics
 from visibility_aware_edge_ldp.public.layout import Ints, NumberReport, Numbers
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, Protocol, register

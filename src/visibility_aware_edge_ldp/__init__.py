@@ -29,7 +29,7 @@ _HOMES = {
     "compare": "evaluation.compare.comparison",
     "plan": "evaluation.plan.planner",
     "audit": "audit",  # the package itself, which can be called
-    "Guarantee": "privacy.guarantee",
+    "Guarantee": "privacy",
     "VaEdgeLdpError": "errors",
     "BadInput": "errors",
 }
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.model import Visibility as Visibility
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph as VisibilityAwareGraph
     from visibility_aware_edge_ldp.model import VisibilityPolicy as VisibilityPolicy
-    from visibility_aware_edge_ldp.privacy.guarantee import Guarantee as Guarantee
+    from visibility_aware_edge_ldp.privacy import Guarantee as Guarantee
     from visibility_aware_edge_ldp.simulation.estimate import estimate as estimate
     from visibility_aware_edge_ldp.truth.graph import Graph as Graph
     from visibility_aware_edge_ldp.truth.readers import read_graph as read_graph

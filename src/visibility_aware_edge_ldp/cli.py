@@ -11,13 +11,12 @@ import visibility_aware_edge_ldp.commands.campaign_participant as people
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
 from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
-from visibility_aware_edge_ldp.commands.common import START, load_plugin
+from visibility_aware_edge_ldp.commands.common import START, load_plugin, use_plain_characters
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.estimate import estimate
 from visibility_aware_edge_ldp.commands.plan import plan
 from visibility_aware_edge_ldp.commands.reproduce import reproduce
-from visibility_aware_edge_ldp.commands.terminal import use_plain_characters
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
 

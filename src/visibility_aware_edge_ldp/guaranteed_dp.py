@@ -15,9 +15,17 @@ from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.errors import MissingPart, TooLarge
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, Release, optimal_epsilon
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy import (
+    Bill,
+    Guarantee,
+    Number,
+    OneEdge,
+    Release,
+    optimal_epsilon,
+    parse_delta,
+    parse_epsilon,
+)
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, CuratorSurvey
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as _Policy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
 from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -8,7 +8,7 @@ from typing import Any
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.dataset import default_graph
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 
 

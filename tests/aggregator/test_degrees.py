@@ -11,9 +11,9 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.statistic import exact, tail_start
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, degree_report, degree_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect, exact_purse

@@ -10,7 +10,7 @@ import pytest
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_report, histogram_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

@@ -16,8 +16,8 @@ from visibility_aware_edge_ldp.aggregator.hubs import HubCollection, reach
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as plans
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey

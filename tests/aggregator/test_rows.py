@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.statistic import exact

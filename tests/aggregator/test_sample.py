@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport

@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.audit.leakage import (
     stated_attributes,
 )
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from support.campaign_stub import Served, Stub
 from visibility_aware_edge_ldp.campaign.directory import new_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Patience
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 LATER = 4_000_000_000
 KEY = bytes(range(32))
@@ -21,6 +22,15 @@ ROUNDS = {"position": 1, "degrees": 1, "triangles": 2, "hubs": 1}
 STATISTICS = {"position": ("edges",), "degrees": ("edges",), "triangles": ("triangles",), "hubs": ("triangles",)}
 TOWN = [f"person {number:02}" for number in range(12)]
 Ask = Callable[..., Served]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary things go; nothing may be left in it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.directory import PRIVATE, new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 
 def inputs(case: str = "degrees", **changes: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from visibility_aware_edge_ldp.campaign.policy_text import _KINDS, policy_bytes, policy_from_bytes
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.policy import attribute_rules, node_rules, rules
-from visibility_aware_edge_ldp.public.policy.node_rules import AGREED
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.public import node_rules, rules
+from visibility_aware_edge_ldp.public.node_rules import AGREED
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -47,7 +47,7 @@ def position_policy(
 
 
 pairs = st.lists(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]), max_size=5)
-lines = st.tuples(st.sampled_from(sorted(attribute_rules.KINDS)), st.sampled_from("cd"), values, classes)
+lines = st.tuples(st.sampled_from(sorted(node_rules.KINDS)), st.sampled_from("cd"), values, classes)
 simple = st.one_of(
     st.builds(lambda kind: VisibilityPolicy.of(rules.SameClass(kind)), classes),
     st.builds(lambda a, b, salt: VisibilityPolicy(a, b, salt=salt), shares, shares, words),
@@ -104,7 +104,7 @@ def test_every_kind_of_rule_but_oracles_has_a_text() -> None:
     """A new rule fails here until somebody gives it a text."""
     kinds = {
         each
-        for module in (rules, attribute_rules, node_rules)
+        for module in (rules, node_rules)
         for each in vars(module).values()
         if isinstance(each, type) and hasattr(each, "describe") and hasattr(each, "bind") and each is not rules.Rule
     }

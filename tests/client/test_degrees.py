@@ -13,9 +13,9 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient, class_counts,
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import LARGEST, degree_survey, encode
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Visibility

@@ -22,9 +22,9 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, OneDegree
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
+from visibility_aware_edge_ldp.privacy import Bill, OneDegree
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey, growing_bins, histogram_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility

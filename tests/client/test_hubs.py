@@ -12,10 +12,10 @@ from visibility_aware_edge_ldp.client.hubs import HubClient, Territory
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import two_hop
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import hubs as questions
 from visibility_aware_edge_ldp.public.surveys.hubs import HubPlan, HubSurvey, hub_plan, hub_survey
 from visibility_aware_edge_ldp.public.visibility import Visibility

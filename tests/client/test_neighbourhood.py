@@ -13,8 +13,8 @@ from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient, 
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import TwoHop, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     OwnerPlan,

@@ -11,9 +11,9 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import encode, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility

@@ -9,7 +9,7 @@ import pytest
 from support.protocol_subjects import ENOUGH, SUBJECTS, VIEW, no_bytes
 from visibility_aware_edge_ldp.client.reporter import Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 
 SUBJECT = SUBJECTS["degrees"]
 REPORT = SUBJECT.client("degrees", ENOUGH).answer(SUBJECT.survey, 1, keyed_random_bytes(bytes(32)))

@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, encode_rows, triangle_survey

@@ -2,7 +2,7 @@
 
 The machinery is the audit's own (``audit/protocols/rows.py``): the real clients answer, hear the transcript and
 sum, and their two second noises are put back as the exact laws that the samplers follow (``test_power_noise.py`` and
-``test_exact_sampling.py`` prove that of them).
+``test_randomness_exact_sampling.py`` prove that of them).
 """
 
 from __future__ import annotations

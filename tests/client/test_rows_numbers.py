@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.aggregator.rows import RowCollection, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient, _cut_sum, smooth_bound
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, secure_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys, triangle_survey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility

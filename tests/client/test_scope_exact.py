@@ -12,8 +12,7 @@ import pytest
 from visibility_aware_edge_ldp.client import reporter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
-from visibility_aware_edge_ldp.public.scope import Outside
-from visibility_aware_edge_ldp.public.scope_sources import group_scope
+from visibility_aware_edge_ldp.public.scope import Outside, group_scope
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey

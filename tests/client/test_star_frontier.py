@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client.star_frontier import StarEnd, StarPoint, star_frontier
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 N, HORIZON = 12, 9

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from command import Run, run_main
+from visibility_aware_edge_ldp.campaign import rehearsal
 from visibility_aware_edge_ldp.campaign.directory import read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator
-from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
-from visibility_aware_edge_ldp.campaign.rehearsal.processes import serving
+from visibility_aware_edge_ldp.campaign.rehearsal_processes import serving
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import Upload

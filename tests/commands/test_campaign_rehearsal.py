@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from command import Run
-from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse
+from visibility_aware_edge_ldp.campaign.rehearsal import rehearse
 from visibility_aware_edge_ldp.commands import campaign_rehearsal
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import parse
@@ -45,7 +45,7 @@ def test_a_rehearsal_as_a_table_and_as_json(campaign: Run, monkeypatch: pytest.M
     assert said.code == 0, said.err
     for words in ("truth", "reports a second", "bytes", "to the last bit", "Round 1: ", "counting again"):
         assert words in said.out
-    from visibility_aware_edge_ldp.campaign.rehearsal import rehearsal
+    from visibility_aware_edge_ldp.campaign import rehearsal
 
     real = rehearsal.estimate_bytes
     monkeypatch.setattr(rehearsal, "estimate_bytes", lambda *given: real(*given) + b" ")

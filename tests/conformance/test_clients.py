@@ -10,7 +10,7 @@ import pytest
 from support.protocol_subjects import ENOUGH, SUBJECTS, VIEW, Subject, no_bytes
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

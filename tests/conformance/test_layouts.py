@@ -8,7 +8,7 @@ import pytest
 
 from support.protocol_subjects import ENOUGH, SUBJECTS
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.public.layout import Layout, Report
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 

@@ -13,7 +13,7 @@ import pytest
 import visibility_aware_edge_ldp as va
 from alarm import Z_LIMIT
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
-from visibility_aware_edge_ldp.campaign.server.page import labels
+from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import EVERYTHING, exact, statistic
 from visibility_aware_edge_ldp.public.trust import TRUSTS
@@ -34,7 +34,7 @@ def test_it_has_words_and_an_exact_count(name: str) -> None:
     known = statistic(name)
     assert known.label, f"{name} has no label"
     assert known.meaning, f"{name} has no meaning"
-    assert labels.statistic(name), f"{name} has no label on a campaign's page"
+    assert page_labels.statistic(name), f"{name} has no label on a campaign's page"
     assert np.isfinite(np.asarray(exact(WORLD.graph, name), np.float64)).all()
 
 

@@ -10,9 +10,10 @@ from math import prod
 import numpy as np
 import pytest
 
+from support.row_scores import EVERY_GRAPH, GRAPHS, flat, matrix_of, mixed_scores, true_scores
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
-from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise, whole_rows
+from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise
 from visibility_aware_edge_ldp.counts.rows import (
     RowBlock,
     later,
@@ -25,34 +26,9 @@ from visibility_aware_edge_ldp.counts.rows import (
 from visibility_aware_edge_ldp.counts.scores import Scores, scores_of
 from visibility_aware_edge_ldp.mechanisms.randomized_response import Channel, RandomizedResponse
 from visibility_aware_edge_ldp.public.statistic import exact
-from visibility_aware_edge_ldp.truth.graph import Graph
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
+from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 
 Lists = tuple[np.ndarray, np.ndarray]
-GRAPHS = {
-    "power law": powerlaw(150, 1500, seed=1),
-    "random": erdos_renyi(65, 700, seed=2),
-    "more than two blocks": erdos_renyi(300, 3000, seed=3),
-    "complete": erdos_renyi(20, 190),
-    "empty": erdos_renyi(9, 0),
-    "one position": erdos_renyi(2, 1),
-}
-EVERY_GRAPH = pytest.mark.parametrize("name", GRAPHS)
-
-
-def matrix_of(graph: Graph) -> np.ndarray:
-    bits = np.zeros((graph.n, graph.n), bool)
-    bits[graph.edges[:, 0], graph.edges[:, 1]] = True
-    return bits | bits.T
-
-
-def flat(upper: np.ndarray) -> np.ndarray:
-    """The bits right of the diagonal, packed as in a report."""
-    return np.packbits(upper[np.triu_indices(len(upper), 1)], bitorder="little")
-
-
-def true_scores(graph: Graph) -> Scores:
-    return scores_of([([flat(matrix_of(graph))], [1.0])], graph.n)
 
 
 def later_lists(bits: np.ndarray, start: int = 0, stop: int | None = None) -> Lists:
@@ -69,25 +45,6 @@ def by_first_vertex(bits: np.ndarray, scores: np.ndarray) -> list[float]:
 
 def joined(blocks: list[RowBlock], field: str) -> np.ndarray:
     return np.concatenate([getattr(block, field) for block in blocks])
-
-
-def mixed_scores(n: int, seed: int, everybody: bool = False) -> tuple[Scores, np.ndarray]:
-    """Scores of three groups with unlike values, and the same as a matrix."""
-    random = np.random.default_rng(seed)
-    upper = np.triu(np.ones((n, n), bool), 1)
-    kind = random.integers(1, 2, (n, n)) if everybody else random.integers(0, 4, (n, n))
-    ones = random.random((n, n)) < 0.5
-    groups, values = [], [(1.0,), (-1 / 3, 4 / 3), (-0.1, 1.7)]  # sums of these are rounded
-    whole = np.zeros((n, n))
-    for number, scores in enumerate(values):
-        held = upper & (kind == number)
-        if number == 0:
-            groups.append(([flat(held)], list(scores)))
-            whole[held] = scores[0]
-        elif held.any():
-            groups.append(([flat(held), flat(held & ones)], list(scores)))
-            whole[held] = np.where(ones[held], scores[1], scores[0])
-    return scores_of(groups, n), whole + whole.T
 
 
 @EVERY_GRAPH
@@ -168,19 +125,6 @@ def test_reaches_are_the_largest_pulls(everybody: bool, kernel: str, monkeypatch
     backend.name.cache_clear()
 
 
-@pytest.mark.parametrize("n", [2, 3, 64, 65, 130])
-def test_whole_rows_are_told_from_parts(n: int) -> None:
-    random = np.random.default_rng(n)
-    heard = random.random(n) < 0.7
-    upper = np.triu(np.repeat(heard[:, None], n, axis=1), 1)
-    found = whole_rows(pack_rows(upper | upper.T, n), n)
-    assert found is not None
-    assert found[:-1].tolist() == heard[:-1].tolist()
-    if n > 2:
-        upper[0, n - 1] = ~upper[0, n - 1]
-        assert whole_rows(pack_rows(upper | upper.T, n), n) is None
-
-
 @pytest.mark.parametrize("n", [2, 9, 64, 130])
 def test_scores_of_answers_for_everything_need_no_look(n: int) -> None:
     random = np.random.default_rng(n)
@@ -200,37 +144,6 @@ def test_lists_without_earlier_users() -> None:
     offsets, members = later(3, np.array([0, 4, 4, 6]), np.array([0, 3, 4, 9, 2, 7], np.int32))
     assert offsets.tolist() == [0, 2, 2, 3]
     assert members.tolist() == [4, 9, 7]
-
-
-def brute_noise(whole: np.ndarray) -> float:
-    """[ROWS.2] term by term."""
-    total = 0.0
-    for j, k in combinations(range(len(whole)), 2):
-        paths = whole[:j, j] * whole[:j, k]
-        total += (whole[j, k] ** 2 - whole[j, k]) * (paths.sum() ** 2 - (paths**2).sum() + paths.sum())
-    return total
-
-
-@pytest.mark.parametrize("n", [2, 3, 50, 130])
-@pytest.mark.parametrize("everybody", [False, True], ids=["three groups", "one group of all positions"])
-def test_the_first_answers_noise_term_by_term(n: int, everybody: bool) -> None:
-    scores, whole = mixed_scores(n, n, everybody)
-    assert first_vertex_noise(scores) == pytest.approx(brute_noise(whole), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("n", [3, 50, 130])
-def test_the_first_answers_noise_with_rows_that_stayed_away(n: int) -> None:
-    random = np.random.default_rng(n)
-    held = np.triu(np.repeat((random.random(n) < 0.7)[:, None], n, axis=1), 1)
-    ones = held & (random.random((n, n)) < 0.4)
-    scores = scores_of([([flat(held), flat(ones)], [-0.6, 1.3])], n)
-    whole = np.where(ones, 1.3, -0.6) * held
-    assert first_vertex_noise(scores) == pytest.approx(brute_noise(whole + whole.T), rel=1e-9, abs=1e-9)
-
-
-@EVERY_GRAPH
-def test_true_bits_have_no_noise(name: str) -> None:
-    assert first_vertex_noise(true_scores(GRAPHS[name])) == 0
 
 
 POSITIONS = list(combinations(range(4), 2))

@@ -14,8 +14,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.evaluation import lower_bounds as bounds
 from visibility_aware_edge_ldp.evaluation.lower_bounds import hard_gains, lower_bound
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.privacy.guarantee import OneEdge, OneListEntry
-from visibility_aware_edge_ldp.privacy.parameters import parse_number
+from visibility_aware_edge_ldp.privacy import OneEdge, OneListEntry, parse_number
 from visibility_aware_edge_ldp.public.statistic import star_size
 
 STATISTICS = ("edges", "triangles", "stars:2", "stars:3", "stars:4")

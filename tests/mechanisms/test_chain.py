@@ -12,8 +12,8 @@ from alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms import chain
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained, flip_given, loss, step
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, seeded_key
 
 HALF, TWO = (RandomizedResponse(Fraction(each)).threshold for each in ("1/2", "2"))
 NOTHING = np.zeros(0, np.bool_)

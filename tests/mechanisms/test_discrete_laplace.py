@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 
 MECHANISMS = [
     DiscreteLaplace(Fraction(1)),

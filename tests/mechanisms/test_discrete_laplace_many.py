@@ -10,7 +10,7 @@ import pytest
 from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.mechanisms import discrete_laplace
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each, variances
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 
 
 def coins_of(words: np.ndarray):

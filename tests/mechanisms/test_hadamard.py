@@ -13,9 +13,9 @@ import pytest
 
 from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, walsh_hadamard
-from visibility_aware_edge_ldp.privacy.guarantee import OneDegree
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, seeded_key
+from visibility_aware_edge_ldp.privacy import OneDegree
 
 SIZES = (1, 2, 3, 4, 7, 8, 20)
 Law = dict[int, Fraction]

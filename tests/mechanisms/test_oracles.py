@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_coins
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 
 FALSE_ALARM = 1e-9
 DRAWS = 40_000

@@ -14,8 +14,8 @@ import pytest
 from alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms import power_noise
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothStudentT
 
 NOISES = [

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms import randomized_response
-from visibility_aware_edge_ldp.mechanisms.entropy import Coins, keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, seeded_key
 
 FIXED = settings(derandomize=True, deadline=None, max_examples=50)
 TAIL = 2**56

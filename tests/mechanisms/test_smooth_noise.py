@@ -12,7 +12,7 @@ import pytest
 
 from alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import (
     SmoothCauchy,
     SmoothLaplace,

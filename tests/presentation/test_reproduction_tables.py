@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
+from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     CLAIMED,
     HONEST,
     OURS,

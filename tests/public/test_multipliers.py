@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorQuery, curator_survey
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.view import PublicView

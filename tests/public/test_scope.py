@@ -10,8 +10,16 @@ import pytest
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.scope import Outside, PublicPositions, SameValue, Scope
-from visibility_aware_edge_ldp.public.scope_sources import group_scope, list_scope, named_scope, parse_scope
+from visibility_aware_edge_ldp.public.scope import (
+    Outside,
+    PublicPositions,
+    SameValue,
+    Scope,
+    group_scope,
+    list_scope,
+    named_scope,
+    parse_scope,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

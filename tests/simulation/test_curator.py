@@ -8,7 +8,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.simulation.curator import LEAST_SHARE, Centre, ask_within, split, survey_for
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 

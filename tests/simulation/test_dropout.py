@@ -34,9 +34,9 @@ from visibility_aware_edge_ldp.aggregator.rows import RowCollection, transitivit
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey

@@ -8,7 +8,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, BadStatistic
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey

@@ -14,7 +14,7 @@ from row_worlds import collect_triangles
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, triangle_survey

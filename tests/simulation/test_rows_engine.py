@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, open_engine
+from visibility_aware_edge_ldp.compute.engines import Threads, Workers, open_engine
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys

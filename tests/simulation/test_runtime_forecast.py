@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.compute.engines.tasks import plan_tasks, work_of
+from visibility_aware_edge_ldp.compute.engines import plan_tasks, work_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.simulation import runtime_forecast
 from visibility_aware_edge_ldp.simulation.execution import Run

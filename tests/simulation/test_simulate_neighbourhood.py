@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect_assigned_triangles, collect_hubs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from visibility_aware_edge_ldp.compute.engines.tasks import Task, work_of
+from visibility_aware_edge_ldp.compute.engines import Task, work_of
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import worlds
 from visibility_aware_edge_ldp.simulation.estimate import estimate

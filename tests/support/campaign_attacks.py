@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.policy_text import read_rule
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 Vector = dict[str, Any]
 ISSUER = signing.fingerprint(good.KEY)

@@ -19,7 +19,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign, new_campaign
 from visibility_aware_edge_ldp.campaign.wire_format import SALT
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_report
 from visibility_aware_edge_ldp.public.surveys.degrees import encode as encode_degrees

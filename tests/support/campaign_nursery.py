@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.campaign.participant.enrolment import Surrounding
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Source, read_friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, secure_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 
 TOWN = [f"person {number:02}" for number in range(40)]
 POINTS = ("noise", "commit", "half sent", "sent")

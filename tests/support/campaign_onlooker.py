@@ -13,7 +13,7 @@ from support.campaign_lab import FAR, sqlite_url
 from support.campaign_town import Town
 from visibility_aware_edge_ldp.campaign.server.app import App, open_store
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-from visibility_aware_edge_ldp.campaign.server.page.page import page
+from visibility_aware_edge_ldp.campaign.server.page import page
 
 DAY = 86_400
 

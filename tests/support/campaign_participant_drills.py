@@ -28,10 +28,10 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, create_ledger
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_random_bytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_random_bytes
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility

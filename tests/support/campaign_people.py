@@ -13,7 +13,7 @@ from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.campaign.participant.program import answer, enroll
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -14,8 +14,8 @@ from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 STATISTICS = {

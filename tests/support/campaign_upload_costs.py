@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.campaign.wire_format import salted
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 from visibility_aware_edge_ldp.public.surveys import position as codec

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCha
 from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, Receipt
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 from visibility_aware_edge_ldp.public.surveys import hubs as hub_report

@@ -16,9 +16,9 @@ from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.reporter import Client, Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import Report
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.curator import curator_survey

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.policy_file import NAMED, open_policy, read_policy
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
+from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
 from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, html_table
 
 CENTRAL_WORDS = "per edge: even someone who sees all answers of the centre learns at most this about one edge"

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.layout import NumberReport, Numbers, Report
 from visibility_aware_edge_ldp.public.statistic import Statistic, check_statistics, statistic
 from visibility_aware_edge_ldp.public.surveys.base import Survey, verify_roster

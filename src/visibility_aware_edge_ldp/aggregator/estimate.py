@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.statistic import bounds_of
 
 Floats = npt.NDArray[np.float64]

@@ -18,8 +18,7 @@ from visibility_aware_edge_ldp.aggregator.collection import (
     public_triangles,
 )
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, with_bias_bound
-from visibility_aware_edge_ldp.compute.exact_products import norm
-from visibility_aware_edge_ldp.compute.functions import exp, log
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, log, norm
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, HubReport, HubSurvey

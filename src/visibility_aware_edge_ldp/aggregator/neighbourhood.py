@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.base import least_loss
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan

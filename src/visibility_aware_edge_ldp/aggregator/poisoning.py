@@ -17,8 +17,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band, rounded_up
 from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, ReportedRows, matrix_of, reported_rows
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import product
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.compute.reproducible_math import product
 from visibility_aware_edge_ldp.counts.degree_functions import DegreeFunction, NoisyDegrees, binomial, per_answer
 from visibility_aware_edge_ldp.counts.scores import Floats, score
 from visibility_aware_edge_ldp.errors import BadInput

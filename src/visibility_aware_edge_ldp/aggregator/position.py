@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.score_estimates import ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
-from visibility_aware_edge_ldp.compute.tiles.layout import Places
+from visibility_aware_edge_ldp.compute.tile_layout import Places
 from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, scores_of

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
-from visibility_aware_edge_ldp.compute.exact_products import weighted
-from visibility_aware_edge_ldp.compute.functions import log
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
+from visibility_aware_edge_ldp.compute.reproducible_math import log, weighted
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.scores import Floats, score, spread
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, ReportedRows, Zone, matrix_of
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, product
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, product
 from visibility_aware_edge_ldp.counts.rows import on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, score, spread, square
 from visibility_aware_edge_ldp.errors import BadStatistic

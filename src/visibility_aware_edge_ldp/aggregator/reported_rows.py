@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, product, weighted
-from visibility_aware_edge_ldp.compute.functions import powers
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE, Words, pack_rows, row_sums, unpack_rows
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, powers, product, weighted
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, scores_of, spread
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp
+from visibility_aware_edge_ldp.compute.reproducible_math import exp
 from visibility_aware_edge_ldp.counts import cycles, triangles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, believed
 from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertex_noise

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertices, sh
 from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, scores_of_rows, triangle_total
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey

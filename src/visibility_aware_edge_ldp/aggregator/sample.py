@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.aggregator.collection import (
     refuse_other_survey,
 )
 from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS, ScoredCollection, rate_variance
-from visibility_aware_edge_ldp.compute.exact_products import dot
+from visibility_aware_edge_ldp.compute.reproducible_math import dot
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation

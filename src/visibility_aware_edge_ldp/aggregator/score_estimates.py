@@ -17,7 +17,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.compute.engines.tasks import Engine, on_threads
+from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degree_histogram import histogram

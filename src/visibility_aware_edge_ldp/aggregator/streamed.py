@@ -14,7 +14,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, InOrder, public_graph
 from visibility_aware_edge_ldp.aggregator.score_estimates import ESTIMATORS, ScoredCollection, rate_variance
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import weighted
+from visibility_aware_edge_ldp.compute.reproducible_math import weighted
 from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.positions import row_of, row_start

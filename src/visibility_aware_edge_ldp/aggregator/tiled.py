@@ -16,8 +16,8 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.collection import InOrder
 from visibility_aware_edge_ldp.aggregator.score_estimates import ScoredCollection
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
-from visibility_aware_edge_ldp.compute.tiles.layout import Places, Step, mapped, reordered
-from visibility_aware_edge_ldp.compute.tiles.tile_file import TileFile, TileWriter, in_order, open_tiles, positions_of
+from visibility_aware_edge_ldp.compute.tile_file import TileFile, TileWriter, in_order, open_tiles, positions_of
+from visibility_aware_edge_ldp.compute.tile_layout import Places, Step, mapped, reordered
 from visibility_aware_edge_ldp.counts.node_groups import MappedScores
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import unpack

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.policy_features import CELLS, PolicyFeatures, policy_features
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.attribute_rules import Attributes
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.rules import Names
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.node_rules import Attributes
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import Names
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph

@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     verify,
 )
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics
 
 FORMAT = "va-edge-ldp charter 2"

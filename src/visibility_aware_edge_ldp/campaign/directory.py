@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
-from visibility_aware_edge_ldp.campaign.questions.question import Question
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     Credentials,
@@ -34,8 +34,8 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
 )
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms, checked_names, in_order, renumbered
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import check_statistics
 from visibility_aware_edge_ldp.public.view import PublicView
 

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode, exact_fraction, shortened
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.policy.attribute_rules import AttributeRule, Attributes
-from visibility_aware_edge_ldp.public.policy.node_rules import DrawnProfiles, NodeTypes
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.rules import (
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.public.node_rules import AttributeRule, Attributes, DrawnProfiles, NodeTypes
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import (
     KeyedHash,
     ListedPositions,
     MostOpen,

@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.policy_text import policy_bytes, policy_from_bytes, write_name
+from visibility_aware_edge_ldp.campaign.question import Bits, Losses, Question, Received, Report, Survey
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, round_loss, total_loss
-from visibility_aware_edge_ldp.campaign.questions.question import Bits, Losses, Question, Received, Report, Survey
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import octets, part_of
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -12,9 +12,8 @@ from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse
 from visibility_aware_edge_ldp.client.sensitivity import Profile, constant_sensitivity, star_profile, triangle_profile
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers
 from visibility_aware_edge_ldp.public.statistic import exact, star_size
 from visibility_aware_edge_ldp.public.surveys.curator import LARGEST_ANSWER, CuratorQuery, CuratorReport, CuratorSurvey

@@ -9,8 +9,8 @@ from visibility_aware_edge_ldp.client.degrees import check_lists
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramReport, HistogramSurvey, histogram_report
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

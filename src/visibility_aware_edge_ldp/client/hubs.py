@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.client.views import Edges, TwoHop, within_one
 from visibility_aware_edge_ldp.compute.backend import shared_counts
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
 from visibility_aware_edge_ldp.errors import ProtocolViolation, TooLarge
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.surveys.hubs import LARGEST, HubPlan, HubReport, HubSurvey, hub_plan
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -9,7 +9,7 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.views import inside_scope
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.layout import Report
 from visibility_aware_edge_ldp.public.surveys.base import Survey, verify
 from visibility_aware_edge_ldp.public.view import PublicView

@@ -14,8 +14,8 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.functions import exp
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, unpack_rows, word_count
+from visibility_aware_edge_ldp.compute.reproducible_math import exp
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.rows import (
     Pulls,
@@ -29,8 +29,8 @@ from visibility_aware_edge_ldp.counts.rows import (
 )
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey

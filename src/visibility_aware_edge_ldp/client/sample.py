@@ -6,7 +6,7 @@ from visibility_aware_edge_ldp.client.position import randomize, taking_part, ve
 from visibility_aware_edge_ldp.client.reporter import Bits, Client
 from visibility_aware_edge_ldp.client.views import PositionBits, PositionEdges
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.positions import Ints, ends_of
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport

@@ -76,7 +76,7 @@ def new(
     from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
-    from visibility_aware_edge_ldp.evaluation.plan.choice import feasibility
+    from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     deadlines, names = _deadlines(question, rounds, closes), names_in(roster)
@@ -138,7 +138,7 @@ def serve(
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-    from visibility_aware_edge_ldp.campaign.server.page.page import page
+    from visibility_aware_edge_ldp.campaign.server.page import page
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 

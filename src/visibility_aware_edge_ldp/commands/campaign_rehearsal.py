@@ -21,13 +21,13 @@ from visibility_aware_edge_ldp.commands.common import (
     StatisticsOption,
     TopOption,
     about,
+    ending_in_order,
     open_named,
     print_json,
     print_table,
     progress_bar,
     say_what_was_read,
 )
-from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.errors import BadInput
 
 
@@ -52,8 +52,8 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Run a whole campaign here: the real server, the real participants' program, a graph that you hold."""
-    from visibility_aware_edge_ldp.campaign.rehearsal.processes import RehearsalFailed
-    from visibility_aware_edge_ldp.campaign.rehearsal.rehearsal import rehearse as run
+    from visibility_aware_edge_ldp.campaign.rehearsal import rehearse as run
+    from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 

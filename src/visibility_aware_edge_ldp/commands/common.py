@@ -1,18 +1,22 @@
-"""What the commands share: their options, and how they read and print."""
+"""What the commands share: their options, and how they read and print.
+
+A terminal is given characters that its code page has, never a traceback, and an orderly end when it asks for one.
+"""
 
 from __future__ import annotations
 
+import codecs
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module  # noqa: TID251 - which module a plugin is, only its user knows
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from visibility_aware_edge_ldp.commands.terminal import speaks_unicode
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
@@ -60,6 +64,12 @@ START = """Where to start:
 va-edge-ldp estimate random:300,3000                      # one collection
 va-edge-ldp compare --epsilons 1 --trials 2 --output out  # a report
 va-edge-ldp plan --nodes 10000 --edges 200000             # which ε is needed"""
+PLAIN = {
+    "ε": "epsilon", "δ": "delta", "σ": "sigma", "Σ": "sum", "√": "sqrt", "×": "x", "±": "+/-", "≤": "<=", "≥": ">=",
+    "–": "-", "—": "-", "−": "-", "…": "...", "“": '"', "”": '"', "’": "'", "✓": "ok", "✗": "no", "∞": "infinite",
+    "°": "o", "†": "+", "→": "->", "²": "2", "³": "3", "⁻": "-", "⁶": "6", "·": "*", "─": "-", "│": "|", "━": "-",
+}  # fmt: skip
+_HANDLER = "visibility_aware_edge_ldp.plain"
 
 
 def load_plugin(named: str) -> None:
@@ -227,3 +237,38 @@ def print_words(*paragraphs: str) -> None:
 
     for text in paragraphs:
         Console(markup=False, highlight=False).print(text + "\n")
+
+
+def plain(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that cannot be written; an error handler for ``codecs``."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(PLAIN.get(letter, "?") for letter in error.object[error.start : error.end]), error.end
+
+
+def use_plain_characters(*streams: TextIO) -> None:
+    """Let these streams, or stdout and stderr, write what they can and plain characters for the rest."""
+    codecs.register_error(_HANDLER, plain)
+    for stream in streams or (sys.stdout, sys.stderr):
+        if not speaks_unicode(stream) and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=_HANDLER)
+
+
+def speaks_unicode(stream: TextIO) -> bool:
+    """Whether a stream can write every character."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return codecs.lookup(encoding).name.startswith("utf")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Being told to end (SIGTERM) is an interrupt like any other, after which no file is left."""
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.commands.common import (
     StatisticsOption,
     TopOption,
     about,
+    ending_in_order,
     open_named,
     print_json,
     print_table,
@@ -31,7 +32,6 @@ from visibility_aware_edge_ldp.commands.common import (
     to_type,
     try_next,
 )
-from visibility_aware_edge_ldp.commands.terminal import ending_in_order
 from visibility_aware_edge_ldp.public.trust import POSITION, USER, trust_model
 
 AUTO = "auto"
@@ -100,7 +100,7 @@ def estimate(
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-    from visibility_aware_edge_ldp.privacy.parameters import parse_share
+    from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
@@ -154,7 +154,7 @@ def _trust(
     world: Any, trust: str, epsilon: str, statistics: str | None, options: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
     """The trust model to take, and lines that say why, and whether anything but noise will come of it."""
-    from visibility_aware_edge_ldp.evaluation.plan.choice import advised, only_noise
+    from visibility_aware_edge_ldp.evaluation.plan.predictions import advised, only_noise
 
     given = [name for name, value in options.items() if value != DEFAULTS[name]]
     if trust != AUTO:

@@ -12,7 +12,7 @@ import visibility_aware_edge_ldp.commands.common as common
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import Document
+    from visibility_aware_edge_ldp.evaluation.reproduction_measurement import Document
     from visibility_aware_edge_ldp.truth.graph import Graph
 
 MEANING = (
@@ -36,9 +36,9 @@ def reproduce(
     """The source documents' tables: their figure, their algorithm run honestly, and ours at the same loss."""
     import visibility_aware_edge_ldp.presentation.reproduction_tables as tables
     from visibility_aware_edge_ldp.dataset import default_graph
-    from visibility_aware_edge_ldp.evaluation.reproduction.documents import chosen
-    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import reproduce as measure
-    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import steps
+    from visibility_aware_edge_ldp.evaluation.reproduction import chosen
+    from visibility_aware_edge_ldp.evaluation.reproduction_measurement import reproduce as measure
+    from visibility_aware_edge_ldp.evaluation.reproduction_measurement import steps
     from visibility_aware_edge_ldp.simulation.worlds import Steps
 
     documents = chosen(table)
@@ -69,7 +69,7 @@ def reproduce(
 
 def _forecast(documents: Iterable[Document], graph: Graph, trials: int) -> tuple[int, float]:
     """The memory of the largest collection, and about the seconds of all that the trust models answer."""
-    from visibility_aware_edge_ldp.evaluation.reproduction.measurement import Laboratory
+    from visibility_aware_edge_ldp.evaluation.reproduction_measurement import Laboratory
     from visibility_aware_edge_ldp.public.trust import TRUSTS
     from visibility_aware_edge_ldp.simulation.execution import Run
     from visibility_aware_edge_ldp.simulation.runtime_forecast import seconds_of

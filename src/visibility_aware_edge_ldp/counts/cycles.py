@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE
+from visibility_aware_edge_ldp.compute.reproducible_math import dot
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, Scores, score, spread, square

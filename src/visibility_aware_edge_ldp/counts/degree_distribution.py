@@ -19,8 +19,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import Rows, dot, inner, weighted
-from visibility_aware_edge_ldp.compute.functions import arcsinh, cos_pi, exp, log, sinh
+from visibility_aware_edge_ldp.compute.reproducible_math import (
+    Rows,
+    arcsinh,
+    cos_pi,
+    dot,
+    exp,
+    inner,
+    log,
+    sinh,
+    weighted,
+)
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike, NDArray
 
-from visibility_aware_edge_ldp.compute.exact_products import Rows, product, weighted
+from visibility_aware_edge_ldp.compute.reproducible_math import Rows, product, weighted
 from visibility_aware_edge_ldp.counts import degree_distribution as distribution
 from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Law, Sample
 from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees, clamp

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, product, weighted
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, product, weighted
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets

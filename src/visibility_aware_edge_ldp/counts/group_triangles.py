@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, on_threads
+from visibility_aware_edge_ldp.compute.engines import Engine, Task, on_threads
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, score

@@ -7,8 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from visibility_aware_edge_ldp.compute.exact_products import weighted
-from visibility_aware_edge_ldp.compute.functions import exp, log
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, log, weighted
 from visibility_aware_edge_ldp.counts import degree_distribution as distribution
 from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Floats, Law, Sample
 

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
-from visibility_aware_edge_ldp.compute.tiles.layout import (
+from visibility_aware_edge_ldp.compute.tile_layout import (
     Places,
     TilesOfPlane,
     TileSource,
@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.compute.tiles.layout import (
     strip_by_strip,
 )
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, ScoreFunction, score, square
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins
 
 
 def tickets(coin: str, size: int) -> npt.NDArray[np.uint64]:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, on_grid, product, weighted
 from visibility_aware_edge_ldp.compute.plain.bitset import (
     TILE,
     Bits,
@@ -26,6 +25,7 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     word_count,
 )
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid, product, weighted
 from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.exact_products import dot, weighted
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, weighted
 from visibility_aware_edge_ldp.counts import triangles
 from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score, spread
 

@@ -4,8 +4,7 @@ from math import factorial
 
 import numpy as np
 
-from visibility_aware_edge_ldp.compute.exact_products import weighted
-from visibility_aware_edge_ldp.compute.functions import powers
+from visibility_aware_edge_ldp.compute.reproducible_math import powers, weighted
 from visibility_aware_edge_ldp.counts.scores import AllScores, Floats, ScoreFunction, score, spread
 
 

@@ -7,12 +7,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, expm1
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import OneEdge, OneListEntry, Relation
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, OneEdge, OneListEntry, Relation, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import EDGES, TRIANGLES, star_size
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.truth.graph import Graph

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import (
     deviate,
 )
 from visibility_aware_edge_ldp.evaluation.gains import Gain, helps, reached_words
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
 from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, draw_lines, html_table

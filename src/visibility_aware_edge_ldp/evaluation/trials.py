@@ -15,8 +15,8 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import Expected, Measu
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
 from visibility_aware_edge_ldp.evaluation.results import Evaluation, Progress, TrialRow, relative_error
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE, TRANSITIVITY, exact, is_built_in
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import random_words
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, random_words
 
 Bits = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]

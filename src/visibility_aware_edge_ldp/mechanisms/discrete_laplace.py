@@ -11,10 +11,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, expm1
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers, random_words
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, Integers, RandomBytes, random_words
 
 Reported = TypeVar("Reported", int, Integers)
 # Tables ask for many powers with so many digits: each is the product of two of few, some steps and some strides.

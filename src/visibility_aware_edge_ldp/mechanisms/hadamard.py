@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, all_random_bytes
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

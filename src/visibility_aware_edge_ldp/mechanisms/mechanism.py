@@ -21,10 +21,10 @@ import numpy as np
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained, loss, step
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, Channel, RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 
 Law = Mapping[Any, Fraction]

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers, random_words
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes, random_words
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import DOWN, SmoothNoise, decimal_of
 
 Floats = npt.NDArray[np.float64]

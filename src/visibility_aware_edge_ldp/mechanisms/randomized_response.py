@@ -14,7 +14,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.response import Octets
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, all_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, all_random_bytes
 
 RESOLUTION = 1 << 64
 _TAIL = 1 << 56

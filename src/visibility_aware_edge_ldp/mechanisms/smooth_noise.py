@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, RandomBytes
 
 Bound = int | Fraction | Decimal
 """A smooth bound; computed ones may be wrong by a relative 1e-30, which the margin pays for.  [SN.5]"""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp import __version__
-from visibility_aware_edge_ldp.evaluation.reproduction.measurement import (
+from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     CLAIMED,
     FEWEST,
     Figure,

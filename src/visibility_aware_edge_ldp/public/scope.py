@@ -9,29 +9,27 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.public.policy.node_rules import ByTable
-from visibility_aware_edge_ldp.public.policy.rules import (
-    BoundRule,
-    Classes,
-    Ends,
-    Names,
-    Rule,
-    SameClass,
-)
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.rules import ByTable, Classes, Ends, Names, refuse_strangers
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.view import PublicView
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 # With more groups of nodes their tables take more work than the counting that they save.
 MOST_GROUPS = 256
+_WORD = 64
+GRAMMAR = "lists, public, group:ATTRIBUTE, group:ATTRIBUTE,missing=VALUE, file:PATH, or several joined by | and &"
 Grouped = tuple[Ints, Bits]
 
 
@@ -163,7 +161,7 @@ class Either(Scope):
         return reduce(np.logical_or, (part.holds(u, v, classes) for part in self.parts))
 
     def grouped(self, policy: ByTable) -> Grouped | None:
-        return _joined([part.grouped(policy) for part in self.parts], np.logical_or)
+        return joined_groups([part.grouped(policy) for part in self.parts], np.logical_or)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "either", "parts": [part.describe() for part in self.parts]}
@@ -182,7 +180,7 @@ class Both(Scope):
         return reduce(np.logical_and, (part.holds(u, v, classes) for part in self.parts))
 
     def grouped(self, policy: ByTable) -> Grouped | None:
-        return _joined([part.grouped(policy) for part in self.parts], np.logical_and)
+        return joined_groups([part.grouped(policy) for part in self.parts], np.logical_and)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "both", "parts": [part.describe() for part in self.parts]}
@@ -211,60 +209,65 @@ class Outside(Scope):
         return f"it is not so that {self.scope}"
 
 
-@dataclass(frozen=True)
-class InsideRule:
-    """A policy's rule inside a scope: outside, nothing is asked, nothing is counted, and there is nothing to protect.
+def list_scope(view: PublicView) -> Scope:
+    """From what everybody knows to the scope of its public friend lists: both ends in one list, or public.
 
-    Positions outside get the class PUBLIC and hold no edge of the graph inside.  [SCOPE.1]
+    A friend list is public where every position of its owner is PUBLIC.
     """
-
-    rule: Rule
-    scope: Scope
-
-    def bind(self, names: Names) -> BoundInside:
-        return BoundInside(self.rule.bind(names), self.scope, isinstance(self.rule, SameClass))
-
-    def present(self, names: Names) -> frozenset[Visibility]:
-        return self.rule.present(names) | {Visibility.PUBLIC}
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "inside", "rule": self.rule.describe(), "scope": self.scope.describe()}
-
-
-@dataclass(frozen=True)
-class BoundInside:
-    """A rule inside a scope on a roster."""
-
-    rule: BoundRule
-    scope: Scope
-    is_constant: bool = False
-
-    def __call__(self, u: Ends, v: Ends) -> Classes:
-        classes = self.rule(u, v)
-        return np.where(self.scope.holds(u, v, classes), classes, np.uint8(Visibility.PUBLIC))
-
-    def holds(self, u: Ends, v: Ends) -> Bits:
-        """Which of the positions {u, v} lie inside."""
-        return self.scope.holds(u, v, self.rule(u, v))
-
-    def by_groups(self, policy: ByTable) -> ByTable | None:
-        """Groups of nodes and the class between each two of them; ``policy`` are those of the rule without a scope."""
-        found = self.scope.grouped(policy)
-        pairs = _joined([found, (policy.kinds, np.ones(policy.table.shape, np.bool_))], np.logical_and)
-        if pairs is None:
-            return None
-        groups, inside = pairs
-        kinds = np.zeros(len(inside), np.int64)
-        kinds[groups] = policy.kinds
-        return ByTable(groups, np.where(inside, policy.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC)))
+    public = ~np.asarray(view.users_with(NON_PUBLIC).any(axis=0))
+    ends = np.concatenate([view.edges, view.edges[:, ::-1]]).astype(np.int64)
+    ends = ends[public[ends[:, 0]]]
+    owners, lists = np.unique(ends[:, 0], return_inverse=True)
+    if not owners.size:
+        raise BadPolicy(
+            "The scope 'lists' needs public friend lists, and this policy makes none; use one that does, such as "
+            "profiles:0.1, or the scope group:ATTRIBUTE."
+        )
+    marks = np.zeros((view.n, -(-owners.size // _WORD)), np.uint64)
+    for nodes, held in ((ends[:, 1], lists.ravel()), (owners, np.arange(owners.size))):
+        bits = np.uint64(1) << (held % _WORD).astype(np.uint64)
+        np.bitwise_or.at(marks, (nodes, held // _WORD), bits)
+    return SharedList(marks, int(owners.size)) | PublicPositions()
 
 
-def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
-    """The rule inside a scope; a rule that has one already keeps to both."""
-    return InsideRule(rule.rule, rule.scope & scope) if isinstance(rule, InsideRule) else InsideRule(rule, scope)
+def group_scope(names: Names, attribute: str, values: Mapping[Hashable, Hashable]) -> Scope:
+    """From a public attribute of each node to the scope of equal values; nodes without a value are outside."""
+    refuse_strangers(values, names)
+    given = [values.get(name) for name in names]
+    place = {value: i for i, value in enumerate(dict.fromkeys(each for each in given if each is not None))}
+    if not place:
+        raise BadPolicy(f"No node has a value of {attribute!r}, which the scope goes by; check its spelling.")
+    return SameValue(attribute, np.array([place.get(each, -1) for each in given], np.int64))
 
 
-def _joined(parts: list[Grouped | None], join: Callable[[Bits, Bits], Bits]) -> Grouped | None:
+def named_scope(names: Names, pairs: Iterable[tuple[Hashable, Hashable]]) -> Scope:
+    """From public pairs of names to the scope of these positions, edges or not."""
+    listed, place, n = list(pairs), {name: i for i, name in enumerate(names)}, len(names)
+    refuse_strangers({end: 0 for pair in listed for end in pair}, names)
+    ends = np.array([[place[a], place[b]] for a, b in listed], np.int64).reshape(-1, 2)
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    return NamedPositions(n, np.unique(ends.min(axis=1, initial=n) * n + ends.max(axis=1, initial=0)))
+
+
+def parse_scope(text: str, makers: Mapping[str, Callable[[str], Scope]]) -> Scope:
+    """From words such as ``lists | group:year`` to a scope; & binds before |.
+
+    ``makers`` has for each kind of scope a function from what stands behind its colon.
+    """
+    alternatives = [[_atom(word, text, makers) for word in part.split("&")] for part in text.split("|")]
+    parts = [Both(tuple(each)) if len(each) > 1 else each[0] for each in alternatives]
+    return Either(tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def _atom(word: str, text: str, makers: Mapping[str, Callable[[str], Scope]]) -> Scope:
+    kind, colon, rest = word.strip().partition(":")
+    needs_more = kind in ("group", "file")
+    if kind not in makers or bool(colon and rest) != needs_more:
+        raise BadPolicy(f"{word.strip()!r} in the scope {text!r} is not known; use {GRAMMAR}.")
+    return makers[kind](rest)
+
+
+def joined_groups(parts: list[Grouped | None], join: Callable[[Bits, Bits], Bits]) -> Grouped | None:
     """Groups that tell apart what any of the parts does, and their tables joined."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):

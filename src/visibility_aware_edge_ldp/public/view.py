@@ -20,8 +20,9 @@ from visibility_aware_edge_ldp.public.positions import TILE, Ints, endpoints, nu
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, times_epsilon
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy.policy import BoundPolicy, VisibilityPolicy
-    from visibility_aware_edge_ldp.public.policy.rules import Names
+    from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+    from visibility_aware_edge_ldp.public.rules import Names
     from visibility_aware_edge_ldp.public.scope import Scope
 
 Bits = npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
+from visibility_aware_edge_ldp.privacy import Number, parse_number
 
 LARGEST_MULTIPLIER = 1000
 

@@ -13,10 +13,14 @@ from visibility_aware_edge_ldp.client.curator import Curator, Evidence, WorkedOu
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import WholeGraph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
+from visibility_aware_edge_ldp.mechanisms.randomness import (
+    IntegerLaw,
+    keyed_random_bytes,
+    secure_random_bytes,
+    seeded_key,
+)
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics, star_size
 from visibility_aware_edge_ldp.public.surveys.curator import (
     QUERIES,

@@ -10,8 +10,8 @@ from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_share
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import answers
 from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model

@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledC
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import POSITION, USER

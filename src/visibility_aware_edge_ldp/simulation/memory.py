@@ -16,8 +16,8 @@ from shutil import disk_usage
 from tempfile import gettempdir
 
 from visibility_aware_edge_ldp.compute.plain.tiles import OCTETS, SIDE
-from visibility_aware_edge_ldp.compute.tiles.layout import HELD, plane_octets
-from visibility_aware_edge_ldp.compute.tiles.tile_file import file_octets
+from visibility_aware_edge_ldp.compute.tile_file import file_octets
+from visibility_aware_edge_ldp.compute.tile_layout import HELD, plane_octets
 from visibility_aware_edge_ldp.counts.group_pairs import BLOCK as PAIRS_AT_ONCE
 from visibility_aware_edge_ldp.errors import TooLarge
 

@@ -16,13 +16,11 @@ from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, tria
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection
-from visibility_aware_edge_ldp.compute.engines.tasks import on_threads
-from visibility_aware_edge_ldp.compute.engines.workers import Threads, Workers, open_engine
+from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threads, open_engine
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.mechanisms.entropy import seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import Release
-from visibility_aware_edge_ldp.privacy.parameters import parse_epsilon
+from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, TypedDict
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.compute.engines.workers import Workers
+from visibility_aware_edge_ldp.compute.engines import Workers
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.compute.engines.tasks import LISTING, seconds_a_triple
+from visibility_aware_edge_ldp.compute.engines import LISTING, seconds_a_triple
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS, strip_start
-from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory
+from visibility_aware_edge_ldp.compute.tile_layout import TilesInMemory
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.trust import trust_model

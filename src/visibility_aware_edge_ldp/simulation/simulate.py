@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.client.views import TwoHop, two_hop
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_share
 from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys.base import Survey

@@ -12,17 +12,17 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.answers import Certificate
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, PositionEdges
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.engines.tasks import Engine, Task, work_of
-from visibility_aware_edge_ldp.compute.tiles.layout import TileSource
+from visibility_aware_edge_ldp.compute.engines import Engine, Task, work_of
+from visibility_aware_edge_ldp.compute.tile_layout import TileSource
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import (
+from visibility_aware_edge_ldp.mechanisms.randomness import (
     RandomBytes,
     keyed_random_bytes,
     secure_random_bytes,
     seeded_key,
 )
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Release
+from visibility_aware_edge_ldp.privacy import Bill, Release
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadGraph
+from visibility_aware_edge_ldp.truth.formats import read_matrix
 from visibility_aware_edge_ldp.truth.header import TableOptions
 from visibility_aware_edge_ldp.truth.listing import Integers, Listing, from_integers, from_names, places, sort_nodes
-from visibility_aware_edge_ldp.truth.matrix_file import read_matrix
 from visibility_aware_edge_ldp.truth.text_file import RawText, TextTable, is_data, split_fields
 
 EXTRA_COLUMNS = "columns beyond the two node names were ignored"

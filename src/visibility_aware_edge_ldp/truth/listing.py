@@ -236,3 +236,23 @@ def _direction_note(kind: str, rows: int, edges: int, both: int) -> tuple[str, .
         text = f"the matrix is not symmetric: {_count(one_way, 'edge')} stored in one direction only"
         return (f"{text}, read as undirected",) if mixed else ()
     return _changed(both, "edge", "listed in both directions and merged")
+
+
+def near_duplicates(names: Sequence[Hashable]) -> tuple[str, ...]:
+    """A note where names differ only in capitals or blanks, and so may be one person twice; else nothing."""
+    if isinstance(names, range):
+        return ()
+    first: dict[str, str] = {}
+    alike = []
+    for name in names:
+        if isinstance(name, str):
+            known = first.setdefault(" ".join(name.casefold().split()), name)
+            if known != name:
+                alike.append((known, name))
+    if not alike:
+        return ()
+    more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+    return (
+        f"names that differ only in capitals or blanks are different people here: {alike[0][0]!r} and "
+        f"{alike[0][1]!r}{more}",
+    )

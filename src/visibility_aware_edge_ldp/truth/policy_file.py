@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.scope import PublicPositions, Scope
-from visibility_aware_edge_ldp.public.scope_sources import group_scope, list_scope, named_scope, parse_scope
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope import (
+    PublicPositions,
+    Scope,
+    group_scope,
+    list_scope,
+    named_scope,
+    parse_scope,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadGraph
-from visibility_aware_edge_ldp.truth import tables
+from visibility_aware_edge_ldp.truth import formats
 from visibility_aware_edge_ldp.truth.edge_list import read_edge_list
-from visibility_aware_edge_ldp.truth.file_formats import other_format
+from visibility_aware_edge_ldp.truth.formats import other_format
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.header import TableOptions
-from visibility_aware_edge_ldp.truth.listing import Listing, check_size, sort_nodes
+from visibility_aware_edge_ldp.truth.listing import Listing, check_size, near_duplicates, sort_nodes
 from visibility_aware_edge_ldp.truth.text_file import load_bytes
 
 
@@ -68,7 +68,7 @@ def read_graph(
     if isinstance(source, Graph):
         return source if nodes is None else _listing_of(source).among(nodes).graph(source.source)
     listing, name = _read(source, options)
-    listing = replace(listing, notes=(*listing.notes, *tables.near_duplicates(listing.names)))
+    listing = replace(listing, notes=(*listing.notes, *near_duplicates(listing.names)))
     return (listing if nodes is None else listing.among(nodes)).graph(name)
 
 
@@ -99,7 +99,7 @@ def _listed(source: Any, options: TableOptions) -> tuple[Listing, str]:
 
 
 def _by(library: str, attribute: str) -> Callable[[Any], bool]:
-    return lambda source: tables.made_by(source, library) and hasattr(source, attribute)
+    return lambda source: formats.made_by(source, library) and hasattr(source, attribute)
 
 
 def _is_list(source: Any) -> bool:
@@ -127,7 +127,7 @@ def _igraph_names(graph: Any, n: int) -> tuple[Sequence[Hashable], tuple[str, ..
     if "name" not in graph.vs.attributes():
         return range(n), ()
     names = graph.vs["name"]
-    if len(set(names)) == n and not any(map(tables.is_missing, names)):
+    if len(set(names)) == n and not any(map(formats.is_missing, names)):
         return names, ()
     return range(n), ('the vertex attribute "name" does not tell all vertices apart; their numbers are the names',)
 
@@ -153,7 +153,7 @@ def from_array(array: npt.NDArray[Any]) -> Listing:
             f"Edges must be an (m, 2) array of node names; this one is {array.dtype} of shape {array.shape}. "
             "Pass two columns, or wrap an adjacency matrix in scipy.sparse.coo_array."
         )
-    return tables.from_columns(array[:, 0], array[:, 1])
+    return formats.from_columns(array[:, 0], array[:, 1])
 
 
 def from_pairs(pairs: Iterable[Any]) -> Listing:
@@ -162,7 +162,7 @@ def from_pairs(pairs: Iterable[Any]) -> Listing:
     wrong = next((i for i, row in enumerate(rows) if len(row) != 2), None)
     if wrong is not None:
         raise BadGraph(f"Item {wrong} of the list is not a pair of nodes: {rows[wrong]!r}. Give pairs (u, v).")
-    return tables.from_columns([row[0] for row in rows], [row[1] for row in rows])
+    return formats.from_columns([row[0] for row in rows], [row[1] for row in rows])
 
 
 def _without_columns(read: Callable[[Any], Listing]) -> Callable[[Any, TableOptions], Listing]:
@@ -180,9 +180,9 @@ _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, TableOptions], Listi
     (_by("networkx", "edges"), _without_columns(from_networkx), "a NetworkX graph"),
     (_by("igraph", "get_edgelist"), _without_columns(from_igraph), "an igraph graph"),
     (_by("scipy", "tocoo"), _without_columns(from_sparse), "a sparse matrix"),
-    (_by("pandas", "iloc"), tables.from_pandas, "a pandas table"),
-    (_by("polars", "lazy"), tables.from_polars, "a polars table"),
-    (tables.is_arrow, tables.from_arrow, "an Arrow table"),
+    (_by("pandas", "iloc"), formats.from_pandas, "a pandas table"),
+    (_by("polars", "lazy"), formats.from_polars, "a polars table"),
+    (formats.is_arrow, formats.from_arrow, "an Arrow table"),
     (lambda source: isinstance(source, np.ndarray), _without_columns(from_array), "an array"),
     (_is_list, _without_columns(from_pairs), "a list of edges"),
 )

@@ -28,9 +28,8 @@ from visibility_aware_edge_ldp.audit.engine.noise_laws import (
 from visibility_aware_edge_ldp.audit.engine.small_worlds import least_epsilon, spent_delta, walked
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothLaplace
 
 POWER = SmoothPower(Fraction(1), Fraction(1, 8))

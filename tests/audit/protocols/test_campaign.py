@@ -35,7 +35,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import chained
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 
 

@@ -20,9 +20,9 @@ from visibility_aware_edge_ldp.audit.protocols.curator import (
 )
 from visibility_aware_edge_ldp.client.curator import Curator
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.surveys.curator import QUERIES, CuratorQuery
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -16,9 +16,8 @@ from visibility_aware_edge_ldp.audit.protocols.degrees import AUDITS, MUTANTS, S
 from visibility_aware_edge_ldp.client import degrees as user_degrees
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.audit.protocols.histogram import (
     report_law,
 )
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.privacy import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

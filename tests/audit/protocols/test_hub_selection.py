@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.audit.protocols.hub_selection import (
     audit_choice,
 )
 from visibility_aware_edge_ldp.client import degrees as user_degrees
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.privacy import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

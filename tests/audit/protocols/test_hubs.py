@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.audit.protocols.hubs import (
 )
 from visibility_aware_edge_ldp.client.hubs import HubClient, Territory
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import hubs as surveys
 from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, HubSurvey, hub_survey
 

@@ -36,7 +36,7 @@ from visibility_aware_edge_ldp.audit.protocols.rows_walk import audit_rows, walk
 from visibility_aware_edge_ldp.client import rows as user_triangles
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

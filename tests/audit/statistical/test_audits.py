@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.audit.statistical.shipped_counts import (
 )
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 RUNS = 40_000

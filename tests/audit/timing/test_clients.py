@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.audit.timing import clients
-from visibility_aware_edge_ldp.mechanisms.entropy import secure_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import secure_random_bytes
 
 ALL_CLIENTS = {
     "position": clients.positions(),

@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.audit.timing.measure import (
     welch,
 )
 from visibility_aware_edge_ldp.client.pace import Paced
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 
 NONE = frozenset({1})
 CLIENTS = {

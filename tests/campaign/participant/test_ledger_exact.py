@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -34,9 +34,9 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, 
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import position as codec
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

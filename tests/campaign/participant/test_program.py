@@ -15,8 +15,8 @@ from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.errors import BadInput, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 
 def test_one_round_of_positions(ask: Ask, tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -14,7 +14,7 @@ from campaign.conftest import TOWN
 from support.campaign_people import FRIEND_VISIBLE, PRIVATE, Ask, join, reply, who
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 ALL_FRIEND_VISIBLE = VisibilityPolicy("0", "1", salt="x")
 

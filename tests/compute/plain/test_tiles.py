@@ -10,22 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.compute.engines.tasks import Task, count, on_threads
+from support.tile_planes import in_strips, random_matrix
+from visibility_aware_edge_ldp.compute.engines import Task, count, on_threads
 from visibility_aware_edge_ldp.compute.plain import bitset, tiles
-from visibility_aware_edge_ldp.compute.tiles.layout import TilesInMemory, TilesOfPlane
+from visibility_aware_edge_ldp.compute.tile_layout import TilesInMemory, TilesOfPlane
 
 compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.tiles", reason="numba is not installed")
 BOTH = pytest.mark.parametrize("kernels", [tiles, compiled], ids=["plain", "compiled"])
-Matrix = npt.NDArray[np.bool_]
-
-
-def random_matrix(n: int, density: float, seed: int) -> Matrix:
-    upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, 1)
-    return upper | upper.T
-
-
-def in_strips(matrix: Matrix, slots: npt.NDArray[np.int64], sides: int) -> npt.NDArray[np.uint64]:
-    return tiles.arranged(bitset.pack_rows(matrix, len(matrix)), slots, sides)
 
 
 def shuffled_slots(n: int, sides: int, seed: int) -> npt.NDArray[np.int64]:
@@ -59,17 +50,6 @@ def test_triangles_of_all_tile_triples_add_up(kernels: ModuleType, n: int, densi
                 kernels.triangle_counts(lists, source.column(0, j + 1, k), source.column(j, j + 1, k)[0]).sum()
             )
     assert total == expected
-
-
-def test_tile_triples_one_by_one_agree_with_their_twin() -> None:
-    source = TilesOfPlane(in_strips(random_matrix(1300, 0.3, 5), np.arange(1300), 3))
-    for j in range(3):
-        for k in range(j, 3):
-            columns = source.column(0, j + 1, k), source.column(j, j + 1, k)[0]
-            plain, fast = (
-                each.triangle_counts(each.listed(source.column(0, j + 1, j)), *columns) for each in (tiles, compiled)
-            )
-            assert plain.tolist() == fast.tolist()
 
 
 def test_tiles_cut_out_are_tiles_kept() -> None:
@@ -130,18 +110,6 @@ def test_two_planes_join_slots_one_after_the_other(kernels: ModuleType) -> None:
     kernels.add_shared(*strips, chosen, 0, (0, sides), found)
     assert (found[:, :n] == near[chosen].astype(int) @ far).all()
     assert (found[:, :n] != far[chosen].astype(int) @ near).any()
-
-
-def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
-    """Nine sides: the ninth is added from a second panel."""
-    n, sides = 9 * 512, 9
-    matrix = random_matrix(n, 0.3, 2)
-    plane, chosen = in_strips(matrix, np.arange(n), sides), np.array([0, 7, 4607])
-    found = np.zeros((2, 3, tiles.SIDE), np.int32)
-    for each, counts in zip((tiles, compiled), found, strict=True):
-        each.add_shared(plane, plane, chosen, 8, (0, 9), counts)
-    assert (found[0] == found[1]).all()
-    assert found.min() > 0
 
 
 @BOTH

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.evaluation.compare.design import (
 )
 from visibility_aware_edge_ldp.evaluation.results import AWARE
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import ask_within

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, OneEdge, OneListEntry
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.privacy import Bill, OneEdge, OneListEntry
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import (
     LARGEST,
     DegreeReport,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     BELIEVED,

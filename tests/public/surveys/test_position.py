@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, OneEdge
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
+from visibility_aware_edge_ldp.privacy import Bill, OneEdge
 from visibility_aware_edge_ldp.public.layout import pack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import (
     PositionReport,
     PositionSurvey,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import pack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints, ends_of, position_count
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode, position_survey
 from visibility_aware_edge_ldp.public.surveys.sample import (

@@ -22,8 +22,8 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 
 # A measured edge is right to one number: with so many, an outcome's chance is right to twenty digits.
 _ENOUGH = 1 << 80

@@ -27,9 +27,8 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import last_whe
 from visibility_aware_edge_ldp.audit.engine.findings import largest
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw, Integers
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, Integers, RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound, SmoothNoise
 
 Bits = npt.NDArray[np.bool_]

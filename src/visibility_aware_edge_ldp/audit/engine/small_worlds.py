@@ -20,9 +20,9 @@ from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 from visibility_aware_edge_ldp.audit.engine.findings import Gaps
 from visibility_aware_edge_ldp.client.views import Edges
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw
+from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -29,10 +29,10 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger,
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC

@@ -15,11 +15,10 @@ from visibility_aware_edge_ldp.client.curator import Curator
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, WholeGraph
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import Bound, SmoothNoise
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.statistic import star_size
 from visibility_aware_edge_ldp.public.surveys import curator as surveys
 from visibility_aware_edge_ldp.public.view import PublicView

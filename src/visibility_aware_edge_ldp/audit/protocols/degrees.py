@@ -22,8 +22,8 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient, class_counts,
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys.degrees import (
     DegreeReport,
     DegreeSurvey,

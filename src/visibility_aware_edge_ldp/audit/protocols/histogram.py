@@ -16,10 +16,10 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, Scr
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, Ints
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneListEntry
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee, OneListEntry
 from visibility_aware_edge_ldp.public.surveys import histogram as surveys
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility

@@ -21,9 +21,9 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.private_hub_selection import hub_policy
+from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, decode, encode, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView

@@ -18,10 +18,10 @@ from visibility_aware_edge_ldp.audit.engine import enumerate_randomness, finding
 from visibility_aware_edge_ldp.client.hubs import HubClient, Territory
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import Edges, two_hop
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.privacy.parameters import Number
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Number
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import hubs as surveys
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, HubReport, HubSurvey, hub_plan
 from visibility_aware_edge_ldp.public.view import PublicView

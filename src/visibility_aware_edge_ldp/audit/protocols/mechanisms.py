@@ -19,11 +19,10 @@ from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact_finding, largest
 from visibility_aware_edge_ldp.audit.engine.small_worlds import spent_delta, walked
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC
 

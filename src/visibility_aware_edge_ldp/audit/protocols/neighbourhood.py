@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient, 
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import Edges, TwoHop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import NeighbourhoodReport, NeighbourhoodSurvey, OwnerPlan

@@ -20,8 +20,8 @@ from visibility_aware_edge_ldp.audit.protocols import neighbourhood
 from visibility_aware_edge_ldp.audit.protocols.degrees import all_degrees
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers as Ints
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers as Ints
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     BELIEVED,

@@ -14,8 +14,8 @@ from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import pack, unpack
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, encode, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView

@@ -21,8 +21,7 @@ from visibility_aware_edge_ldp.audit.protocols.rows_stage import (
     no_noise_at_all,
 )
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

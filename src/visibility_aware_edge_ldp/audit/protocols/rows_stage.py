@@ -14,8 +14,7 @@ from visibility_aware_edge_ldp.audit.engine.small_worlds import Guard, ListStage
 from visibility_aware_edge_ldp.client.rows import FirstRound
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import Integers
+from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders, pair_rate, response_rate

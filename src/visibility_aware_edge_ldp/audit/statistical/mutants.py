@@ -29,12 +29,12 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
 from visibility_aware_edge_ldp.public.layout import pack, unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.rules import SameClass
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility

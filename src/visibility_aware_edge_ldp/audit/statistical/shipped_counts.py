@@ -24,13 +24,13 @@ from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.views import Edges, FriendLists, TwoHop, WholeGraph, two_hop
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey, decode_answer, encode_answer

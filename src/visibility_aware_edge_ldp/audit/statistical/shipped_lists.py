@@ -25,12 +25,11 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.guarantee import Bill, Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Bill, Guarantee, Number, OneEdge, Release
 from visibility_aware_edge_ldp.public.layout import unpack
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.policy.rules import SameClass
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_wire
 from visibility_aware_edge_ldp.public.surveys import position as position_wire

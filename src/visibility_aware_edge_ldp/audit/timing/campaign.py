@@ -27,8 +27,8 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.signed_documents import fingerprint, new_token
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 PEOPLE = 400
 # A slow address book: everybody's names take sixty milliseconds, which shows on a busy machine too.

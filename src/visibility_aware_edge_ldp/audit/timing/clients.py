@@ -18,8 +18,8 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_report
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as surveys

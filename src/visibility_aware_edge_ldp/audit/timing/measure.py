@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.audit.timing import clients
 from visibility_aware_edge_ldp.audit.timing.clients import Act, Prepare
 from visibility_aware_edge_ldp.client.pace import Paced, paced
 from visibility_aware_edge_ldp.compute.backend import settle
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, secure_random_bytes, seeded_key
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, secure_random_bytes, seeded_key
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.bool_]

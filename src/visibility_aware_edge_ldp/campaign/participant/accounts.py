@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, U
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.chain import DECIMALS, Level, loss
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
+from visibility_aware_edge_ldp.privacy import Number, parse_number
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Losses = Mapping[Visibility, Fraction]

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantCo
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode, sync, verify, write_over
 from visibility_aware_edge_ldp.campaign.terms import Documents
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, secure_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 
 FORMAT = "va-edge-ldp enrolment 1"
 _DOCUMENTS = ("roster", "policy", "edges")

@@ -35,8 +35,8 @@ from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
 from visibility_aware_edge_ldp.errors import BadInput, Refused
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
-from visibility_aware_edge_ldp.privacy.parameters import Number
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Say = Callable[[str], None]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
-from visibility_aware_edge_ldp.campaign.questions.question import Question
+from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import octets, pack, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import leaf, root
 from visibility_aware_edge_ldp.errors import BadStatistic
-from visibility_aware_edge_ldp.privacy.guarantee import Bill
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]

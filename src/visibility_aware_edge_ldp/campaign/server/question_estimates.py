@@ -26,13 +26,13 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
 )
 from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-from visibility_aware_edge_ldp.campaign.questions.question import Report
+from visibility_aware_edge_ldp.campaign.question import Report
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
-from visibility_aware_edge_ldp.privacy.guarantee import Release
+from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.layout import part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.statistic import statistic

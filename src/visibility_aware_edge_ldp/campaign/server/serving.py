@@ -15,7 +15,7 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
-from visibility_aware_edge_ldp.campaign.server.page.page import page as front_page
+from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import Grouping

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.charter import Charter
     from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-    from visibility_aware_edge_ldp.campaign.questions.question import Question
+    from visibility_aware_edge_ldp.campaign.question import Question
     from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 
 # For so long after the last deadline, in seconds, an estimate may be asked for; then it is made unasked.

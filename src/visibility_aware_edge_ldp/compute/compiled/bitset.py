@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numba import int32, uint64
 
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, WORDS, popcount
-from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 
 # Exact sums may be added in any order, which is what lets several be added at once.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.compute.jit_cache import njit
+from visibility_aware_edge_ldp.compute.compiled import njit
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

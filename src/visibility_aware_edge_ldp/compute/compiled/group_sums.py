@@ -15,8 +15,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import number
-from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms, triangle_terms, with_alone
 
 # Ten sums of products, the sum of squares, and how many ones there were.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.compute.jit_cache import njit
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, whole_cycles
 
 # Pairs at a time: their forms stay in the nearest cache.

@@ -12,8 +12,8 @@ from numba import types, uint8, uint64
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import lowest_one, popcount
-from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.plain.response import refuse_missing_bits, refuse_other_sizes, refuse_other_words
 
 LANES = 64

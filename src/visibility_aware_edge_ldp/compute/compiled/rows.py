@@ -9,8 +9,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, bits_of, count_columns, list_ones
-from visibility_aware_edge_ldp.compute.jit_cache import njit
 
 _WIDE_PLACES = code.places_of_ones(dtype=np.uint32)
 _NO_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)

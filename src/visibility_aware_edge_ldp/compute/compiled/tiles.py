@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
+from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, count_columns, list_ones
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
-from visibility_aware_edge_ldp.compute.jit_cache import njit
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 

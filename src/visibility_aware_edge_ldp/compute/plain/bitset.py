@@ -109,7 +109,7 @@ def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
 def plane_times(plane: Words, vector: Sums) -> Sums:
     """For each row of a plane, the sum of the vector where it holds ones; has a compiled twin.
 
-    The twins add in another order. They agree where sums are exact, as of ``exact_products.on_grid``.
+    The twins add in another order. They agree where sums are exact, as of ``reproducible_math.on_grid``.
     """
     n, found = vector.size, np.empty(len(plane))
     for start in range(0, len(plane), _BAND):

@@ -70,7 +70,7 @@ def _by_lanes(terms: Floats) -> Floats:
 def later_sums(plane: Words, rows: tuple[int, int], sides: tuple[int, int], vector: Floats) -> Floats:
     """For some slots of a plane in strips: the sum of the vector over its ones with later slots of some sides.
 
-    The twins agree where sums are exact in any order, as of ``exact_products.on_grid``.
+    The twins agree where sums are exact in any order, as of ``reproducible_math.on_grid``.
     """
     total, slots = np.zeros(rows[1] - rows[0]), np.arange(*rows)
     for side in range(*sides):

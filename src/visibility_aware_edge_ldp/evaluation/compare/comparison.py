@@ -24,8 +24,8 @@ from visibility_aware_edge_ldp.evaluation.results import (
     TrialRow,
 )
 from visibility_aware_edge_ldp.evaluation.trials import summaries
-from visibility_aware_edge_ldp.privacy.parameters import Number
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy import Number
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION
 from visibility_aware_edge_ldp.simulation.curator import Centre
 from visibility_aware_edge_ldp.simulation.worlds import Steps

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.functions import exp, log
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
 from visibility_aware_edge_ldp.evaluation.expected_errors import EXACT_LAW, Expected
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import IntegerLaw
+from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorQuery, curator_survey
 from visibility_aware_edge_ldp.simulation.curator import Centre, main_epsilons, pilot_survey

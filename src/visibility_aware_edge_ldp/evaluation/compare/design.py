@@ -14,8 +14,8 @@ from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import (
     DEGREE_HISTOGRAM,

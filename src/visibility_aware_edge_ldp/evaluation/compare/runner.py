@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import Measured
 from visibility_aware_edge_ldp.evaluation.results import Histogram, Progress
 from visibility_aware_edge_ldp.evaluation.trials import measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import parse_delta
+from visibility_aware_edge_ldp.privacy import parse_delta
 from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within

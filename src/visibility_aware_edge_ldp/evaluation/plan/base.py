@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_share
+from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import is_built_in, statistic
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample

@@ -18,8 +18,8 @@ from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, 
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
 from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
-from visibility_aware_edge_ldp.public.policy.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -19,11 +19,11 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
-from visibility_aware_edge_ldp.compute.tiles.layout import Places
+from visibility_aware_edge_ldp.compute.tile_layout import Places
 from visibility_aware_edge_ldp.counts.group_pairs import CERTAIN
 from visibility_aware_edge_ldp.counts.group_triangles import MOST_BLOCKS
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
-from visibility_aware_edge_ldp.mechanisms.entropy import RandomBytes, keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 
 Floats = npt.NDArray[np.float64]

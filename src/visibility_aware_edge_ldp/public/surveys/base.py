@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.trust import Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers, Visibility
 

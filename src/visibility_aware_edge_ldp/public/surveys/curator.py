@@ -11,8 +11,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, 
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_delta, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import Layout, Report
 from visibility_aware_edge_ldp.public.surveys.base import Content, Survey, stated
 from visibility_aware_edge_ldp.public.trust import CURATOR

@@ -7,8 +7,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, OneListEntry, edge_from_lists
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, OneListEntry, edge_from_lists, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import LARGEST as LARGEST
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey

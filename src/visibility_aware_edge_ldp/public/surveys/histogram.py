@@ -9,8 +9,15 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneDegree, OneEdge, OneListEntry, edge_from_lists
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import (
+    Guarantee,
+    Number,
+    OneDegree,
+    OneEdge,
+    OneListEntry,
+    edge_from_lists,
+    parse_epsilon,
+)
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey
 from visibility_aware_edge_ldp.public.trust import USER

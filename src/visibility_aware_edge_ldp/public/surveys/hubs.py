@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.exact_products import norm
+from visibility_aware_edge_ldp.compute.reproducible_math import norm
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import LARGEST as LARGEST
 from visibility_aware_edge_ldp.public.layout import Layout, Report
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey, least_loss

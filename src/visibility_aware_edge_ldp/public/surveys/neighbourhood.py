@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, TooLarge
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, variances
-from visibility_aware_edge_ldp.mechanisms.exact_sampling import smallest
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.mechanisms.randomness import smallest
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, Numbers, ValueReport
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey, least_loss
 from visibility_aware_edge_ldp.public.trust import NEIGHBOURHOOD

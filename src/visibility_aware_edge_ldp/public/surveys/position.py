@@ -6,8 +6,7 @@ from functools import cache, cached_property
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import Channel, RandomizedResponse
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import PackedBits, Report
 from visibility_aware_edge_ldp.public.positions import position_count
 from visibility_aware_edge_ldp.public.surveys.base import Content, RosterSurvey

@@ -9,8 +9,7 @@ from functools import cached_property
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
-from visibility_aware_edge_ldp.privacy.guarantee import Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, Release, parse_epsilon
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, NumberReport, Numbers
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.base import Content, Survey

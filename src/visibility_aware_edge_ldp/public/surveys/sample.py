@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
-from visibility_aware_edge_ldp.mechanisms.entropy import keyed_random_bytes
-from visibility_aware_edge_ldp.privacy.parameters import Number, parse_number
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
+from visibility_aware_edge_ldp.privacy import Number, parse_number
 from visibility_aware_edge_ldp.public.layout import PackedBits, Report
 from visibility_aware_edge_ldp.public.positions import TILE, Ints
 

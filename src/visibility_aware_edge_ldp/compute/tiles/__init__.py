@@ -1,1 +1,0 @@
-"""Planes of bits larger than memory: square tiles, in a file or mapped."""

@@ -1,1 +1,0 @@
-"""What a promise is: relations, guarantees, and how promises add up."""

@@ -1,0 +1,32 @@
+"""Compiled sums over pairs of two groups: the plain ones to the last digit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from support.tile_planes import in_strips, random_matrix
+from visibility_aware_edge_ldp.compute.plain import group_sums, tiles
+
+compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.group_sums", reason="numba is not installed")
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 4])
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 88, 300])
+@pytest.mark.parametrize("forms", [3, 9])
+def test_sums_by_group_are_the_twins_to_the_last_digit(forms: int, size: int, kinds: int) -> None:
+    draws = np.random.default_rng(forms + size)
+    n, sides, rows = 600, 2, np.array([3, 5, 70, 599])
+    words = tiles.rows_of(in_strips(random_matrix(n, 0.3, 1), np.arange(n), sides), rows)
+    counts = draws.integers(0, 90, (kinds, 4, size + 5)).astype(np.int32)[:, :, 2 : size + 2]  # a part of larger rows
+    terms = (draws.normal(size=(forms, 4)), draws.normal(size=(forms, size)), draws.normal(size=forms))
+    shared, own, ends, others = (draws.normal(size=shape) for shape in ((forms, kinds), (2, 2), 4, size))
+    for begins in (np.zeros(4, np.int64), np.minimum([0, 2, 80, 88], size)):
+        for first_slot in (0, 64, 512):
+            across = np.zeros((2, size))
+            plain, fast = (
+                each.group_sums(counts, words, rows, first_slot, *terms, shared, own, ends, others, begins, total)
+                for each, total in zip((group_sums, compiled), across, strict=True)
+            )
+            assert fast.tobytes() == plain.tobytes()
+            assert across[1].tobytes() == across[0].tobytes()
