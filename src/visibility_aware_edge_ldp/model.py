@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
+from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows
@@ -63,8 +65,9 @@ class VisibilityAwareGraph:
             policy = open_policy(policy)
         if not isinstance(policy, _Policy):
             raise BadPolicy(f"A VisibilityPolicy is needed, or its name; got {type(policy).__name__}.")
-        self.graph: Graph = graph if isinstance(graph, Graph) else read_graph(graph)
-        self.policy = policy.resolved(self.graph.names, self.graph.degrees)
+        self.whole: Graph = graph if isinstance(graph, Graph) else read_graph(graph)
+        self.policy = policy.resolved(self.whole.names, self.whole.degrees)
+        self.graph = inside_scope(self.whole, self.policy)
 
     @classmethod
     def of(cls, source: Any, policy: _Policy | str | None = None) -> VisibilityAwareGraph:
@@ -74,6 +77,22 @@ class VisibilityAwareGraph:
         if policy is not None:
             raise BadPolicy("This graph has a policy of its own; leave `policy` out, or give the bare graph.")
         return source
+
+    def inside(self, scope: Scope | str, attributes: Any = None) -> VisibilityAwareGraph:
+        """The same graph and policy inside a scope: what is counted is the graph inside, and nobody else is asked.
+
+        Parameters
+        ----------
+        scope
+            A scope, or its words: "lists", "public", "group:ATTRIBUTE", "file:PATH", joined by | and &.
+        attributes
+            Where the scope goes by an attribute: a table of the nodes, or the path of a CSV file.
+        """
+        if isinstance(scope, str):
+            from visibility_aware_edge_ldp.truth.policy_file import open_scope
+
+            scope = open_scope(scope, self.public, attributes)
+        return VisibilityAwareGraph(self.whole, self.policy.within(scope))
 
     @cached_property
     def public(self) -> PublicView:
@@ -96,5 +115,19 @@ class VisibilityAwareGraph:
             raise BadPolicy(f"{first!r} and {second!r} are not two nodes of this graph.")
         return Visibility(int(self.public.classes.of([place[first]], [place[second]])[0]))
 
+    @property
+    def share_inside(self) -> dict[str, float]:
+        """Which part of the edges and of the positions lies inside the scope. Private knowledge, for the laboratory."""
+        edges, positions = max(self.whole.m, 1), max(self.public.positions, 1)
+        return {"edges": self.graph.m / edges, "positions": 1 - self.public.outside / positions}
+
     def __repr__(self) -> str:
         return f"<VisibilityAwareGraph: {self.graph.n:,} nodes, {self.graph.m:,} edges, {self.policy}>"
+
+
+def inside_scope(graph: Graph, policy: _Policy) -> Graph:
+    """The graph with the edges that lie in the policy's scope; the same graph where there is none."""
+    if policy.scope is None:
+        return graph
+    kept = policy.bind(graph.names).inside(graph.edges[:, 0], graph.edges[:, 1])
+    return replace(graph, edges=graph.edges[kept])

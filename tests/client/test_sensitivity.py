@@ -26,7 +26,8 @@ from visibility_aware_edge_ldp.client.star_frontier import StarEnd, StarPoint, s
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.compute import backend, ranked_graph
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
-from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

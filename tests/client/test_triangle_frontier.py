@@ -10,7 +10,7 @@ import pytest
 
 from visibility_aware_edge_ldp.client.sensitivity import triangle_profile
 from visibility_aware_edge_ldp.compute import backend, ranked_graph
-from visibility_aware_edge_ldp.public.policy import BoundPolicy
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Bits = npt.NDArray[np.bool_]

@@ -12,12 +12,13 @@ from visibility_aware_edge_ldp.compute.plain import tiles
 from visibility_aware_edge_ldp.compute.tile_layout import Places
 from visibility_aware_edge_ldp.counts import group_triangles
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.scores import Scores
 
 
 def test_triangles_from_integers_are_those_of_the_scores(two_ways: tuple[Scores, GroupScores]) -> None:
     planes, kinds = two_ways
-    dense = planes.matrix.rows(np.arange(700)).astype(np.float64)
+    dense = PlaneMatrix(planes).rows(np.arange(700)).astype(np.float64)
     expected = np.trace(dense @ dense @ dense) / 6
     assert group_triangles.triangle_total(kinds).value == pytest.approx(expected, rel=1e-4, abs=1)
     whole = group_triangles.sampled_total(kinds, 1.0, "a coin")

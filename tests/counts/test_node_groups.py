@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.counts import stars
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.scores import Scores, score, spread, square
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
@@ -32,7 +33,7 @@ def test_sums_over_nodes_and_stars_are_those_of_planes(two_ways: tuple[Scores, G
 
 def test_rows_and_products_of_the_matrix_are_those_of_planes(two_ways: tuple[Scores, GroupScores]) -> None:
     planes, kinds = two_ways
-    chosen, matrix, in_slots = np.arange(0, 700, 13), planes.matrix, kinds.matrix
+    chosen, matrix, in_slots = np.arange(0, 700, 13), PlaneMatrix(planes), kinds.matrix
     slots, rows = in_slots.places(np.arange(700)), in_slots.rows(chosen)
     np.testing.assert_allclose(rows[:, slots], matrix.rows(chosen), rtol=1e-5, atol=1e-5)
     paths, found = matrix.two_paths(chosen, matrix.rows(chosen)), in_slots.two_paths(chosen, rows)

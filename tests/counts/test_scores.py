@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from support.score_planes import planes_of
-from visibility_aware_edge_ldp.counts.scores import Scores, complete_among, joined, spread, square
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix, joined
+from visibility_aware_edge_ldp.counts.scores import Scores, complete_among, spread, square
 
 
 def test_only_complete_planes_are_taken_for_complete() -> None:
@@ -30,7 +31,7 @@ def test_rows_paths_and_sums_of_functions_are_those_of_the_matrix() -> None:
     for function in (square, spread):
         assert scores.node_sums(function) == pytest.approx(function(matrix).sum(axis=1))
     chosen = np.array([3, 0, 69])
-    found = scores.matrix.two_paths(chosen, scores.matrix.rows(chosen))
+    found = PlaneMatrix(scores).two_paths(chosen, PlaneMatrix(scores).rows(chosen))
     assert found == pytest.approx((matrix @ matrix)[chosen], rel=1e-5)
     ones = (matrix == 1.25).astype(int)
     assert (joined(scores, 1, 1, chosen, 5) == (ones @ ones)[chosen, 5:]).all()

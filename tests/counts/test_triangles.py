@@ -13,6 +13,7 @@ from support.score_planes import planes_of
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts import stars as edges
 from visibility_aware_edge_ldp.counts import triangles as pairs
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.row_cycles import path_scores
 from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise
 from visibility_aware_edge_ldp.counts.scores import Scores, complete_among, score, spread
@@ -96,8 +97,8 @@ def test_a_complete_plane_need_not_be_counted(share: float) -> None:
     assert first_vertex_noise(known) == pytest.approx(first_vertex_noise(counted), rel=1e-9)
     assert path_scores(known) == pytest.approx(path_scores(counted), rel=1e-6, abs=1e-4)
     left = rng.normal(size=(3, n)).astype(np.float32)
-    assert known.matrix.times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
-    assert counted.matrix.times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    assert PlaneMatrix(known).times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
+    assert PlaneMatrix(counted).times(left) == pytest.approx(left @ counted.rows(slice(None)), rel=1e-4, abs=1e-4)
     for k in (2, 3):
         assert stars.stars(known, k) == pytest.approx(stars.stars(counted, k), rel=1e-9)
 

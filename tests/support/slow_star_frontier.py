@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.star_frontier import Exact, StarEnd, StarPoint
 from visibility_aware_edge_ldp.compute.ranked_graph import GrowingLists, Ints
-from visibility_aware_edge_ldp.public.policy import BoundPolicy
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Bits = npt.NDArray[np.bool_]

@@ -14,6 +14,8 @@ from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, html_ta
 
 CENTRAL_WORDS = "per edge: even someone who sees all answers of the centre learns at most this about one edge"
 
+# What follows the name of a statistic that is counted in a scope.
+INSIDE = "inside the scope"
 SIMULATED = "Simulated: every client ran on this machine, which held the whole graph."
 COLLECTED = "Collected by campaign {}: everybody answered from a device of their own."
 
@@ -24,7 +26,8 @@ class Certificate:
 
     ``bill`` is the total; ``paid`` are the releases in it that the policy was made from. ``also`` are promises under
     other relations, and ``per_list`` repeats the loss as much of the literature states it. ``campaign`` is the identity
-    of the campaign that people answered; without one, everything was simulated.
+    of the campaign that people answered; without one, everything was simulated. ``scope`` says where positions are
+    asked and counted, and ``outside`` how many are not; without one, all are.
     """
 
     trust: str
@@ -44,6 +47,8 @@ class Certificate:
     also: tuple[Guarantee[Any], ...] = ()
     notes: tuple[str, ...] = ()
     campaign: str = ""
+    scope: str = ""
+    outside: int = 0
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
@@ -59,8 +64,13 @@ class Certificate:
             *self._paid_before(),
             f"Policy: {self.policy}.",
         ]
+        if self.scope:
+            sentences.append(
+                f"Scope: every number is of the graph inside, where {self.scope}. {self.outside:,} positions lie "
+                "outside: they are not asked, lose nothing, and nothing is said of them."
+            )
         if positions:
-            sentences.append(f"Positions: {positions}.")
+            sentences.append(f"Positions{' inside' if self.scope else ''}: {positions}.")
         if lost:
             stayed = "the others are assumed to have stayed away whatever their bits"
             sentences.append(f"Response: {', '.join(lost)}; {stayed}.")
@@ -79,7 +89,8 @@ class Certificate:
         public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
         made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
         stamp = "Simulation, not private: seeded." if self.simulated else made
-        return f"Certificate: {self.trust}, at most {losses}{public}. {stamp}"
+        scope = "; positions outside the scope lose nothing" if self.scope else ""
+        return f"Certificate: {self.trust}, at most {losses}{public}{scope}. {stamp}"
 
     @property
     def _shown(self) -> list[Hashable]:
@@ -128,6 +139,7 @@ class Certificate:
             **{f"loss_{promise.relation.__name__}": float(promise.epsilon) for promise in self.also},
             "policy": self.policy,
             "positions": dict(self.classes),
+            **({"scope": {"inside": self.scope, "positions_outside": self.outside}} if self.scope else {}),
             "response": dict(self.response),
             "assumptions": list(self.assumptions),
             **({"notes": list(self.notes)} if self.notes else {}),
@@ -168,8 +180,9 @@ class Answers(Mapping[str, Estimate], Tabular):
     def records(self, level: float = 0.95) -> Records:
         """One row a statistic, or one for each entry of an array, with its label."""
         kept = self.certificate.not_for_release
+        scope = {"counted": INSIDE} if self.certificate.scope else {}
         return [
-            {**row, "errors_are_for_release": name not in kept}
+            {**row, **scope, "errors_are_for_release": name not in kept}
             for name, found in self.items()
             for row in _records(name, found, level, self.truths)
         ]
@@ -189,7 +202,8 @@ class Answers(Mapping[str, Estimate], Tabular):
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
         """(statistic, estimate, standard error, interval) as texts; an array is told by its size."""
-        return [_row(estimate, level) for estimate in self.values()]
+        rows = [_row(estimate, level) for estimate in self.values()]
+        return [(f"{row[0]} {INSIDE}", *row[1:]) for row in rows] if self.certificate.scope else rows
 
     def __str__(self) -> str:
         table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
@@ -210,7 +224,11 @@ class Answers(Mapping[str, Estimate], Tabular):
         kept = self.certificate.not_for_release
         return {
             "estimates": {
-                name: {**estimate.as_dict(level), "errors_are_for_release": name not in kept}
+                name: {
+                    **estimate.as_dict(level),
+                    **({"counted": INSIDE} if self.certificate.scope else {}),
+                    "errors_are_for_release": name not in kept,
+                }
                 for name, estimate in self.items()
             },
             "certificate": self.certificate.as_dict(),

@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import ScoredCollectio
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.compute.tile_layout import Places
+from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, scores_of
 from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums, sum_over_pairs
@@ -157,6 +158,8 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
         """The unbiased score of every position, as planes.  [AGGREGATE.1], [SAMPLE.3]"""
         drawn = float(self.survey.rate)
         groups: list[tuple[list[Octets], list[float]]] = []
+        known = self.view.classes.by_groups if self.survey.sample is None else None
+        by_groups: dict[int, GroupPlane] = {}
         if len(self.view.edges):
             groups.append(([self.view.edge_bits], [1.0]))
         for kind, rate in self.response_rates().items():
@@ -164,8 +167,10 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
                 raise BadStatistic(f"No {kind} position has answered in every round, so nothing can be estimated yet.")
             if self.asked_sizes[kind]:
                 values = [float(v) / (rate * drawn) for v in self.survey.channel(kind).scores]
+                if known is not None and rate == 1:
+                    by_groups[sum(len(bits) for bits, _ in groups)] = GroupPlane(known.kinds, known.table == kind)
                 groups.append((self.nested(kind), values))
-        return scores_of(groups, self.view.n)
+        return scores_of(groups, self.view.n, by_groups)
 
     def best_scores(self) -> Scores | GroupScores:
         """The scores in a single plane where that is possible, and else in a plane for each outcome."""

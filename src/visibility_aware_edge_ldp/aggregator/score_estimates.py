@@ -152,6 +152,7 @@ class ScoreEstimates:
             flat = triangles.sum_over_pairs(
                 self.scores,
                 lambda block: {f"{n}/{key}": value for n in names for key, value in _SUMMED[n](block).items()},
+                scored_only=CYCLE_SUMS not in names,
             )
         sums: dict[str, triangles.Sums] = {
             name: {key.partition("/")[2]: value for key, value in flat.items() if key.startswith(f"{name}/")}

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import Classes, Names
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

@@ -30,7 +30,7 @@ def give_lists(world: VisibilityAwareGraph, documents: Documents, terms: Terms, 
     """Everybody of the roster, with a file of its own friends; a hub has one with the edges that it sees."""
     tokens, folder = read_tokens(place / "campaign" / TOKENS), place / PEOPLE
     folder.mkdir(mode=0o700)
-    graph, names = in_roster_order(world.graph, documents), [str(name) for name in documents.roster]
+    graph, names = in_roster_order(world.whole, documents), [str(name) for name in documents.roster]
     asked, sees_edges = terms.asked(1), terms.question.sees_edges
     people = []
     for number, name in enumerate(names):

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.client.views import inside_scope
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Guarantee
@@ -57,7 +58,7 @@ class Client(ABC, Generic[S, V, R]):
     """The number of a survey's first round."""
 
     def __init__(self, view: V, public: PublicView, purse: Purse) -> None:
-        self._view, self._public, self._purse = view, public, purse
+        self._view, self._public, self._purse = inside_scope(view, public), public, purse
         self._answers: dict[tuple[str, int], R] = {}
 
     def answer(self, survey: S, round_number: int, random_bytes: RandomBytes, present: Bits | None = None) -> R:

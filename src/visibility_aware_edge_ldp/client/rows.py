@@ -141,7 +141,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
 
     def __init__(self, view: FriendLists, public: PublicView, purse: Purse) -> None:
         super().__init__(view, public, purse)
-        self._offsets, self._members = later(view.start, view.offsets, view.neighbours)
+        self._offsets, self._members = later(self._view.start, self._view.offsets, self._view.neighbours)
         self._row_bits = PositionClient(self._bits(), public, purse)
         self._took_part: dict[str, Bits] = {}
         self._first: FirstRound | None = None

@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 
 HORIZON = 64
 DIGITS = 50

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.compute.ranked_graph import GrowingLists, Ints
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 
 # Python's integers: stars of many edges do not fit into 64 bits.
 Exact = npt.NDArray[np.object_]

@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.compute.ranked_graph import (
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 
 Ranks = Ints | Int32s
 PLENTY = 1 << 40

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.public.view import PublicView
+
+V = TypeVar("V")
 Edges = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.bool_]
 
@@ -120,3 +124,20 @@ class WholeGraph:
     def degrees(self) -> npt.NDArray[np.int64]:
         """Degree of each node."""
         return np.bincount(self.edges.ravel(), minlength=self.n)
+
+
+def inside_scope(view: V, public: PublicView) -> V:
+    """The view without what lies outside the policy's scope: a client answers as if nothing were there.  [SCOPE.2]
+
+    Bits of positions need no cut: a position outside is never asked.
+    """
+    if public.policy.scope is None:
+        return view
+    if isinstance(view, FriendLists):
+        owners = np.repeat(np.arange(view.start, view.start + view.count), np.diff(view.offsets))
+        kept = public.classes.inside(owners, view.neighbours)
+        offsets = np.concatenate([[0], np.cumsum(kept)])[view.offsets]
+        return replace(view, offsets=offsets, neighbours=view.neighbours[kept])
+    if isinstance(view, (TwoHop, WholeGraph)):
+        return replace(view, edges=view.edges[public.classes.inside(view.edges[:, 0], view.edges[:, 1])])
+    return view

@@ -36,6 +36,13 @@ PolicyOption = Annotated[
     str,
     typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, hubs:F, or a policy.toml."),
 ]
+ScopeOption = Annotated[
+    str | None,
+    typer.Option(help="Ask and count only inside: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &."),
+]
+AttributesOption = Annotated[
+    str | None, typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE.")
+]
 StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]

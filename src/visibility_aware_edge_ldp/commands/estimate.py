@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from visibility_aware_edge_ldp.commands.common import (
+    AttributesOption,
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
     HeaderOption,
     JsonOption,
     PolicyOption,
+    ScopeOption,
     SeedOption,
     StatisticsOption,
     TopOption,
@@ -58,6 +60,8 @@ def estimate(
     delta: Annotated[str, typer.Option(help="0 is pure; above 0 a curator draws Laplace noise.")] = "0",
     rounds: Annotated[int, typer.Option(help="1, or 2 as in the source documents.")] = 1,
     policy: PolicyOption = "nothing",
+    scope: ScopeOption = None,
+    attributes: AttributesOption = None,
     statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
@@ -100,6 +104,8 @@ def estimate(
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
+    if scope is not None:
+        world = world.inside(scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
@@ -160,7 +166,7 @@ def _table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], li
     head = ("statistic", "estimate", "± s.e.", "95 % interval")
     if not truths:
         return head, answers.rows()
-    return (*head, "true value"), [(*row, truths[row[0]]) for row in answers.rows()]
+    return (*head, "true value"), [(*row, truths[name]) for name, row in zip(answers, answers.rows(), strict=True)]
 
 
 def _true_values(world: Any, answers: Any, found: dict[str, Any]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE
 from visibility_aware_edge_ldp.compute.reproducible_math import dot
 from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
 from visibility_aware_edge_ldp.counts.scores import Floats, Ints, Matrix, Scores, score, spread, square
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _one_noisy_side(scores: Scores | GroupScores, known: Rows | None, step: Step
     their squared two-paths where these are known. The sample is a function of the scores: a repeated estimate is the
     same number.
     """
-    matrix: ScoreMatrix = scores.matrix
+    matrix: ScoreMatrix = PlaneMatrix(scores) if isinstance(scores, Scores) else scores.matrix
     noisy = scores.node_sums(_is_noisy) > 0
     if known is None:
         rows, weights = _sampled_rows(scores.node_sums(score), np.flatnonzero(noisy))

@@ -11,8 +11,9 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.counts.plane_products import joined
 from visibility_aware_edge_ldp.counts.rows import Bits, Earlier, Integers, Members, Pulls
-from visibility_aware_edge_ldp.counts.scores import Floats, Matrix, Scores, joined, score
+from visibility_aware_edge_ldp.counts.scores import Floats, Matrix, Scores, score
 
 BLOCK = 64
 

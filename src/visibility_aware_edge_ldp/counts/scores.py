@@ -8,7 +8,6 @@ planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product as pairs_of
 from typing import Protocol
 
 import numpy as np
@@ -25,9 +24,9 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     unpack_rows,
     word_count,
 )
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid, product, weighted
-from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
+from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
@@ -89,6 +88,8 @@ class Scores:
         (K, K) booleans: symbol s is held by plane k. Unit triangular after sorting, hence invertible.
     complete
         Planes that hold every position among some nodes and no other, with those nodes: they need no counting.
+    by_groups
+        Planes that hold all positions between some groups of nodes and no other: neither do these.
     """
 
     n: int
@@ -96,6 +97,7 @@ class Scores:
     values: Floats
     member: npt.NDArray[np.bool_]
     complete: Mapping[int, Bits] = field(default_factory=dict, repr=False)
+    by_groups: Mapping[int, GroupPlane] = field(default_factory=dict, repr=False)
 
     def weights(self, function: ScoreFunction) -> Floats:
         """The planes' weights that give this function of the score."""
@@ -150,6 +152,44 @@ class Scores:
         }
 
     @cached_property
+    def group_degrees(self) -> dict[tuple[int, int], Counts]:
+        """For each plane that goes by groups, and every plane: (groups, n), see ``GroupPlane.joined_degrees``."""
+        if not self.by_groups:
+            return {}
+        groups = next(iter(self.by_groups.values())).groups  # all of them go by the same ones
+        masks = [pack_rows((groups == g)[None], self.n) for g in range(int(groups.max()) + 1)]
+
+        def by_group(plane: int) -> Counts:
+            if plane in self.by_groups:
+                return self.by_groups[plane].own_degrees
+            return np.stack([row_sums(self.planes[plane] & mask) for mask in masks]).astype(np.int32)
+
+        found = [by_group(plane) for plane in range(len(self.planes))]
+        return {(i, b): own.joined_degrees(each) for i, own in self.by_groups.items() for b, each in enumerate(found)}
+
+    def in_group_order(self) -> "Scores":
+        """The same scores with the nodes in an order in which those of joined groups stand close."""
+        if not self.by_groups or self.complete:
+            return self
+        order, sides = next(iter(self.by_groups.values())).order(), -(-self.n // SIDE)
+        slots = np.empty(self.n, np.int64)
+        slots[order] = np.arange(self.n)
+        strips = np.stack([backend.kernels("tiles").arranged(plane, slots, sides) for plane in self.planes])
+        rows = np.stack([rows_of(plane, np.arange(self.n)) for plane in strips])[:, :, : word_count(self.n)]
+        known = {plane: GroupPlane(each.groups[order], each.table) for plane, each in self.by_groups.items()}
+        found = Scores(self.n, np.ascontiguousarray(rows), self.values, self.member, by_groups=known)
+        vars(found)["strips"] = strips
+        return found
+
+    def last_columns(self, rows: int) -> Ints:
+        """For each block of so many rows, the column after the last that any plane has a one in."""
+        starts = np.arange(0, self.n, rows)
+        held = np.bitwise_or.reduceat(np.bitwise_or.reduce(self.planes, axis=0), starts, axis=0) != 0
+        words = held.shape[1] - np.argmax(held[:, ::-1], axis=1)
+        last = np.where(held.any(axis=1), words * 64, 0)
+        return np.clip(last, np.minimum(starts + rows, self.n), self.n)
+
+    @cached_property
     def lists(self) -> dict[int, tuple[Ints, Counts]]:
         """The neighbours in each sparse plane: where each node's begin and end, and who they are."""
         degrees = self.plane_degrees
@@ -180,13 +220,10 @@ class Scores:
         if plane in self.complete:
             inside = vector[self.complete[plane]]
             return float(inside.sum() ** 2 - (inside**2).sum()) / 2
+        if plane in self.by_groups:
+            return self.by_groups[plane].form(on_grid(vector, vector.size))
         on = on_grid(vector, vector.size)
         return dot(on, backend.plane_times(self.planes[plane], on)) / 2
-
-    @property
-    def matrix(self) -> "PlaneMatrix":
-        """All scores, a few rows at a time."""
-        return PlaneMatrix(self)
 
     def rows(self, chosen: slice | Ints, skip: int = 0) -> Matrix:
         """The scores in these rows, in single precision, without those of the first ``skip`` planes."""
@@ -197,12 +234,16 @@ class Scores:
         return np.zeros((len(np.arange(self.n)[chosen]), self.n), np.float32) if total is None else total
 
 
-def scores_of(groups: list[tuple[list[Octets], list[float]]], n: int) -> Scores:
+def scores_of(
+    groups: list[tuple[list[Octets], list[float]]], n: int, by_groups: Mapping[int, GroupPlane] | None = None
+) -> Scores:
     """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
     flats = [flat for bits, _ in groups for flat in bits]
     planes = np.array([backend.plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
     values = np.array([value for _, scores in groups for value in scores])
-    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), complete_among(planes))
+    complete = complete_among(planes)
+    known = {plane: each for plane, each in (by_groups or {}).items() if plane not in complete}
+    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), complete, known)
 
 
 def complete_among(planes: Words) -> dict[int, Bits]:
@@ -225,75 +266,3 @@ def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
         member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
         first += length
     return member
-
-
-def joined(scores: Scores, a: int, b: int, rows: slice | Ints, first: int = 0) -> Counts:
-    """N_ab for the users of these rows and all from ``first`` on; complete planes need no counting.
-
-    Where plane a joins everybody of a set, u of it reaches v through each of the set's nodes that v is joined to,
-    but not through u itself.
-    """
-    if a in scores.complete:
-        ends = scores.degrees_among[a][b, None, first:] - unpack_rows(scores.planes[b][rows], scores.n, first)
-        return np.where(scores.complete[a][rows, None], ends, np.int32(0))
-    if b in scores.complete:
-        ends = scores.degrees_among[b][a][rows, None] - unpack_rows(scores.planes[a][rows], scores.n, first)
-        return np.where(scores.complete[b][None, first:], ends, np.int32(0))
-    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
-    if a == b and a in scores.lists:
-        found: Counts = backend.kernels("common_neighbours").shared_in_lists(*scores.lists[a], slots, first)
-        return found
-    counts = np.zeros((slots.size, (strips.shape[1] - side) * SIDE), np.int32)
-    backend.kernels("tiles").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
-    return counts[:, first - side * SIDE : scores.n - side * SIDE]
-
-
-@dataclass(frozen=True)
-class PlaneMatrix:
-    """The matrix of scores that are kept as planes."""
-
-    scores: Scores
-
-    def places(self, chosen: Ints) -> Ints:
-        return chosen
-
-    def by_column(self, by_node: Floats) -> Matrix:
-        return by_node.astype(np.float32)
-
-    def rows(self, chosen: Ints) -> Matrix:
-        return self.scores.rows(chosen)
-
-    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
-        weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
-        for a, b in pairs_of(range(len(weights)), repeat=2):
-            total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)
-        return total.astype(np.float32)
-
-    def times(self, left: Matrix) -> Matrix:
-        scores, total = self.scores, np.zeros_like(left)
-        for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
-            if plane in scores.complete:
-                total += weight * _times_complete(scores.complete[plane], left)
-            elif plane in scores.lists:
-                total += weight * _times_lists(*scores.lists[plane], left)
-            else:
-                total += weight * _times_dense(scores.strips[plane], left)
-        return total
-
-
-def _times_complete(nodes: Bits, left: Matrix) -> Matrix:
-    return np.where(nodes, left[:, nodes].sum(axis=1)[:, None] - left, np.float32(0))
-
-
-def _times_lists(offsets: Ints, members: Counts, left: Matrix) -> Matrix:
-    """The plane is symmetric: column v of the product adds up the columns of v's neighbours."""
-    return backend.list_sums(np.ascontiguousarray(left.T), offsets, members).T.astype(np.float32)
-
-
-def _times_dense(strips: Words, left: Matrix) -> Matrix:
-    """The plane is symmetric, and comes in strips; each sum is of one row after the other."""
-    numbers = np.zeros((strips.shape[1], len(left)), np.float32)
-    numbers[: left.shape[1]] = left.T
-    kernel = backend.kernels("tiles").times
-    parts = on_cores(lambda piece: kernel(strips, numbers, *piece), pieces_of(0, left.shape[1]))
-    return np.concatenate(list(parts)).T

@@ -15,7 +15,8 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
 from visibility_aware_edge_ldp.compute.threads import on_cores
-from visibility_aware_edge_ldp.counts.scores import Counts, Scores, joined, score, spread, square
+from visibility_aware_edge_ldp.counts.plane_products import joined
+from visibility_aware_edge_ldp.counts.scores import Counts, Scores, score, spread, square
 
 NAMES = ("count", "one noisy", "two noisy", "three noisy", "with 2-stars")
 # Rows at a time: large enough that Python's share of the work is small, small enough to stay near the cache.
@@ -24,7 +25,7 @@ Sums = Mapping[str, float]
 
 
 class PairBlock:
-    """All pairs (u, v) with u in a block of rows and v at or after its first row.
+    """All pairs (u, v) with u in a block of rows and v at or after its first row, and before ``last``.
 
     Arrays have a row for each u and a column for each v; entries with v ≤ u mean nothing.
 
@@ -38,32 +39,42 @@ class PairBlock:
         For those with a ≠ b, N_ab − N_ba.
     """
 
-    def __init__(self, scores: Scores, start: int) -> None:
+    def __init__(self, scores: Scores, start: int, last: int | None = None) -> None:
         self.scores, self.start, self.stop = scores, start, min(start + BLOCK, scores.n)
-        pairs, shape = scores.plane_pairs, (self.stop - start, scores.n - start)
+        self.last = scores.n if last is None else last
+        pairs, shape = scores.plane_pairs, (self.stop - start, self.last - start)
         self.bits = np.empty((len(scores.planes), *shape), np.bool_)
         for plane, held in zip(scores.planes, self.bits, strict=True):
-            held[:] = unpack_rows(plane[start : self.stop], scores.n, start)
+            held[:] = unpack_rows(plane[start : self.stop], self.last, start)
         self.counts = np.empty((len(pairs), *shape), np.int32)
         self.differences = np.empty((len(pairs) - len(self.bits), *shape), np.int32)
         odd = iter(self.differences)
         for (a, b), total in zip(pairs, self.counts, strict=True):
             if a == b:
-                total[:] = joined(scores, a, b, slice(start, self.stop), start)
+                total[:] = joined(scores, a, b, slice(start, self.stop), start, self.last)
             else:
                 self._both_ways(a, b, total, next(odd))
 
     def _both_ways(self, a: int, b: int, total: Counts, difference: Counts) -> None:
-        scores, rows = self.scores, slice(self.start, self.stop)
+        scores, rows, ends = self.scores, slice(self.start, self.stop), slice(self.start, self.last)
         whole, other = (a, b) if a in scores.complete else (b, a)
         if whole in scores.complete:
-            nodes, degrees = scores.complete[whole][self.start :], scores.degrees_among[whole][other]
+            nodes, degrees = scores.complete[whole][ends], scores.degrees_among[whole][other]
             kernel = backend.kernels("pair_sums").through_complete
-            kernel(nodes, self.bits[other], degrees[rows], degrees[self.start :], total, difference)
+            kernel(nodes, self.bits[other], degrees[rows], degrees[ends], total, difference)
             if whole == b:
                 np.negative(difference, out=difference)
             return
-        there, back = (joined(scores, *pair, rows, self.start) for pair in ((a, b), (b, a)))
+        whole, other = (a, b) if a in scores.by_groups else (b, a)
+        if whole in scores.by_groups:
+            plane, degrees = scores.by_groups[whole], scores.group_degrees[whole, other]
+            kernel = backend.kernels("pair_sums").through_groups
+            near, far = degrees[:, rows], degrees[:, ends]
+            kernel(plane.groups[ends], plane.closed, self.bits[other], near, far, total, difference)
+            if whole == b:
+                np.negative(difference, out=difference)
+            return
+        there, back = (joined(scores, *pair, rows, self.start, self.last) for pair in ((a, b), (b, a)))
         np.add(there, back, out=total)
         np.subtract(there, back, out=difference)
 
@@ -78,12 +89,20 @@ class PairBlock:
         return counts
 
 
-def sum_over_pairs(scores: Scores, summand: Callable[[PairBlock], Sums]) -> dict[str, float]:
-    """Add up a summand over all blocks; the order of addition does not depend on the threads."""
+def sum_over_pairs(
+    scores: Scores, summand: Callable[[PairBlock], Sums], *, scored_only: bool = False
+) -> dict[str, float]:
+    """Add up a summand over all blocks; the order of addition does not depend on the threads.
+
+    ``scored_only``: pairs whose own score is 0 add nothing, so that a block ends at its last score.
+    """
+    scores = scores.in_group_order()
     if len(scores.complete) < len(scores.planes):
         _ = scores.strips  # and these are cut once
+    _ = scores.group_degrees, scores.lists
+    lasts = scores.last_columns(BLOCK).tolist() if scored_only else None
     starts = range(0, scores.n, BLOCK)
-    parts = list(on_cores(lambda start: summand(PairBlock(scores, start)), starts))
+    parts = list(on_cores(lambda start: summand(PairBlock(scores, start, lasts and lasts[start // BLOCK])), starts))
     return {key: float(np.sum([part[key] for part in parts])) for key in parts[0]}
 
 
@@ -92,7 +111,7 @@ def triangle_sums(block: PairBlock) -> Sums:
     scores = block.scores
     forms = np.stack([scores.form_weights(each, each) for each in (score, square, spread)])
     own = np.stack([scores.weights(score), scores.weights(spread)])
-    ends = scores.node_sums(score)[block.start :]
+    ends = scores.node_sums(score)[block.start : block.last]
     found = backend.kernels("pair_sums").triangle_sums(block.counts, forms, block.bits, own, ends)
     return dict(zip(NAMES, found.tolist(), strict=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.privacy import Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, inside_rule
 from visibility_aware_edge_ldp.public.node_rules import (
     AttributeRule,
     Attributes,
@@ -23,11 +24,7 @@ from visibility_aware_edge_ldp.public.node_rules import (
     resolved,
     stated_losses,
 )
-from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.rules import (
-    BoundRule,
-    ByTable,
-    Classes,
     KeyedHash,
     ListedPositions,
     MostOpen,
@@ -35,6 +32,7 @@ from visibility_aware_edge_ldp.public.rules import (
     Rule,
     SameClass,
 )
+from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     Multipliers,
@@ -193,6 +191,15 @@ class VisibilityPolicy:
         }
         return type(self).of(self.rule, self.assumptions, replace(self.multipliers, **losses), self.paid)
 
+    def within(self, scope: Scope) -> VisibilityPolicy:
+        """The same policy inside a scope: positions outside are neither asked nor counted.  [SCOPE.1]"""
+        return type(self).of(inside_rule(self.rule, scope), self.assumptions, self.multipliers, self.paid)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The set of positions that is asked about and counted in; None where all are."""
+        return self.rule.scope if isinstance(self.rule, InsideRule) else None
+
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
         return self.multipliers.of(kind)
@@ -222,6 +229,8 @@ class VisibilityPolicy:
         )
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
+        if self.scope is not None or other.scope is not None:
+            raise BadPolicy("Policies are joined before they are given a scope; join the ones without.")
         if self.multipliers != other.multipliers:
             raise BadPolicy(
                 "Policies that guard their positions differently cannot be combined: one class has one loss. "
@@ -237,50 +246,14 @@ class VisibilityPolicy:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    @property
+    def words(self) -> str:
+        """The policy in words, without its scope."""
+        rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
+        return str(rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
+
     def __str__(self) -> str:
-        return str(self.rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
+        return self.words + ("" if self.scope is None else f"; inside the scope where {self.scope}")
 
     def __repr__(self) -> str:
         return f"<VisibilityPolicy: {self}>"
-
-
-@dataclass(frozen=True)
-class BoundPolicy:
-    """A policy on a roster of n nodes: classes for any positions, computed when asked."""
-
-    n: int
-    rule: BoundRule
-    is_constant: bool = False
-    present: frozenset[Visibility] = frozenset(Visibility)
-    """The classes that positions may have."""
-
-    def of(self, u: npt.ArrayLike, v: npt.ArrayLike) -> Classes:
-        """The classes of the positions (u, v)."""
-        return self.rule(np.atleast_1d(np.asarray(u, dtype=np.int64)), np.atleast_1d(np.asarray(v, dtype=np.int64)))
-
-    def range(self, start: int, count: int) -> Classes:
-        """The classes of the positions numbered start … start + count − 1."""
-        if self.is_constant and self.n > 1:
-            return np.full(count, self.of([0], [1])[0], dtype=np.uint8)
-        if isinstance(self.rule, ByTable):
-            return self.rule.range(start, count)
-        return self.rule(*endpoints(self.n, start, count))
-
-    @cached_property
-    def by_kinds(self) -> ByTable | None:
-        """The kinds of nodes that decide the classes, numbered without gaps; None where it takes more than kinds."""
-        if self.is_constant and self.n > 1:
-            return ByTable(np.zeros(self.n, np.int64), self.of([0], [1])[:, None])
-        if not isinstance(self.rule, ByTable):
-            return None
-        present, kinds = np.unique(self.rule.kinds, return_inverse=True)
-        return ByTable(kinds, self.rule.table[np.ix_(present, present)])
-
-    def rows(self, start: int, stop: int) -> Classes:
-        """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
-        if isinstance(self.rule, ByTable):
-            return self.rule.rows(start, stop)
-        classes = np.zeros((stop - start, self.n), np.uint8)
-        first, last = row_start(self.n, start), row_start(self.n, stop)
-        classes[np.arange(self.n) > np.arange(start, stop)[:, None]] = self.range(first, last - first)
-        return classes

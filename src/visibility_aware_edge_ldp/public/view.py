@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
+from visibility_aware_edge_ldp.public.positions import TILE, Ints, endpoints, numbers, position_count
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, times_epsilon
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.public.policy import BoundPolicy, VisibilityPolicy
+    from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
     from visibility_aware_edge_ldp.public.rules import Names
+    from visibility_aware_edge_ldp.public.scope import Scope
 
 Bits = npt.NDArray[np.bool_]
 Octets = npt.NDArray[np.uint8]
@@ -31,6 +33,7 @@ PROBES = (4, 64)
 MOST_LOOKED_AT = 1 << 25
 _BLOCK = 1 << 22
 _DIGITS = re.compile("-?[0-9]+")
+OUTSIDE = "outside the scope"
 HEAD = ("class", "positions", "share", "loss per edge", "who may know the bit")
 KNOWN_BY = {
     Visibility.PUBLIC: "everybody: {edges:,} edges, and that the others are empty",
@@ -48,10 +51,16 @@ ADVERSARY = (
 class Secret:
     """One class of positions: how many, the loss allowed per edge in units of epsilon (0: no promise), who knows."""
 
-    visibility: Visibility
+    visibility: Visibility | str
     positions: int
     multiplier: Fraction
     known_by: str
+
+
+def _loss(row: Secret) -> str:
+    if row.visibility == OUTSIDE:
+        return "nothing"
+    return f"at most {times_epsilon(row.multiplier)}" if row.multiplier else "not protected"
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Secrets:
                 str(row.visibility),
                 f"{row.positions:,}",
                 f"{row.positions / total:.1%}",
-                f"at most {times_epsilon(row.multiplier)}" if row.multiplier else "not protected",
+                _loss(row),
                 row.known_by,
             )
             for row in self.rows
@@ -165,14 +174,33 @@ class PublicView:
         parts = {kind: np.split(bits, range(TILE, bits.size, TILE)) for kind, bits in self.class_bits.items()}
         return {kind: sum(int(np.bitwise_count(part).sum()) for part in each) for kind, each in parts.items()}
 
+    @property
+    def inside_sizes(self) -> dict[Visibility, int]:
+        """How many positions of each class lie inside the policy's scope."""
+        return self.class_sizes | {Visibility.PUBLIC: self.class_sizes[Visibility.PUBLIC] - self.outside}
+
+    @cached_property
+    def outside(self) -> int:
+        """How many positions lie outside the policy's scope; they are among the PUBLIC ones of ``class_sizes``."""
+        if self.policy.scope is None:
+            return 0
+        runs = ((start, min(TILE, self.positions - start)) for start in range(0, self.positions, TILE))
+        return sum(int(np.count_nonzero(~self.classes.inside(*endpoints(self.n, *run)))) for run in runs)
+
+    def within(self, scope: Scope) -> PublicView:
+        """What everybody knows of the graph inside a scope.  [SCOPE.1]"""
+        narrower = PublicView(self.names, self.policy.within(scope), self.edges[:0])
+        inside = narrower.classes.inside(self.edges[:, 0], self.edges[:, 1])
+        return PublicView(self.names, narrower.policy, self.edges[inside])
+
     @cached_property
     def secrets(self) -> Secrets:
         """Which secrets there are, how well the policy guards each, and what everybody knows; print it."""
-        rows = (
-            Secret(kind, size, self.policy.multiplier(kind), KNOWN_BY[kind].format(edges=len(self.edges)))
-            for kind, size in self.class_sizes.items()
-            if size
-        )
+        known = {kind: text.format(edges=len(self.edges)) for kind, text in KNOWN_BY.items()}
+        sizes = {kind: size for kind, size in self.inside_sizes.items() if size}
+        rows = [Secret(kind, size, self.policy.multiplier(kind), known[kind]) for kind, size in sizes.items()]
+        if self.outside:
+            rows.append(Secret(OUTSIDE, self.outside, Fraction(0), "not asked: loses nothing, and is not counted"))
         return Secrets(tuple(rows), self.policy.assumptions)
 
     @cached_property

@@ -100,6 +100,8 @@ def position_answers(
         collection = collect(world, survey, seed, request.dropout, told, into=PositionCollection)
         found = estimate(collection, wanted, budget) if unbiased else estimate_ipw_capped(collection, wanted)
     sizes = getattr(collection, "class_sizes", None) or world.public.class_sizes
+    if world.policy.scope is not None:
+        sizes = world.public.inside_sizes
     rates = collection.response_rates()
     return Answers(found, certificate(world, POSITION, survey.releases, seed, response=rates, classes=sizes))
 

@@ -95,7 +95,7 @@ def _first_round(
             _ = report.digest  # kept with the report, and worked out here on all cores
         return users, sent
 
-    clients, views = [], list(worlds.cut_lists(world.graph, USERS_AT_ONCE))
+    clients, views = [], list(worlds.cut_lists(world.whole, USERS_AT_ONCE))
     for view, (users, sent) in zip(views, on_cores(answer, views), strict=True):
         for name, report in zip(surveys, sent, strict=True):
             collections[name].absorb_answers(report)
@@ -166,12 +166,12 @@ class _Clients:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Without what can be worked out again; the graph and the policy make a world."""
-        return _received, (self.world.graph, self.world.policy, self.surveys, self.key, self.dropout, self.transcripts)
+        return _received, (self.world.whole, self.world.policy, self.surveys, self.key, self.dropout, self.transcripts)
 
     @cached_property
     def lists(self) -> list[FriendLists]:
         """The users' friend lists, block by block."""
-        return list(worlds.cut_lists(self.world.graph, USERS_AT_ONCE))
+        return list(worlds.cut_lists(self.world.whole, USERS_AT_ONCE))
 
     @cached_property
     def random_bytes(self) -> worlds.RandomBytesFor:

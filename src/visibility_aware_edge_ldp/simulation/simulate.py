@@ -121,7 +121,7 @@ def reports(
         return sent
 
     steps = worlds.Steps(progress, world.public.positions)
-    for sent in _ahead(answers, how.views(world.graph, survey)):
+    for sent in _ahead(answers, how.views(world.whole, survey)):
         yield from sent
         steps(sent[0].count)
 
@@ -213,7 +213,7 @@ def collect_assigned_triangles(
     first = collect(world, asked, seed, dropout, into=DegreeCollection)
     plan = bought_plan(first, rest, delta) if cap is None else capped_plan(first, cap)
     survey = neighbourhood_survey(world.public, rest, plan)
-    everybody, random_bytes = TwoHop(0, world.graph.edges, world.graph.n), worlds.random_bytes_for(seed)
+    everybody, random_bytes = TwoHop(0, world.whole.edges, world.whole.n), worlds.random_bytes_for(seed)
     users = NeighbourhoodClient(everybody, world.public, exact_purse(survey), (first.survey, first.reported))
     staying = worlds.who_is_present(world.graph.n, leaving, random_bytes("leaving", 0))
     present = plan.reported & first.took_part & (True if staying is None else staying)
@@ -227,7 +227,7 @@ def collect_hubs(
     world: VisibilityAwareGraph, survey: HubSurvey, seed: int | str | None = None, absent: Iterable[int] = ()
 ) -> HubCollection:
     """Every hub of the survey's plan answers, but for the nodes in ``absent``; all goes through its bytes."""
-    random_bytes, graph, gone = worlds.random_bytes_for(seed), world.graph, set(absent)
+    random_bytes, graph, gone = worlds.random_bytes_for(seed), world.whole, set(absent)
     collection = HubCollection(survey, world.public)
     for place, node in enumerate(survey.plan.hubs):
         if node not in gone:

@@ -69,19 +69,21 @@ def certificate(
         trust_words=trust.promise,
         bill=Bill((*world.policy.paid, *releases)),
         paid=world.policy.paid,
-        policy=str(world.policy),
+        policy=world.policy.words,
         classes={str(kind): size for kind, size in counted.items() if size},
         response={str(kind): rate for kind, rate in (response or {}).items()},
         assumptions=(*assumptions_of(world), *assumptions),
         simulated=seed is not None,
         local=trust.local,
+        scope=str(world.policy.scope or ""),
+        outside=world.public.outside if world.public.positions <= MOST_COUNTED else 0,
         **more,
     )
 
 
 def positions_per_class(world: VisibilityAwareGraph) -> Mapping[Any, int]:
     """Positions per class, counted where there are not too many to look at each."""
-    return {} if world.public.positions > MOST_COUNTED else world.public.class_sizes
+    return {} if world.public.positions > MOST_COUNTED else world.public.inside_sizes
 
 
 def assumptions_of(world: VisibilityAwareGraph) -> tuple[str, ...]:

@@ -5,8 +5,17 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
-from visibility_aware_edge_ldp.errors import BadInput, BadPolicy
+from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope import (
+    PublicPositions,
+    Scope,
+    group_scope,
+    list_scope,
+    named_scope,
+    parse_scope,
+)
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 
 NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
@@ -157,3 +166,40 @@ def _table(content: Mapping[str, Any], folder: Path) -> NodeTable:
 def _with_numbers(profiles: Mapping[str, str]) -> dict[Hashable, str | bool]:
     """TOML keys are texts; whole numbers among them are node numbers."""
     return {int(name) if name.isdecimal() else name: word for name, word in profiles.items()}
+
+
+def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
+    """What the command line calls a scope: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &.
+
+    ``group:year,missing=0`` leaves nodes with the value 0 outside. ``attributes`` is a table of the nodes, or the path
+    of a CSV file with a column "id".
+    """
+
+    def group(words: str) -> Scope:
+        attribute, _, missing = words.partition(",missing=")
+        if attributes is None:
+            raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
+        table = read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes
+        rows = attribute_rows(table)
+        known = dict.fromkeys(column for row in rows.values() for column in row)
+        if attribute not in known:
+            raise BadPolicy(
+                f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
+            )
+        values = {name: row.get(attribute) for name, row in rows.items()}
+        given = {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
+        return group_scope(view.names, attribute, given)
+
+    def file(path: str) -> Scope:
+        from visibility_aware_edge_ldp.truth.readers import read_graph
+
+        listed = read_graph(path)
+        return named_scope(view.names, ((listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()))
+
+    makers: dict[str, Callable[[str], Scope]] = {
+        "lists": lambda rest: list_scope(view),
+        "public": lambda rest: PublicPositions(),
+        "group": group,
+        "file": file,
+    }
+    return parse_scope(text, makers)

@@ -42,6 +42,20 @@ def test_counts_through_complete_planes_agree_with_their_twin(rows: int, columns
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (3, 300)])
+def test_counts_through_groups_agree_with_their_twin(rows: int, columns: int) -> None:
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed"
+    )
+    random = np.random.default_rng(columns)
+    groups, closed = random.integers(0, 4, columns), random.integers(0, 2, 4).astype(np.int32)
+    bits, degrees = random.random((rows, columns)) < 0.5, random.integers(1, 50, (4, columns), dtype=np.int32)
+    found = np.empty((2, 2, rows, columns), np.int32)
+    for kernel, (total, difference) in zip((compiled, pair_sums), found, strict=True):
+        kernel.through_groups(groups, closed, bits, degrees[:, :rows], degrees, total, difference)
+    assert (found[0] == found[1]).all()
+
+
 @pytest.mark.parametrize("size", [1, 2, 20, 33])
 def test_systems_of_equations(size: int) -> None:
     random = np.random.default_rng(7)

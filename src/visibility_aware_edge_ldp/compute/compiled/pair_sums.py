@@ -43,6 +43,20 @@ def through_complete(nodes: Any, bits: Any, row_degrees: Any, column_degrees: An
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def through_groups(
+    groups: Any, closed: Any, bits: Any, row_degrees: Any, column_degrees: Any, total: Any, difference: Any
+) -> None:
+    """As ``pair_sums.through_groups``, in one pass."""
+    for i in range(bits.shape[0]):
+        own, there, back = groups[i], column_degrees[groups[i]], row_degrees[:, i].copy()
+        for j in range(bits.shape[1]):
+            held = np.int32(bits[i, j])
+            first, second = there[j] - closed[own] * held, back[groups[j]] - closed[groups[j]] * held
+            total[i, j] = first + second
+            difference[i, j] = first - second
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _add_triangles(held: Any, mine: Any, size: Any, end: Any, ends: Any, sums: Any, at: Any) -> None:
     """Add the terms of ``pair_sums.triangle_sums`` for one node and ``size`` others, each in its own place."""
     paths, squares, noisy, here, noise = held[0], held[1], held[2], mine[0], mine[1]

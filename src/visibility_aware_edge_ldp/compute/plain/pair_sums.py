@@ -38,6 +38,22 @@ def through_complete(
     np.subtract(there, back, out=difference)
 
 
+def through_groups(
+    groups: Ints, closed: Ints, bits: Bits, row_degrees: Ints, column_degrees: Ints, total: Ints, difference: Ints
+) -> None:
+    """N_ab + N_ba and N_ab − N_ba where plane a joins all nodes of some groups, and ``bits`` are plane b's.
+
+    ``groups`` are told for the block's columns, the first of which are its rows; ``degrees`` have a row for each group:
+    through how many nodes one of that group reaches each row, or column. ``closed`` groups are joined in themselves:
+    a node may not be reached through itself.
+    """
+    own = groups[: len(bits)]
+    there = column_degrees[own] - closed[own, None] * bits
+    back = row_degrees.T[:, groups] - closed[groups] * bits
+    np.add(there, back, out=total)
+    np.subtract(there, back, out=difference)
+
+
 def triangle_sums(counts: Ints, forms: Floats, bits: Bits, own: Floats, ends: Floats) -> Floats:
     """The sums behind triangles, with the forms and own functions of ``counts.triangles``; ``ends``: node sums."""
     paths, squares, noisy_paths = _combined(forms, counts)

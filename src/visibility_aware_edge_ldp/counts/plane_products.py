@@ -1,0 +1,108 @@
+"""In how many ways two nodes are joined through planes of scores, and products with the matrix of all scores."""
+
+from dataclasses import dataclass
+from itertools import product as pairs_of
+
+import numpy as np
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
+from visibility_aware_edge_ldp.counts.scores import Counts, Floats, Ints, Matrix, Scores, score
+
+
+def joined(scores: Scores, a: int, b: int, rows: slice | Ints, first: int = 0, last: int | None = None) -> Counts:
+    """N_ab for the users of these rows and those from ``first`` to ``last``; planes by groups need no counting.
+
+    Where plane a joins everybody of a set, u of it reaches v through each of the set's nodes that v is joined to,
+    but not through u itself.
+    """
+    stop = scores.n if last is None else last
+    ends = slice(first, stop)
+
+    def bits(plane: int) -> Counts:
+        return unpack_rows(scores.planes[plane][rows], stop, first).astype(np.int32)
+
+    if a in scores.complete:
+        reached = scores.degrees_among[a][b, None, ends] - bits(b)
+        return np.where(scores.complete[a][rows, None], reached, np.int32(0))
+    if b in scores.complete:
+        reached = scores.degrees_among[b][a][rows, None] - bits(a)
+        return np.where(scores.complete[b][None, ends], reached, np.int32(0))
+    if a in scores.by_groups:
+        own, plane = scores.by_groups[a].groups[rows], scores.by_groups[a]
+        return scores.group_degrees[a, b][own, ends] - plane.closed[own, None] * bits(b)
+    if b in scores.by_groups:
+        others, plane = scores.by_groups[b].groups[ends], scores.by_groups[b]
+        return scores.group_degrees[b, a][:, rows].T[:, others] - plane.closed[others] * bits(a)
+    return _counted(scores, a, b, rows, first, stop)
+
+
+def _counted(scores: Scores, a: int, b: int, rows: slice | Ints, first: int, stop: int) -> Counts:
+    """N_ab of planes that hold anything: through lists where one is sparse, else word by word."""
+    strips, slots, side = scores.strips, np.arange(scores.n)[rows], first // SIDE
+    if a == b and a in scores.lists:
+        found: Counts = backend.kernels("common_neighbours").shared_in_lists(*scores.lists[a], slots, first)
+        return found[:, : stop - first]
+    if b in scores.lists:
+        offsets, members = scores.lists[b]
+        wide = np.ascontiguousarray(unpack_rows(scores.planes[a][rows], scores.n).T, np.float32)
+        ends = offsets[first : stop + 1]
+        return backend.list_sums(wide, ends - ends[0], members[ends[0] : ends[-1]]).T.astype(np.int32)
+    counts = np.zeros((slots.size, (-(-stop // SIDE) - side) * SIDE), np.int32)
+    backend.kernels("tiles").add_shared(strips[a], strips[b], slots, side, (0, strips.shape[1]), counts)
+    return counts[:, first - side * SIDE : stop - side * SIDE]
+
+
+@dataclass(frozen=True)
+class PlaneMatrix:
+    """The matrix of scores that are kept as planes."""
+
+    scores: Scores
+
+    def places(self, chosen: Ints) -> Ints:
+        return chosen
+
+    def by_column(self, by_node: Floats) -> Matrix:
+        return by_node.astype(np.float32)
+
+    def rows(self, chosen: Ints) -> Matrix:
+        return self.scores.rows(chosen)
+
+    def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
+        weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
+        for a, b in pairs_of(range(len(weights)), repeat=2):
+            total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)
+        return total.astype(np.float32)
+
+    def times(self, left: Matrix) -> Matrix:
+        scores, total = self.scores, np.zeros_like(left)
+        for plane, weight in enumerate(scores.weights(score).astype(np.float32)):
+            if plane in scores.complete:
+                total += weight * _times_complete(scores.complete[plane], left)
+            elif plane in scores.by_groups:
+                total += weight * scores.by_groups[plane].times(left)
+            elif plane in scores.lists:
+                total += weight * _times_lists(*scores.lists[plane], left)
+            else:
+                total += weight * _times_dense(scores.strips[plane], left)
+        return total
+
+
+def _times_complete(nodes: Bits, left: Matrix) -> Matrix:
+    return np.where(nodes, left[:, nodes].sum(axis=1)[:, None] - left, np.float32(0))
+
+
+def _times_lists(offsets: Ints, members: Counts, left: Matrix) -> Matrix:
+    """The plane is symmetric: column v of the product adds up the columns of v's neighbours."""
+    return backend.list_sums(np.ascontiguousarray(left.T), offsets, members).T.astype(np.float32)
+
+
+def _times_dense(strips: Words, left: Matrix) -> Matrix:
+    """The plane is symmetric, and comes in strips; each sum is of one row after the other."""
+    numbers = np.zeros((strips.shape[1], len(left)), np.float32)
+    numbers[: left.shape[1]] = left.T
+    kernel = backend.kernels("tiles").times
+    parts = on_cores(lambda piece: kernel(strips, numbers, *piece), pieces_of(0, left.shape[1]))
+    return np.concatenate(list(parts)).T
