@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -162,6 +162,35 @@ def share_limits(found: Estimate, error: Callable[[float], Estimate], level: flo
     low, high = inverted(found, error, level) if math.isfinite(float(found.variance)) else (-math.inf, math.inf)
     value = float(found.value)
     return low if math.isfinite(low) else min(value, 0.0), high if math.isfinite(high) else max(value, 1.0)
+
+
+def ratio_of(
+    statistic: str,
+    value: float,
+    nonresponse: Callable[[float], Spread],
+    noise: Callable[[float], Spread],
+    releases: tuple[Release, ...] = (),
+) -> Estimate:
+    """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [STUDENT.5]
+
+    ``nonresponse`` and ``noise`` say how the share less another one varies, by who answered and by noise.
+    """
+    found = replace(estimate_of(statistic, value, nonresponse(value).plus(noise(value)), releases), unbiased=False)
+    # So much of the error, in standard errors, comes from nonresponse.
+    here, whole = nonresponse(value).variance, float(found.variance)
+    drawn = math.sqrt(here / whole) if 0 < whole < math.inf else 0.0
+
+    def error(share: float) -> Estimate:
+        return estimate_of(
+            statistic, value - share, nonresponse(share + drawn * (value - share)).plus(noise(share)), releases
+        )
+
+    return replace(found, limits=lambda level: share_limits(found, error, level))
+
+
+def unknown_share(statistic: str, releases: tuple[Release, ...] = ()) -> Estimate:
+    """A share of which nothing is known: it has no standard error, and its interval is all that it can be."""
+    return Estimate(statistic, 0.0, math.nan, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
 
 
 def _farthest(possible: Callable[[float], bool], start: float, step: float) -> float:
