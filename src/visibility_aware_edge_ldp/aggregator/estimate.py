@@ -20,6 +20,8 @@ Interval = tuple[Value, Value]
 # With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
 FEWEST = 4.0
 STRAIGHT = 1e-6
+# One user who stayed away is allowed to have so much of all that is counted.  [ABSENT.3]
+LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
 STEPS, FARTHEST = 30, 1024.0
 
@@ -41,6 +43,8 @@ class Estimate:
         falls. The interval takes both into account.  [STUDENT.1-3]
     limits
         A function from a level to an interval, where that would not do.
+    holds_if
+        What the interval takes for granted of users who stayed away; empty where it takes nothing for granted.
     """
 
     statistic: str
@@ -52,6 +56,7 @@ class Estimate:
     freedom: float = math.inf
     skew: float = 0.0
     limits: Callable[[float], Interval] | None = field(repr=False, default=None)
+    holds_if: str = field(repr=False, default="")
 
     @property
     def standard_error(self) -> Value:
@@ -91,6 +96,7 @@ class Estimate:
             **({} if shown == uncut or np.isnan(np.max(uncut)) else {"uncut_interval": uncut}),
             "level": level,
             "unbiased": self.unbiased,
+            **({"holds_if": self.holds_if} if self.holds_if else {}),
         }
         return result if self.labels is None else {**result, "labels": [_label(label) for label in self.labels]}
 
@@ -141,6 +147,30 @@ def _is_enough(interval: Callable[[float], Interval], most: float, inner: float,
     """Whether an end at the level ``inner`` leaves what may be missed at the other, farther end."""
     (low, high), (least, largest) = interval(inner), interval(2 * level - inner)
     return bool(np.all(low - most <= least) and np.all(largest <= high + most))
+
+
+def with_large_absent(found: Estimate, absent: float, seen: float, most: float) -> Estimate:
+    """The same with an upper end that allows for one absent user larger than all who answered.  [ABSENT.3]
+
+    ``absent`` is the share of users who are absent, ``seen`` what the largest of the others has for certain, and
+    ``most`` what a user can have at all.
+    """
+
+    def large(total: float) -> float:
+        return min(max(LARGE_SHARE * total / (1 - LARGE_SHARE), seen), most)
+
+    def limits(level: float) -> Interval:
+        low, high = found.interval(level)
+        missed = (1 - level) / 2
+        if absent <= missed:
+            return low, high
+        # Such a user is absent with this chance, so that less may be missed where it is.
+        reach = max(student(1 - min(missed / absent, 0.5), found.freedom), 0.0)
+        total = float(found.value) + reach * float(found.standard_error)
+        return low, max(float(high), total + large(max(total, 0.0)))
+
+    allowed = large(max(float(found.value), 0.0))
+    return replace(found, limits=limits, holds_if=f"nobody who did not report adds more than {allowed:.4g} to it")
 
 
 def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
