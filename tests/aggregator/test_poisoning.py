@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import nonresponse as nonresponse_estimate
 from visibility_aware_edge_ldp.aggregator import poisoning, report_screening
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_degrees
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse_estimate
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound, poisoning_bound, rounded_up
 from visibility_aware_edge_ldp.aggregator.report_screening import (
     FALSE_ALARM,
@@ -23,7 +24,6 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
     flagged_rows,
     ones_band,
 )
-from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityPolicy

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_collection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import parse_epsilon

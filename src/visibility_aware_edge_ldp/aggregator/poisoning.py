@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
+    Leaves,
+    ReportedRows,
+    matrix_of,
+    reported_rows,
+)
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band, rounded_up
-from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, ReportedRows, matrix_of, reported_rows
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.reproducible_math import product

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.compute.reproducible_math import log, weighted
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, largest_path, path_scores

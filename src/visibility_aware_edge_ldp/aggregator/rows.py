@@ -14,8 +14,8 @@ import numpy.typing as npt
 import visibility_aware_edge_ldp.aggregator.round_noise as round_noise
 from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, Bits, Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
-from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
-from visibility_aware_edge_ldp.aggregator.reported_triangles import earlier_share, middles
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import earlier_share, middles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise, shape_of, size_and_spread

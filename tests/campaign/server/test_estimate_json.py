@@ -16,7 +16,6 @@ import pytest
 from visibility_aware_edge_ldp.aggregator import (
     degrees as degree_module,
 )
-from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator import (
     rows as row_module,
 )
@@ -24,6 +23,7 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format

@@ -13,8 +13,9 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
-from visibility_aware_edge_ldp.aggregator.nonresponse import estimate as estimate_positions
-from visibility_aware_edge_ldp.aggregator.nonresponse import needed_in_all
+from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_positions
+from visibility_aware_edge_ldp.aggregator.nonresponse.positions import needed_in_all
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import (
@@ -24,7 +25,6 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
     flagged_degrees,
     flagged_rows,
 )
-from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign.question import Report
 from visibility_aware_edge_ldp.campaign.server.sql import Store

@@ -17,8 +17,8 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     ratio_of,
     unknown_share,
 )
-from visibility_aware_edge_ldp.aggregator.reported_cycles import cycle_parts
-from visibility_aware_edge_ldp.aggregator.reported_rows import (
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_cycles import cycle_parts
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
     Leaves,
     Parts,
     ReportedRows,
@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.aggregator.reported_rows import (
     reported_rows,
     star_parts,
 )
-from visibility_aware_edge_ldp.aggregator.reported_triangles import (
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import (
     ByPosition,
     Together,
     triangle_parts,

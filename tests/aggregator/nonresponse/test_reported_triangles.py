@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
-from visibility_aware_edge_ldp.aggregator.reported_triangles import earlier_share, middles
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import earlier_share, middles
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw

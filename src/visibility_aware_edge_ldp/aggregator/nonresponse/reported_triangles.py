@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.reported_rows import Leaves, Parts, ReportedRows, Zone
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Leaves, Parts, ReportedRows, Zone
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper

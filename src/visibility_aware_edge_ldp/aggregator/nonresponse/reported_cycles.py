@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, ReportedRows, Zone, matrix_of
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Parts, ReportedRows, Zone, matrix_of
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import upper

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.nonresponse import by_position, transitivity_parts
-from visibility_aware_edge_ldp.aggregator.reported_rows import ReportedRows, reported_rows, star_parts
-from visibility_aware_edge_ldp.aggregator.reported_triangles import ByPosition, triangle_parts, triangles_and_wedges
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
+from visibility_aware_edge_ldp.aggregator.nonresponse.positions import by_position, transitivity_parts
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import ReportedRows, reported_rows, star_parts
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import (
+    ByPosition,
+    triangle_parts,
+    triangles_and_wedges,
+)
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw

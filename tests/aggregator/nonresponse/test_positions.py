@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
+from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Parts, reported_rows
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
-from visibility_aware_edge_ldp.aggregator.reported_rows import Parts, reported_rows
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.layout import pack

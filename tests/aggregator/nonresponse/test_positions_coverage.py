@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import nonresponse
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
+from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
