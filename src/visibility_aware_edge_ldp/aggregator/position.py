@@ -126,10 +126,8 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
 
     def _class_edges(self, kind: Visibility, rate: float) -> float:
         counts = [ones_in(bits) for bits in self.nested(kind)] + [0]
-        scores = self.survey.channel(kind).scores
-        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in enumerate(scores)) / (
-            rate * float(self.survey.rate)
-        )
+        scores = enumerate(self.survey.channel(kind).scores)
+        return sum(float(v) * (counts[i] - counts[i + 1]) for i, v in scores) / (rate * float(self.survey.rate))
 
     def nested(self, kind: Visibility) -> list[Octets]:
         """For a class: the positions that took part, those of them that said 1, those that said 1 again."""
@@ -185,8 +183,7 @@ def ones_in(octets: Octets) -> int:
 def estimate_ipw_capped(collection: PositionCollection, statistics: Sequence[str]) -> dict[str, Estimate]:
     """Edges, max degree, triangles and k-stars as document 003 computes them: inverse weights, capped and penalised.
 
-    The source documents' own estimator, for comparison. It reads the same honest two-round transcript as the unbiased
-    one, is biased, carries no standard error, and is offered so that anybody can see what its caps cost.  [AGGREGATE.4]
+    For comparison: it reads two honest rounds, is biased, and has no standard error.  [AGGREGATE.4]
     """
     if collection.survey.rounds != 2:
         raise BadStatistic("ipw_capped reads two rounds; ask with rounds=2.")
