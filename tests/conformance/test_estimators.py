@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.simulation.simulate import SIMULATED
 
 WAYS = tuple(ways())
 QUICK = [name for name in WAYS if name != "position by rows, 4-cycles"]
-EPSILON, SMALL_NOISE = 4.0, 16.0
+EPSILON, SMALL_NOISE = 4.0, 8.0
 # Of two sides of a normal law beyond 5 standard deviations. Seeds are fixed: what passes once passes always.
 FIXED = 5.7e-7
 # The property test runs what looks wrong again, twice: a right estimator fails where it looks wrong three times in the
@@ -120,7 +120,7 @@ def _drawn(rng: np.random.Generator) -> Setting:
     graph = str(rng.choice([*UNLIKE, f"powerlaw:{nodes},{edges}", f"random:{nodes},{edges}"]))
     away = round(float(rng.uniform(0, 0.7)), 2) if rng.random() < 0.8 else 0.0
     return Setting(
-        graph, str(rng.choice(policies)), round(2.0 ** rng.uniform(-1, 3), 2), away, int(rng.integers(1, 2**31))
+        graph, str(rng.choice(policies)), round(2.0 ** rng.uniform(-1, 2.5), 2), away, int(rng.integers(1, 2**31))
     )
 
 

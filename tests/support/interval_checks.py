@@ -22,7 +22,10 @@ LEAST, MOST = 0.93, 0.97
 """Between these lies the coverage of a 95 % interval that is called right."""
 TIGHT, LOOSE = 0.9, 1.1
 """Between these lies the deviation of estimates, over the standard error that they state."""
+SLIGHT = 0.05
+"""A mean error below this many stated standard errors is not looked at: an interval does not feel it."""
 Block = tuple[Run, Run, Run]
+Wanted = Callable[[Cell, Run], bool]
 _NORMAL = NormalDist()
 
 
@@ -78,15 +81,20 @@ def bias(cells: Sequence[Cell]) -> Finding:
 
 
 def z_of_bias(cells: Sequence[Cell]) -> float:
-    """The mean error of estimates that say that they are unbiased, in its own standard errors."""
-    blocks = _blocks(cells, lambda run: run.unbiased)
-    return z_of_mean([(one.error + two.error) / 2 / scale for (one, two, _), scale in blocks])
+    """The mean error of estimates that say that they are unbiased, in its own standard errors.
+
+    0 where it is far below the stated ones: with rare and large errors a mean of few runs is not normal.
+    """
+    blocks = list(_blocks(cells, lambda cell, run: run.unbiased))
+    errors = [(one.error + two.error) / 2 / scale for (one, two, _), scale in blocks]
+    stated = [math.sqrt((one.variance + two.variance) / 2) / scale for (one, two, _), scale in blocks]
+    return z_of_mean(errors) if abs(math.fsum(errors)) > SLIGHT * math.fsum(stated) else 0.0
 
 
 def coverage(cells: Sequence[Cell]) -> Iterator[Finding]:
     """Whether intervals hold the truth too rarely; or too often, where they neither say so nor are exact."""
     runs = any_runs(cells)
-    plain = [run for run in runs if not run.conservative and (run.variance or run.square)]
+    plain = [run for cell in cells for run in cell.runs if not run.conservative and not _is_nearly_sure(cell, run)]
     yield Finding("coverage", f"{share(runs):.1%} of {len(runs)} held it", at_most(_held(runs), len(runs), LEAST))
     missed = at_most(len(plain) - _held(plain), len(plain), 1 - MOST)
     yield Finding("coverage", f"{share(plain):.1%} of {len(plain)} held it and did not say so", missed)
@@ -108,14 +116,14 @@ def calibration(cells: Sequence[Cell]) -> Iterator[Finding]:
     """
     words = f"deviations are {ratio(cells):.2f} standard errors"
     large = [each - LOOSE**2 * stated for each, stated in _squares(cells)]
-    small = [TIGHT**2 * stated - each for each, stated in _squares(cells, lambda run: not _is_nearly_sure(run))]
+    small = [TIGHT**2 * stated - each for each, stated in _squares(cells, lambda *run: not _is_nearly_sure(*run))]
     for each in (large, small):
         yield Finding("calibration", words, _NORMAL.cdf(-z_of_mean(each)))
 
 
-def _is_nearly_sure(run: Run) -> bool:
+def _is_nearly_sure(cell: Cell, run: Run) -> bool:
     """Whether a whole number is right nearly always, and else wrong by many standard errors: runs do not show these."""
-    return run.variance < 0.25 and run.error == round(run.error)
+    return run.variance < 0.25 and (statistic(cell.statistic).per_person or run.error == round(run.error))
 
 
 def ratio(cells: Sequence[Cell]) -> float:
@@ -124,7 +132,7 @@ def ratio(cells: Sequence[Cell]) -> float:
     return math.sqrt(square / stated) if stated else math.nan
 
 
-def _squares(cells: Sequence[Cell], wanted: Callable[[Run], bool] = lambda run: True) -> Iterator[tuple[float, float]]:
+def _squares(cells: Sequence[Cell], wanted: Wanted = lambda cell, run: True) -> Iterator[tuple[float, float]]:
     """For each block the squared deviation, and the variance that was stated, both over the third run's variance."""
     arrays = any(statistic(cell.statistic).per_person for cell in cells)
     for (one, two, _), scale in _blocks(cells, wanted):
@@ -132,10 +140,10 @@ def _squares(cells: Sequence[Cell], wanted: Callable[[Run], bool] = lambda run: 
         yield square / scale**2, (one.variance + two.variance) / 2 / scale**2
 
 
-def _blocks(cells: Sequence[Cell], wanted: Callable[[Run], bool]) -> Iterator[tuple[Block, float]]:
+def _blocks(cells: Sequence[Cell], wanted: Wanted) -> Iterator[tuple[Block, float]]:
     """Blocks of three runs of a cell, each three times with another last one, and what measures it: 1 in one cell."""
     for cell in cells:
-        runs = [run for run in cell.runs if wanted(run) and 0 < run.variance < math.inf]
+        runs = [run for run in cell.runs if wanted(cell, run) and 0 < run.variance < math.inf]
         for first in range(0, len(runs) - 2, 3):
             one, two, three = runs[first : first + 3]
             for block in ((one, two, three), (two, three, one), (three, one, two)):
