@@ -59,8 +59,8 @@ def long_rows(split: Split) -> list[LongRow]:
     mixed: Pattern = tuple(FRIEND_VISIBLE if u == 0 and v % 3 == 0 else PRIVATE for u, v in at)
     yes, most = (1,) * len(at), tuple(int((u + v) % 3 > 0) for u, v in at)
     private = Stage((PRIVATE,) * len(at), N, split)
-    stages = private, Stage(mixed, N, split), Stage((FRIEND_VISIBLE,) * len(at), N, split)
-    return [LongRow(private, most), *(LongRow(stage, yes) for stage in stages)]
+    others = Stage(mixed, N, split), Stage((FRIEND_VISIBLE,) * len(at), N, split)
+    return [LongRow(private, yes), LongRow(private, most), *(LongRow(stage, yes) for stage in others)]
 
 
 def losses_of_row(row: LongRow, second: rows_walk.Second = rows_walk.second_report) -> Iterator[rows_walk.KindLoss]:
