@@ -229,3 +229,18 @@ def test_sums_of_classes_do_not_wrap_around(sign: int) -> None:
     found = estimate(collection, ["edges", "max_degree", "degree_histogram", "tail:3"])
     assert found["edges"].value * sign > 2.0**59
     assert 0 <= found["max_degree"].value <= N - 1
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("epsilon", [1, 4, 8])
+def test_the_largest_degree_lies_in_its_interval_and_has_no_standard_error_where_somebody_is_absent(
+    epsilon: float, dropout: float
+) -> None:
+    world = VisibilityAwareGraph(erdos_renyi(12, 0, seed=1), VisibilityPolicy.nothing())
+    for seed in range(25):
+        collection = collect(world, degree_survey(world.public, epsilon), seed=seed, dropout=dropout)
+        found = estimate(collection, ["max_degree"])["max_degree"]
+        for level in (0.5, 0.95, 0.99):
+            low, high = found.interval(level)
+            assert low <= found.value <= high
+        assert np.isnan(found.standard_error) == (not collection.took_part.all())

@@ -16,8 +16,9 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     skew_corrected,
     student,
     with_bias_bound,
+    with_large_absent,
 )
-from visibility_aware_edge_ldp.counts.nonresponse import Spread
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill
@@ -203,3 +204,30 @@ def test_the_uncut_interval_is_kept_beside_a_cut_one() -> None:
     low, _ = bins.shown_interval()
     assert np.all(np.asarray(low) >= 0)
     assert bins.as_dict()["uncut_interval"][0][1] < 0
+
+
+@pytest.mark.parametrize("away", [0.1, 0.3])
+def test_one_absent_user_with_a_tenth_of_all_is_allowed_for_and_a_twin_misses_it(away: float) -> None:
+    """[ABSENT.3]: 400 users who are alike, and one with a tenth of the sum; who answers is drawn."""
+    rng, n, held, twin = np.random.default_rng(1), 401, 0, 0
+    each = np.append(rng.gamma(2.0, 1.0, n - 1), 0.0)
+    each[-1] = each.sum() / 9
+    for _ in range(2000):
+        some = rng.choice(each, round(n * (1 - away)), replace=False)
+        plain = estimate_of("edges", n / some.size * float(some.sum()), missing(some, 0.0, n))
+        found = with_large_absent(plain, 1 - some.size / n, float(some.max()), float(each.sum()))
+        held += found.interval()[0] <= each.sum() <= found.interval()[1]
+        twin += plain.interval()[0] <= each.sum() <= plain.interval()[1]
+        assert found.holds_if
+    assert held / 2000 > 0.94
+    assert twin / 2000 < 0.93
+
+
+def test_where_hardly_anybody_is_absent_no_large_user_is_allowed_for() -> None:
+    plain = Estimate("edges", 100.0, 25.0)
+    assert with_large_absent(plain, 0.02, 5.0, 50.0).interval() == plain.interval()
+    low, high = with_large_absent(plain, 0.5, 5.0, 8.0).interval()
+    assert low == plain.interval()[0]
+    assert high == pytest.approx(100 + 1.6449 * 5 + 8, abs=1e-3)
+    assert with_large_absent(plain, 0.5, 5.0, 8.0).as_dict()["holds_if"].endswith("more than 8 to it")
+    assert "holds_if" not in plain.as_dict()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -12,6 +13,7 @@ import pytest
 from visibility_aware_edge_ldp.aggregator import hubs
 from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
 from visibility_aware_edge_ldp.aggregator.collection import public_triangles
+from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection, reach
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
@@ -19,6 +21,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys import neighbourhood as plans
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import HubReport, decode_hub, encode_hub, hub_plan, hub_survey
@@ -29,8 +32,10 @@ from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     neighbourhood_survey,
 )
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.simulate import collect
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+from visibility_aware_edge_ldp.simulation import simulate
+from visibility_aware_edge_ldp.simulation.simulate import collect, collect_assigned_triangles
+from visibility_aware_edge_ldp.truth.graph import Graph
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 N = 30
 GRAPH = erdos_renyi(N, 160, seed=4)
@@ -264,3 +269,48 @@ def test_the_reach_of_a_sum_is_that_of_simulated_sums() -> None:
     alone = noise.interval(500, 0.95)[1]
     assert reach(noise, np.array([500.0]), 0.95) == pytest.approx(alone, rel=0.01)
     assert reach(noise, np.array([0.0]), 0.95) == 0.0
+
+
+def public_hubs(graph: Graph, count: int) -> VisibilityAwareGraph:
+    """A world in which the users of the highest degrees hide nothing."""
+    largest = np.argsort(-graph.degrees, kind="stable")[:count].tolist()
+    return VisibilityAwareGraph(graph, VisibilityPolicy.from_profiles(dict.fromkeys(largest, "public"), rule="any"))
+
+
+def z_of(values: list[float], truth: float) -> float:
+    """How many standard errors of their mean the values are off on average."""
+    return float((np.mean(values) - truth) / (np.std(values, ddof=1) / np.sqrt(len(values))))
+
+
+def test_public_users_who_stay_away_leave_no_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin takes users who hide nothing as never absent, as was done before, and is caught."""
+    world = public_hubs(powerlaw(120, 1400, seed=3), 12)
+    truth = exact(world.graph, "triangles")
+
+    def values() -> list[float]:
+        found = (collect_assigned_triangles(world, 40, seed=seed, dropout=0.4) for seed in range(150))
+        return [float(owners.triangles(each).value) for each in found]
+
+    assert abs(z_of(values(), truth)) < 4.5
+    bought = owners.bought_plan
+
+    def never_absent(degrees: DegreeCollection, *rest: object) -> plans.OwnerPlan:
+        twin = copy(degrees)
+        twin.took_part = degrees.took_part | ~degrees.hiding.any(axis=0)
+        return bought(twin, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simulate, "bought_plan", never_absent)
+    assert abs(z_of(values(), truth)) > 4.5
+
+
+def test_public_users_who_answer_at_another_rate_are_refused() -> None:
+    world = public_hubs(powerlaw(120, 1400, seed=3), 60)
+    degrees = collect(world, degree_survey(world.public, 4), seed=2, dropout=0.4)
+    plan = owners.bought_plan(degrees, 1)
+    hides = degrees.hiding.any(axis=0)
+    uneven = replace(plan, reported=plan.reported | ~hides)
+    survey = neighbourhood_survey(world.public, 1, uneven)
+    collection = NeighbourhoodCollection(survey, world.public)
+    collection.absorb(owned([0] * 120, survey=survey.identity))
+    with pytest.raises(BadStatistic, match="which triangles were lost"):
+        owners.triangles(collection)

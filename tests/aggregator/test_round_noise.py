@@ -1,4 +1,4 @@
-"""What standard errors of sums over rows are made of: each part against what it estimates.  [TRIANGLE.6-8]"""
+"""What standard errors of sums over rows are made of: each part against what it estimates.  [TRIANGLE.6-7, MIDDLE.3]"""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from row_worlds import collect_triangles
+from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.reported_triangles import middles
 from visibility_aware_edge_ldp.aggregator.round_noise import (
-    TRIANGLE_PLACES,
     UNEVEN,
     Counted,
     Counts,
-    Held,
     Noise,
     Owned,
+    Places,
     kurtosis,
     nonresponse_spread,
     owned,
 )
-from visibility_aware_edge_ldp.counts.nonresponse import Spread
-from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertices, shape_of
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
+from visibility_aware_edge_ldp.counts.row_noise import Shape, shape_of
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact
@@ -68,10 +69,9 @@ def test_degrees_and_middles_from_what_was_heard(away: float) -> None:
         collection = collect_triangles(world, survey, seed, away)
         asked, first, _ = collection.counts
         shapes.append(shape_of(collection.reported_scores, first / asked))
-        middles = first_vertices(collection.reported_scores).middles
-        assert middles is not None
-        assert not middles[~collection.answered_first].any()
-        found.append(middles.sum() / (first / asked * (first - 1) / (asked - 1)))
+        each = middles(reported_rows(collection.first)).each
+        assert not each[~collection.answered_first].any()
+        found.append(each.sum() * asked / first)
     edges, stars = ([shape[place] for shape in shapes] for place in (0, 1))
     for values, name in ((edges, "edges"), (stars, "stars:2"), (found, "triangles")):
         error = np.std(values) / np.sqrt(len(values))
@@ -120,21 +120,19 @@ def held_by_all(ties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_nonresponse_by_the_actual_numbers() -> None:
-    """[TRIANGLE.8]: for each numbering the variance is its own; on average over numberings alone it is not."""
+    """[MIDDLE.3]: for each numbering the variance is its own; the twin takes the average over numberings."""
     told, average = [], []
     for seed in range(12):
         owns, holds = held_by_all(adjacency(GRAPH, seed))
-        needed = owns + holds
-        truth, counts = 1.5 * GRAPH.n * needed.var(), Counts(GRAPH.n, 60, 60)
-        random = np.random.default_rng(seed)
-        for values, held in ((told, True), (average, False)):
-            found = []
-            for _ in range(150):
-                some = random.permutation(GRAPH.n)[:60]
-                rows = Owned(float((owns[some] ** 2).sum()), 0.0)
-                found.append(
-                    nonresponse_spread(owns[some], rows, counts, TRIANGLE_PLACES, Held(holds[some] if held else None))
-                )
-            values.append(np.mean([one.variance for one in found]) / truth)
+        truth, counts = 1.5 * GRAPH.n * (owns + holds).var(), Counts(GRAPH.n, 60, 60)
+        random, found = np.random.default_rng(seed), []
+        for _ in range(150):
+            some = random.permutation(GRAPH.n)[:60]
+            rows = Owned(float((owns[some] ** 2).sum()), 0.0)
+            guess = nonresponse_spread(owns[some], rows, counts, Places(1.0, 2 / 3, 1.0, 1 / 3))
+            found.append((missing((owns + holds)[some], 0.0, GRAPH.n).variance, guess.variance))
+        one, other = np.mean(found, axis=0) / truth
+        told.append(one)
+        average.append(other)
     assert np.mean(told) == pytest.approx(1, abs=0.05)
     assert np.std(told) < 0.08 < np.std(average)

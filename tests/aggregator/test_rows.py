@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.round_noise import TRIANGLE_PLACES, Counts, Owned, Places, nonresponse_spread
-from visibility_aware_edge_ldp.aggregator.rows import RowCollection, cycles, transitivity, triangles
+from visibility_aware_edge_ldp.aggregator.round_noise import CYCLE_PLACES, Counts, Owned, Places, nonresponse_spread
+from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection, cycles, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
@@ -169,10 +170,10 @@ def test_what_the_absent_add_is_unbiased_for_few_answers_and_unknown_for_one() -
         known, counts = Owned(float((chosen**2).sum()), 0.0), Counts(30, answers, answers)
         found = nonresponse_spread(chosen, known, counts, nothing_held)
         assert found == pytest.approx(missing(chosen, 0.0, 30))
-        assert nonresponse_spread(chosen, known, counts, TRIANGLE_PLACES).variance >= found.variance
+        assert nonresponse_spread(chosen, known, counts, CYCLE_PLACES).variance >= found.variance
     whole = Owned(float((sums**2).sum()), 0.0)
-    assert nonresponse_spread(sums[:1], whole, Counts(30, 1, 1), TRIANGLE_PLACES).variance == np.inf
-    assert nonresponse_spread(sums, whole, Counts(30, 30, 30), TRIANGLE_PLACES) == Spread(0.0)
+    assert nonresponse_spread(sums[:1], whole, Counts(30, 1, 1), CYCLE_PLACES).variance == np.inf
+    assert nonresponse_spread(sums, whole, Counts(30, 30, 30), CYCLE_PLACES) == Spread(0.0)
 
 
 def test_fewer_answers_than_a_subgraph_has_holders_are_refused() -> None:

@@ -260,14 +260,9 @@ def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
             "see --json, .interval()",
         )
     low, high = estimate.shown_interval(level)
-    if np.isnan(estimate.variance):
-        return estimate.statistic, number(estimate.value), "none", "none"
-    return (
-        estimate.statistic,
-        number(estimate.value),
-        number(estimate.standard_error),
-        f"[{number(low)}, {number(high)}]",
-    )
+    error = "none" if np.isnan(estimate.variance) else number(estimate.standard_error)
+    ends = "none" if np.isnan(low) or np.isnan(high) else f"[{number(low)}, {number(high)}]"
+    return estimate.statistic, number(estimate.value), error, ends
 
 
 def noise_hides(value: Any, error: float | None) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_large_absent
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
@@ -27,8 +27,8 @@ PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
 _CRUMB = 1e-9
 # What a class adds to a degree is cut off here, so that no sum of classes wraps around; honest numbers are far below.
 _FARTHEST = 1 << 60
-# The chance that a normal deviate lies within one standard deviation.
-_ONE_SIGMA = 2 * NormalDist().cdf(1) - 1
+# The level whose whole numbers the largest degree is taken from.
+_LEVEL = 0.95
 
 
 class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
@@ -36,11 +36,13 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
     protocol = "degrees"
     estimators: ClassVar[Estimators] = {
-        "edges": lambda given, asked: estimate_of(asked.name, *degree_functions.edges(given.degrees)),
+        "edges": lambda given, asked: _sum(asked.name, given.degrees, lambda d: d / 2),
         "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
         "max_degree": lambda given, asked: _max_degree(given.plausible),
         "degree_histogram": lambda given, asked: _histogram(given.plausible),
-        "stars": lambda given, asked: estimate_of(asked.name, *degree_functions.stars(given.degrees, asked.sides)),
+        "stars": lambda given, asked: _sum(
+            asked.name, given.degrees, lambda d: degree_functions.binomial(d, asked.sides)
+        ),
         "tail": lambda given, asked: _tail(given.degrees, asked.parameter or 0),
     }
 
@@ -132,6 +134,18 @@ class _Known(NamedTuple):
         return self.collection.plausible(self.degrees)
 
 
+def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction) -> Estimate:
+    """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]"""
+    found = estimate_of(statistic, *degree_functions.total(degrees, function))
+    if not degrees.absent.size or not math.isfinite(float(found.variance)):
+        return found
+    each, noise = degree_functions.per_answer(degrees, function)
+    seen = float(np.max(each - function(degrees.public) - 2 * np.sqrt(np.maximum(noise, 0)), initial=0.0))
+    # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who answered.
+    twice = np.array([min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)])
+    return with_large_absent(found, degrees.absent.size / degrees.asked, seen, float(function(twice)[0]))
+
+
 def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
     """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]"""
     found, spread = degree_functions.tail(degrees, threshold)
@@ -181,7 +195,7 @@ def _histogram(degrees: NoisyDegrees) -> Estimate:
 def _max_degree(degrees: NoisyDegrees) -> Estimate:
     """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]
 
-    The standard error is half of the interval of one standard deviation, so that it grows with the absent, too.
+    It has no standard error then: how far it is off follows from whether the largest user is among them.
     """
     known, ceiling = degrees.certain.astype(np.float64), float(degrees.nodes - 1)
     noisy, low = (np.concatenate([each, known]) for each in (degrees.noisy, degrees.public))
@@ -190,16 +204,20 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
     floor = float(degrees.absent.max(initial=0))
     missing = degrees.absent.size / max(degrees.asked, 1)
 
-    def limits(level: float) -> Interval:
+    def whole(level: float) -> tuple[float, float]:
         error = 1 - level - 2 * missing
         below, above = found.interval(1 - error if error > _CRUMB else level)
         # Noise and truth are whole numbers: their law is that of rounded ones, half a number wider on either side. The
         # tolerance keeps what is exact exact.
         below, above = np.ceil(below - 0.5 - 1e-9), np.floor(above + 0.5 + 1e-9)
-        return max(float(below), floor), max(float(above), floor) if error > _CRUMB else ceiling
+        return max(float(below) + 0.0, floor), max(float(above), floor) if error > _CRUMB else ceiling
 
-    value, error = max(found.value, floor), found.standard_error
-    if degrees.absent.size:
-        below, above = limits(_ONE_SIGMA)
-        error = max(error, float(above - below) / 2)
-    return Estimate("max_degree", value, error**2, unbiased=False, limits=limits, conservative=True)
+    least, most = whole(_LEVEL)
+    value = min(max(found.value, floor, least), most)
+
+    def limits(level: float) -> Interval:
+        least, most = whole(level)
+        return min(least, value), max(most, value)
+
+    variance = math.nan if degrees.absent.size else found.standard_error**2
+    return Estimate("max_degree", value, variance, unbiased=False, limits=limits, conservative=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -20,6 +20,8 @@ Interval = tuple[Value, Value]
 # With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
 FEWEST = 4.0
 STRAIGHT = 1e-6
+# One user who stayed away is allowed to have so much of all that is counted.  [ABSENT.3]
+LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
 STEPS, FARTHEST = 30, 1024.0
 
@@ -44,6 +46,8 @@ class Estimate:
     conservative
         Whether the interval holds the truth at least as often as its level says, and may do so more often: where it
         contains a bound on what was left out, or is made for the worst graph.
+    holds_if
+        What the interval takes for granted of users who stayed away; empty where it takes nothing for granted.
     """
 
     statistic: str
@@ -56,6 +60,7 @@ class Estimate:
     skew: float = 0.0
     limits: Callable[[float], Interval] | None = field(repr=False, default=None)
     conservative: bool = field(repr=False, default=False)
+    holds_if: str = field(repr=False, default="")
 
     @property
     def standard_error(self) -> Value:
@@ -95,6 +100,7 @@ class Estimate:
             **({} if shown == uncut or np.isnan(np.max(uncut)) else {"uncut_interval": uncut}),
             "level": level,
             "unbiased": self.unbiased,
+            **({"holds_if": self.holds_if} if self.holds_if else {}),
         }
         return result if self.labels is None else {**result, "labels": [_label(label) for label in self.labels]}
 
@@ -147,6 +153,30 @@ def _is_enough(interval: Callable[[float], Interval], most: float, inner: float,
     return bool(np.all(low - most <= least) and np.all(largest <= high + most))
 
 
+def with_large_absent(found: Estimate, absent: float, seen: float, most: float) -> Estimate:
+    """The same with an upper end that allows for one absent user larger than all who answered.  [ABSENT.3]
+
+    ``absent`` is the share of users who are absent, ``seen`` what the largest of the others has for certain, and
+    ``most`` what a user can have at all.
+    """
+
+    def large(total: float) -> float:
+        return min(max(LARGE_SHARE * total / (1 - LARGE_SHARE), seen), most)
+
+    def limits(level: float) -> Interval:
+        low, high = found.interval(level)
+        missed = (1 - level) / 2
+        if absent <= missed:
+            return low, high
+        # Such a user is absent with this chance, so that less may be missed where it is.
+        reach = max(student(1 - min(missed / absent, 0.5), found.freedom), 0.0)
+        total = float(found.value) + reach * float(found.standard_error)
+        return low, max(float(high), total + large(max(total, 0.0)))
+
+    allowed = large(max(float(found.value), 0.0))
+    return replace(found, limits=limits, holds_if=f"nobody who did not report adds more than {allowed:.4g} to it")
+
+
 def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
     """All truths whose ``error``, as it would vary with that truth, may be 0: for ratios.  [STUDENT.5]
 
@@ -166,6 +196,35 @@ def share_limits(found: Estimate, error: Callable[[float], Estimate], level: flo
     low, high = inverted(found, error, level) if math.isfinite(float(found.variance)) else (-math.inf, math.inf)
     value = float(found.value)
     return low if math.isfinite(low) else min(value, 0.0), high if math.isfinite(high) else max(value, 1.0)
+
+
+def ratio_of(
+    statistic: str,
+    value: float,
+    nonresponse: Callable[[float], Spread],
+    noise: Callable[[float], Spread],
+    releases: tuple[Release, ...] = (),
+) -> Estimate:
+    """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [STUDENT.5]
+
+    ``nonresponse`` and ``noise`` say how the share less another one varies, by who answered and by noise.
+    """
+    found = replace(estimate_of(statistic, value, nonresponse(value).plus(noise(value)), releases), unbiased=False)
+    # So much of the error, in standard errors, comes from nonresponse.
+    here, whole = nonresponse(value).variance, float(found.variance)
+    drawn = math.sqrt(here / whole) if 0 < whole < math.inf else 0.0
+
+    def error(share: float) -> Estimate:
+        return estimate_of(
+            statistic, value - share, nonresponse(share + drawn * (value - share)).plus(noise(share)), releases
+        )
+
+    return replace(found, limits=lambda level: share_limits(found, error, level))
+
+
+def unknown_share(statistic: str, releases: tuple[Release, ...] = ()) -> Estimate:
+    """A share of which nothing is known: it has no standard error, and its interval is all that it can be."""
+    return Estimate(statistic, 0.0, math.nan, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
 
 
 def _farthest(possible: Callable[[float], bool], start: float, step: float) -> float:

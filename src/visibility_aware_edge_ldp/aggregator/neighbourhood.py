@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, ClassVar
@@ -25,15 +26,20 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 
 Floats = npt.NDArray[np.float64]
+# Response rates that differ by more than so many standard deviations do not differ by chance.
+MOST_APART = 4.5
 
 
 def bought_plan(degrees: DegreeCollection, epsilon: Number, delta: Number = 0) -> OwnerPlan:
     """A plan with bounds from noisy degrees: pure for delta = 0, believed where delta pays for it.  [OWNED.1]"""
     first, small = degrees.survey, parse_delta(delta)
-    reported = degrees.answered | ~degrees.hiding.any(axis=0)
     loss = least_loss(parse_epsilon(epsilon), first.multipliers, first.classes)
     if small:
-        return neighbourhood.believed_plan(first, degrees.reported, reported, small, loss)
+        known = degrees.answered | ~degrees.hiding.any(axis=0)
+        return neighbourhood.believed_plan(first, degrees.reported, known, small, loss)
+    # Users who hide nothing are taken as absent, too, where they did not take part. If they never were, a triangle with
+    # one of them would be lost more rarely than others, and nobody can tell which triangles an owner's count holds.
+    reported = degrees.took_part
     return neighbourhood.weighted_plan(first, degrees.reported, reported, loss)
 
 
@@ -79,6 +85,7 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
     """The number of triangles; with the degrees that the plan was bought with, their releases too.  [OWNED.2]"""
     degrees = collection.degrees if degrees is None else degrees
     plan, (counts, noise) = collection.survey.plan, collection.counts()
+    _refuse_unequal_response(collection)
     scale, asked = 1 / _owned_share(plan), int(plan.reported.sum())
     if not counts.size:
         raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
@@ -95,6 +102,26 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
         return low, min(high, max(most, found.interval(level)[1]))
 
     return replace(found, unbiased=not plan.lost, limits=limits, conservative=plan.lost > 0)
+
+
+def _refuse_unequal_response(collection: NeighbourhoodCollection) -> None:
+    """Refuse where users who hide nothing reported far more often, or more rarely, than the others.  [OWNED.3]
+
+    Which of the two a lost triangle's users were is not known, so that the share of lost ones would not be either.
+    """
+    reported = collection.survey.plan.reported
+    hides = collection.view.users_with(collection.survey.classes).any(axis=0)
+    ours, others, n = int(hides.sum()), int((~hides).sum()), hides.size
+    if reported.all() or not ours or not others:
+        return
+    rates, rate = (float(reported[hides].mean()), float(reported[~hides].mean())), float(reported.mean())
+    # If everybody reports with the same chance, this is the deviation of the difference of the two rates.
+    deviation = math.sqrt(rate * (1 - rate) * n / (n - 1) * (1 / ours + 1 / others))
+    if abs(rates[0] - rates[1]) > MOST_APART * deviation:
+        raise BadStatistic(
+            f"{rates[0]:.0%} of the users who hide something reported a degree, and {rates[1]:.0%} of those who hide "
+            "nothing: which triangles were lost cannot be told. Ask the others again, or make a plan from fewer."
+        )
 
 
 def _owned_share(plan: OwnerPlan) -> float:

@@ -1,8 +1,4 @@
-"""POSITION in a campaign: estimates from rows where some users did not report.  [HOLDERS.1-8]
-
-A triangle u < v < w has the sides uv and uw in u's row and vw in v's: it needs at most two holders, u unless both of
-its sides are public, and v unless vw is.  [HOLDERS.3]
-"""
+"""POSITION in a campaign: estimates from rows where some users did not report.  [HOLDERS.1-8]"""
 
 from __future__ import annotations
 
@@ -14,23 +10,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, cube_root_interval, estimate_of, share_limits
+from visibility_aware_edge_ldp.aggregator.estimate import (
+    Estimate,
+    cube_root_interval,
+    estimate_of,
+    ratio_of,
+    unknown_share,
+)
 from visibility_aware_edge_ldp.aggregator.reported_cycles import cycle_parts
 from visibility_aware_edge_ldp.aggregator.reported_rows import (
     Leaves,
     Parts,
     ReportedRows,
-    Zone,
     edge_parts,
     reported_rows,
     star_parts,
 )
-from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
-from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
+from visibility_aware_edge_ldp.aggregator.reported_triangles import (
+    ByPosition,
+    Together,
+    triangle_parts,
+    triangles_and_wedges,
+)
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
-from visibility_aware_edge_ldp.counts.rows import on_all_cores
-from visibility_aware_edge_ldp.counts.scores import Floats, score, spread, square
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
@@ -53,102 +55,6 @@ _WHY = {
     "max_degree": f"{_UNKNOWN}, and one of them may have the most",
     "degree_histogram": f"{_UNKNOWN}, and how sure the others' histogram would be is not known well enough",
 }
-BLOCK = 48
-
-
-def triangle_parts(rows: ReportedRows) -> Parts:
-    """The number of triangles and how it varies.  [HOLDERS.3-4]"""
-    return triangles_and_wedges(rows).triangles
-
-
-def triangles_and_wedges(rows: ReportedRows, by_position: ByPosition | None = None) -> Together:
-    """The number of triangles, how it varies, and how it varies together with 2-stars.  [HOLDERS.6]"""
-    summed = _Sums(rows, by_position)
-    backend.kernels("bitset")  # chosen once, before the threads start
-    parts = on_all_cores(summed.block, range(0, rows.scores.n, BLOCK))
-    value, noise, floor, pull_noise, *shared = np.sum([sums for sums, _ in parts], axis=0).tolist()
-    pulls = np.concatenate([pulls for _, pulls in parts])
-    return Together(Parts(value, noise, floor, pulls, pull_noise), *shared)
-
-
-class Together(NamedTuple):
-    """Triangles, and what they have in common with 2-stars: 0 where nothing is said of these.  [HOLDERS.6]
-
-    ``noise`` is the noise covariance of the estimates given who answered, ``pull_noise`` that of each user's pulls,
-    added up.
-    """
-
-    triangles: Parts
-    noise: float
-    pull_noise: float
-
-
-class ByPosition(NamedTuple):
-    """How 2-stars change with the score of vw, v < w: ``first`` of v and ``second`` of w, less the score times ``own``.
-
-    ``later`` is the score of each user's own row.  [HOLDERS.6]
-    """
-
-    first: Floats
-    second: Floats
-    own: float
-    later: Floats
-
-
-class _Sums:
-    """Sums over pairs v < w of what third users add: earlier ones, those after v, and those after w."""
-
-    def __init__(self, rows: ReportedRows, wedges: ByPosition | None = None) -> None:
-        scores, self.wedges, self.public = rows.scores, wedges, rows.is_public
-        self.n, self.planes, self.later = scores.n, scores.planes, rows.later
-        self.earlier = self.planes ^ self.later
-        _, self.one, self.two = rows.weights(2).tolist()
-        self.score, self.spread, self.square = (scores.weights(each) for each in (score, spread, square))
-        self.hidden, self.hidden_square = self.score - self.public, self.square - self.public
-
-    def block(self, start: int) -> tuple[Floats, Floats]:
-        """Sums over the pairs v < w with v in a block of rows, and the pulls of these v."""
-        stop = min(start + BLOCK, self.n)
-        inside = upper(stop - start, self.n - start)
-        nothing = np.zeros(inside.shape)
-        bits = [unpack_rows(plane[start:stop], self.n, start) & inside for plane in self.planes]
-        sides = (self.score, self.public, self.hidden, self.spread)
-        y, p, s, noise = (sum((w * b for w, b in zip(each.tolist(), bits, strict=True)), nothing) for each in sides)
-        before = Zone.of(self.earlier[:, start:stop], self.planes[:, start:])
-        after = Zone.of(self.later[:, start:stop], self.planes[:, start:])
-        last = Zone.of(self.planes[:, start:stop], self.later[:, start:])
-        between = after.less(last)
-        known, all_first = before.form(self.public, self.public), before.form(self.score, self.score)
-        by_first = self.one * known + self.two * (all_first - known)
-        side = self.one * self.public + self.two * self.hidden
-        by_own, by_public = after.form(self.score, side), after.form(self.public, side)
-        slope = by_first + by_own
-        change = slope**2
-        pairs = before.form(self.spread, self.spread)
-        mixed = before.form(self.spread, self.score) + before.form(self.score, self.spread)
-        public_pairs, three = self.one**2 * p * pairs, self.two**2 * noise * pairs
-        corrected = 2 * three + self.two**2 * (noise * mixed + s * pairs) + public_pairs
-        elsewhere = before.form(self.square, self.square) - known
-        elsewhere += between.form(self.square, self.hidden_square)
-        by_last = last.form(self.score, self.hidden)
-        elsewhere += by_last**2
-        sums = (
-            s * by_first + p * (known + self.one * (all_first - known)),
-            noise * change - corrected,
-            three,
-            noise * (change + self.two**2 * elsewhere) - 2 * corrected + public_pairs,
-        )
-        shared = [0.0, 0.0]
-        if self.wedges is not None:
-            by_wedges = self.wedges.first[start:stop, None] + self.wedges.second[start:] - self.wedges.own * s
-            both = noise * slope * by_wedges - self.one * pairs * (self.two * s + self.one * p)
-            adjacent = self.two**2 * noise * mixed
-            beside = before.form(self.hidden_square, self.score) + before.form(self.score, self.hidden_square)
-            beside += between.form(self.score, self.hidden_square) + by_last * self.wedges.later[start:]
-            pulled = both + self.two**2 * noise * beside - 2 * adjacent
-            shared = [float((both - adjacent).sum()), float(pulled.sum())]
-        pulls: Floats = (s * by_first + (y * by_own - p * by_public) / 2).sum(axis=1)
-        return np.array([*(each.sum() for each in sums), *shared]), pulls
 
 
 class Transitivity(NamedTuple):
@@ -261,18 +167,15 @@ def _spreads(rows: ReportedRows, parts: Parts) -> tuple[Spread, float]:
 
 
 def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
-    """A share, with all the shares that it may be an estimate of; where nothing is known, all are.  [HOLDERS.6]"""
-    value, (nonresponse, noise) = found.parts.value, _spreads(rows, found.parts)
-    first = replace(estimate_of(statistic, value, nonresponse.plus(Spread(noise))), unbiased=False)
-    # So much of the error, in standard errors, comes from nonresponse.
-    drawn = math.sqrt(nonresponse.variance / first.variance) if 0 < first.variance < math.inf else 0.0
-
-    def error(share: float) -> Estimate:
-        nonresponse, _ = _spreads(rows, found.less(share + drawn * (value - share)))
-        _, noise = _spreads(rows, found.less(share))
-        return estimate_of(statistic, value - share, nonresponse.plus(Spread(noise)))
-
-    return replace(first, limits=lambda level: share_limits(first, error, level))
+    """A share, with all the shares that it may be an estimate of.  [HOLDERS.6]"""
+    if not found.scale:
+        return unknown_share(statistic)
+    return ratio_of(
+        statistic,
+        found.parts.value,
+        lambda share: _spreads(rows, found.less(share))[0],
+        lambda share: Spread(_spreads(rows, found.less(share))[1]),
+    )
 
 
 def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:

@@ -1,6 +1,6 @@
 """How sums over rows vary: the noise of both rounds, and what users add who did not report.
 
-[TRIANGLE.4, TRIANGLE.7, TRIANGLE.8, CYCLE.2]
+[TRIANGLE.4, TRIANGLE.7, CYCLE.2]
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ UNEVEN = 4.0
 # Of what a side of 4-cycles adds to the one-round variance, the part that it adds as a far side; and of what pairs of
 # adjacent sides add, relative to the triangles' part, for numbers given without regard to friendship.  [CYCLE.2]
 ONE_SIDE, TWO_SIDES = 107 / 360, 11 / 20
-# For one numbering, what is held may be off by this part of itself; and so may what is said of its noise.  [TRIANGLE.8]
-OTHER_NUMBERS, OTHER_NOISE = 1 / 3, 1 / 5
 # How often squared subgraphs of one first vertex and one holder were found what equal numbers at every edge would give.
-TRIANGLES_IN_COMMON, CYCLES_IN_COMMON = 2.0, 4.0
+CYCLES_IN_COMMON = 4.0
 
 
 class Counted(NamedTuple):
@@ -187,6 +185,14 @@ def noise_part(rows: Owned, counts: Counts, both: float) -> Spread:
     return Spread(per_noise * rows.noise, rows.doubt(counts.expansion * (once + twice * both), per_noise))
 
 
+def second_round(rows: Owned, counts: Counts) -> Spread:
+    """What second-round noise adds where the squares of the sums tell what nonresponse does.  [MIDDLE.2]
+
+    Noise that is taken off these squares is not counted twice, so what is not known of it weighs less.
+    """
+    return Spread(counts.expansion**2 * rows.noise, counts.expansion * math.sqrt(rows.noise_error))
+
+
 class Places(NamedTuple):
     """What a user is needed for as a holder, b, beside what it owns, a, if numbers have nothing to do with friendship.
 
@@ -203,29 +209,13 @@ class Places(NamedTuple):
         return Places(self.both * share, self.held * share**2, self.mean * share, self.lean * share)
 
 
-TRIANGLE_PLACES = Places(1.0, 2 / 3, 1.0, 1 / 3)
 CYCLE_PLACES = Places(1.7516, 1.6405, 5 / 3, 0.635)
 
 
-class Held(NamedTuple):
-    """What those who answered twice are needed for as holders, by the first answers, and the variance of its noise.
-
-    ``shared`` is about the sum, over first vertices and holders, of the squares of what they have in common.
-    [TRIANGLE.8]
-    """
-
-    each: Floats | None = None
-    noise: float = 0.0
-    shared: float = 0.0
-
-
-UNTOLD = Held()
-
-
-def nonresponse_spread(sums: Floats, rows: Owned, counts: Counts, places: Places, held: Held = UNTOLD) -> Spread:
+def nonresponse_spread(sums: Floats, rows: Owned, counts: Counts, places: Places, shared: float = 0.0) -> Spread:
     """What users who did not report add, whatever their lists: they are missed as first vertices and as holders.
 
-    [TRIANGLE.4]
+    ``shared`` is about the sum, over owners and holders, of the squares of what they have in common.  [CYCLE.2]
     """
     asked, _, second = counts
     if second == asked:
@@ -245,33 +235,11 @@ def nonresponse_spread(sums: Floats, rows: Owned, counts: Counts, places: Places
     alone = Spread(asked * once * inner)
     # Missed as a holder: (1/f₁ − 1)·Σ(2ab + b²) by the average over numberings, without the pairs (1/f₁ − 1)Σc² that
     # the squares of the sums already hold, and centred by (Σ(a + b))² − (Σa)².
-    guess = twice * max(both * max(squares - twice * held.shared, 0.0) - centre * level, 0.0)
+    guess = twice * max(both * max(squares - twice * shared, 0.0) - centre * level, 0.0)
     # What is known of the owned sums' own spread, carried over to all that a user is needed for.
     factor = 1 + both * twice / once
     _, doubt, third = _by_who_came(sums, rows.scatter, counts)
-    on_average = Spread(guess, factor * doubt, factor * (1 + places.lean) * third)
-    return alone.plus(on_average if held.each is None else _for_these_numbers(sums, rows, counts, held, on_average))
-
-
-def _for_these_numbers(sums: Floats, rows: Owned, counts: Counts, held: Held, on_average: Spread) -> Spread:
-    """What is missed as holders: as the first answers tell for these numbers, as far as they do.  [TRIANGLE.8]"""
-    (asked, _, second), (_, twice) = counts, counts.odds
-    each = np.zeros(second) if held.each is None else held.each
-    # The sample's covariance of f̃ and b̂ is that of a and b; the variance of b̂ less that of its noise is that of b, with
-    # the pairs (1/f₁ − 1)Σc² on top, which are taken off.
-    together = np.cov(sums, each)
-    told = twice * (asked * float(2 * together[0, 1] + together[1, 1] - held.noise / second) - twice * held.shared)
-    # How far this may be off: noise of the sums times b̂, noise of b̂ times the sums, and a fifth of the noise of b̂.
-    by_sums, by_each = (rows.noise + rows.first) * float((each**2).sum()), held.noise * max(rows.squares, 0.0)
-    error = twice * counts.expansion * math.sqrt(4 * (by_sums + by_each) / second + (OTHER_NOISE * held.noise) ** 2)
-    off = max(on_average.doubt, OTHER_NUMBERS * (told - error))
-    if not off:
-        return on_average
-    # Both are weighed by the squared error of the other.
-    weight = off**2 / (off**2 + error**2)
-    here = _by_who_came(sums + each, rows.scatter, counts)._replace(variance=told)
-    variance, doubt, third = (weight * one + (1 - weight) * other for one, other in zip(here, on_average, strict=True))
-    return Spread(variance, math.hypot(doubt, math.sqrt(weight) * error), third)
+    return alone.plus(Spread(guess, factor * doubt, factor * (1 + places.lean) * third))
 
 
 def _by_who_came(each: Floats, scatter: float, counts: Counts) -> Spread:

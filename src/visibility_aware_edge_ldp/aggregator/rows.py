@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 import visibility_aware_edge_ldp.aggregator.round_noise as round_noise
 from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, Bits, Estimators, UserCollection
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, share_limits
-from visibility_aware_edge_ldp.counts import degree_functions
-from visibility_aware_edge_ldp.counts.nonresponse import Spread
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
+from visibility_aware_edge_ldp.aggregator.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.reported_triangles import earlier_share, middles
+from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
-from visibility_aware_edge_ldp.counts.row_noise import Shape, first_vertices, shape_of, size_and_spread
+from visibility_aware_edge_ldp.counts.row_noise import first_vertex_noise, shape_of, size_and_spread
 from visibility_aware_edge_ldp.counts.rows import Members, Step, over_rows, scores_of_rows, triangle_total
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
@@ -30,10 +31,11 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 Integers = npt.NDArray[np.int64]
+# What a user owns is taken as at most so many times less than what it is a middle user of, where that is a guess.
+MOST_GAIN = 2.0
 
 
 class RowCollection(UserCollection[RowSurvey, RowReport]):
@@ -143,6 +145,26 @@ class RowCollection(UserCollection[RowSurvey, RowReport]):
         return replace(self.reported_scores, values=values)
 
 
+class Needed(NamedTuple):
+    """The triangles that each user who answered twice is needed for, as a first vertex and as a holder.  [MIDDLE.1-2]
+
+    ``own`` are those that it owns, and ``each`` all of them; both come with the variance of their noise, together.
+    """
+
+    own: Floats
+    own_noise: float
+    each: Floats
+    noise: float
+    counts: round_noise.Counts
+
+    @property
+    def missing(self) -> Spread:
+        """How the number of triangles varies with who answered.  [MIDDLE.3]"""
+        (asked, _, answers), (once, twice) = self.counts, self.counts.odds
+        found = missing(self.each, self.noise / answers, asked, twice)
+        return found.plus(missing(self.own, self.own_noise / answers, asked, once - twice))
+
+
 def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     """The triangle count, without bias, and its standard error; ``step`` is told how much is done.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection, 2)
@@ -150,16 +172,24 @@ def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     value = _public_rows(collection, partial(triangle_total, collection.scores(kept)))
     if not asked:
         return Estimate(TRIANGLES.name, value, 0.0, collection.releases)
-    rate = response_rate(asked, first)
     value += asked / second * float(collection.sums.sum())
-    largest, shape = float(np.abs(collection.scores(rate).values).max()), shape_of(collection.reported_scores, kept)
-    rows = _owned(collection, largest, shape.own_noise / rate**2)
+    rows, shape, rate = (
+        owned_triangles(collection),
+        shape_of(collection.reported_scores, kept),
+        response_rate(asked, first),
+    )
     counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
     # Each answer stands for those who did not report, too: as a first vertex, and as the holder of the far side.
-    told = first_vertices(collection.reported_scores, step)
-    answers = round_noise.first_noise(told.noise, collection.view.n, shape, counted)
-    held = _held(collection, shape, answers, max(value, 0.0), told.middles)
-    spread = _spread(collection, rows, round_noise.TRIANGLE_PLACES, held).plus(answers.times(1 / (kept * rate)))
+    told = first_vertex_noise(collection.reported_scores, step)
+    answers = round_noise.first_noise(told, collection.view.n, shape, counted).times(1 / (kept * rate))
+    if second == asked:
+        return estimate_of(
+            TRIANGLES.name,
+            value,
+            round_noise.noise_part(rows, collection.counts, 0.0).plus(answers),
+            collection.releases,
+        )
+    spread = needed(collection, rows).missing.plus(round_noise.second_round(rows, collection.counts)).plus(answers)
     return estimate_of(TRIANGLES.name, value, spread, collection.releases)
 
 
@@ -185,8 +215,8 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
     rows = _owned(collection, largest, by_answers)
     counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
     answers = round_noise.first_cycle_noise(collection.reported_scores, shape, counted, step)
-    held = round_noise.Held(shared=round_noise.CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges))
-    spread = _spread(collection, rows, round_noise.CYCLE_PLACES, held).plus(answers)
+    shared = round_noise.CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges)
+    spread = _spread(collection, rows, round_noise.CYCLE_PLACES, shared).plus(answers)
     return estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
 
 
@@ -220,28 +250,44 @@ def _owned(collection: RowCollection, largest: float, by_answers: float) -> roun
     )
 
 
-def _held(
-    collection: RowCollection, shape: Shape, answers: Spread, value: float, middles: Floats | None
-) -> round_noise.Held:
-    """What users are needed for as holders of far sides, with noise of one, two and three sides.  [TRIANGLE.8]"""
-    asked, first, second = collection.counts
-    shared = round_noise.TRIANGLES_IN_COMMON * (value + value**2 / shape.edges)
-    if middles is None:
-        return round_noise.Held(shared=shared)
-    n, rate, each = collection.view.n, response_rate(asked, first), shape.variance
-    noise = 2 * answers.variance + shape.own_noise + each**2 * n * shape.edges + each**3 * n**3 / 6 / shape.kept
-    return round_noise.Held(middles[collection.answered] / rate, noise / rate**2 * second / first, shared)
+def owned_triangles(collection: RowCollection) -> round_noise.Owned:
+    """Which part of the sums of triangles is noise."""
+    asked, first, _ = collection.counts
+    rate, shape = response_rate(asked, first), shape_of(collection.reported_scores, first / asked)
+    largest = float(np.abs(collection.scores(rate).values).max())
+    return _owned(collection, largest, shape.own_noise / rate**2)
 
 
-def _spread(
-    collection: RowCollection, rows: round_noise.Owned, places: round_noise.Places, held: round_noise.Held
-) -> Spread:
-    """How a sum over all rows varies by second-round noise and by nonresponse."""
+def needed(collection: RowCollection, rows: round_noise.Owned) -> Needed:
+    """What those who answered twice are needed for: as the first answers tell, and as they would guess.  [MIDDLE.2]"""
+    (_, first, second), here = collection.counts, collection.answered
+    reported, own, hidden = reported_rows(collection.first), collection.sums, hidden_share(collection)
+    told = middles(reported)
+    # A user with the share q of its friends before it is a middle user 2q/(1 − q) times as often as it is a first one.
+    before = earlier_share(reported)[here]
+    gain = hidden * np.minimum(2 * before / (1 - before), MOST_GAIN)
+    guess, late = gain * own, before * (1 - before)
+    rest = hidden * float(own.sum()) - float(guess.sum())
+    guess = guess + max(rest, 0.0) * late / float(late.sum())
+    own_noise, noise = rows.noise + told.far * second / first, told.noise * second / first
+    # The guess may be off by half of its variance; what was told, by its noise.
+    off, each = float(guess.var()) / 2, noise / second
+    error = math.sqrt(each * (2 * each + 4 * float((own + guess).var())) / second)
+    weight = off**2 / (off**2 + error**2) if off or error else 1.0
+    pulls = own + guess + weight * (told.each[here] - guess)
+    # Whose list is longer has more noise in what it owns.
+    reach = (np.maximum(collection.reaches[here], 0) + 1 / float(collection.survey.total_noise.beta)) ** 2
+    spread = own_noise * float(np.average((1 + (1 - weight) * gain) ** 2, weights=reach))
+    # What users are needed for beyond the guess is not in the pulls, as far as the guess stands for it.
+    spread += weight**2 * noise - (1 - weight**2) * off * second
+    return Needed(own, own_noise, pulls, spread, collection.counts)
+
+
+def _spread(collection: RowCollection, rows: round_noise.Owned, places: round_noise.Places, shared: float) -> Spread:
+    """How a sum over all rows varies by second-round noise and by nonresponse, on average over numberings."""
     share, counts = hidden_share(collection), collection.counts
     here = places.hidden(share)
-    missed = round_noise.nonresponse_spread(
-        collection.sums, rows, counts, here, held._replace(shared=held.shared * share**2)
-    )
+    missed = round_noise.nonresponse_spread(collection.sums, rows, counts, here, shared * share**2)
     return missed.plus(round_noise.noise_part(rows, counts, here.both + here.held))
 
 
@@ -251,43 +297,3 @@ def hidden_share(collection: RowCollection) -> float:
     found, public = size_and_spread(collection.reported_scores)[0], len(collection.view.edges)
     hidden = max(found - public, 0.0) * asked / first
     return hidden / (hidden + public) if hidden else 0.0
-
-
-def transitivity(
-    triangle: Estimate, wedge: Estimate, rows: RowCollection | None = None, degrees: DegreeCollection | None = None
-) -> Estimate:
-    """3T/S₂; given the two collections, what both have in common by nonresponse is taken out.  [RATIO.1-2]"""
-    releases = tuple(dict.fromkeys((*triangle.releases, *wedge.releases)))
-    stars = float(wedge.value)
-    if stars <= 0 or not math.isfinite(float(triangle.variance) + float(wedge.variance)):
-        return Estimate("transitivity", 0.0, np.inf, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
-    value = 3 * float(triangle.value) / stars
-    shared = covariance(rows, degrees) if rows is not None and degrees is not None else 0.0
-
-    def variance(share: float) -> float:
-        """Of the error, if this were the truth."""
-        apart = 9 * float(triangle.variance) + share**2 * float(wedge.variance)
-        # The covariance is an estimate too; it never takes away more than nine tenths.
-        return max(apart - 6 * share * shared, apart / 10) / stars**2
-
-    def error(share: float) -> Estimate:
-        """What lies between the estimate and this share; so much of it are the triangles, which lean."""
-        here = variance(share)
-        of_triangles = min(9 * float(triangle.variance) / (stars**2 * here), 1.0) if here else 0.0
-        return replace(found, value=value - share, variance=here, skew=triangle.skew * of_triangles**1.5)
-
-    found = Estimate("transitivity", value, variance(value), releases, unbiased=False, freedom=triangle.freedom)
-    return replace(found, limits=partial(share_limits, found, error))
-
-
-def covariance(rows: RowCollection, degrees: DegreeCollection) -> float:
-    """Of the triangles' and the 2-stars' estimates, because users who do not report are missed in both.  [RATIO.1]"""
-    asked, _, second = rows.counts
-    both = rows.answered & degrees.answered
-    answered, together = int(degrees.answered.sum()), int(both.sum())
-    if together < 2 or second == asked:
-        return 0.0
-    wedges, _ = degree_functions.per_answer(degrees.noisy_degrees(), lambda d: degree_functions.binomial(d, 2))
-    spread = float(np.cov(rows.totals[both] / 2.0**rows.survey.fineness, wedges[both[degrees.answered]])[0, 1])
-    overlap = asked**2 * (together / (second * answered) - 1 / asked)
-    return (1 + round_noise.TRIANGLE_PLACES.hidden(hidden_share(rows)).mean) * overlap * spread

@@ -162,10 +162,11 @@ def answer_row(name: str, found: Mapping[str, Any]) -> tuple[str, str, str, str]
         known = [each for each in error if each is not None] if isinstance(error, list) else []
         errors = f"{number(min(known))} to {number(max(known))}" if known else "none"
         return name, f"{len(value):,} values", errors, "see --json"
-    if error is None:
-        return name, number(value), "none", "none"
+    said = "none" if error is None else number(error)
+    if error is None and None in found["interval"]:
+        return name, number(value), said, "none"
     low, high = ("…" if end is None else number(end) for end in found["interval"])
-    return name, number(value), number(error), f"[{low}, {high}]"
+    return name, number(value), said, f"[{low}, {high}]"
 
 
 def certificate_lines(content: Mapping[str, Any], charter: Charter) -> list[str]:

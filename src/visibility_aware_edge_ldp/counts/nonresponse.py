@@ -27,21 +27,29 @@ class Spread(NamedTuple):
         doubt = math.hypot(self.doubt, other.doubt)
         return Spread(max(self.variance + other.variance, 0.0), doubt, self.third + other.third)
 
+    def less(self, other: Spread) -> Spread:
+        """That of the sum without one of its independent parts."""
+        doubt = math.sqrt(max(self.doubt**2 - other.doubt**2, 0.0))
+        return Spread(max(self.variance - other.variance, 0.0), doubt, self.third - other.third)
+
     def times(self, factor: float) -> Spread:
         """That of the estimate times a number."""
         return Spread(factor**2 * self.variance, factor**2 * self.doubt, factor**3 * self.third)
 
 
-def missing(each: Floats, noise: float, asked: int) -> Spread:
-    """How asked/answered · Σ each varies with who answered; ``noise`` is the mean variance of each answer's noise."""
+def missing(each: Floats, noise: float, asked: int, odds: float | None = None) -> Spread:
+    """How asked/answered · Σ each varies with who answered; ``noise`` is the mean variance of each answer's noise.
+
+    ``odds`` are those of not answering, where these are not the answers that the sum was expanded from.
+    """
     answers = each.size
-    if answers >= asked:
+    if answers >= asked or odds == 0:
         return Spread(0.0)
     if answers < 2:
         return Spread(math.inf)
     centred = each - each.mean()
     squares = centred**2
-    weight = asked * (asked - answers) / answers
+    weight = asked * (asked - answers) / answers if odds is None else asked * odds
     variance = weight * max(float(squares.sum()) / (answers - 1) - noise, 0.0)
     doubt = weight * float(squares.std()) * math.sqrt((1 - answers / asked) / answers)
     third = weight**2 / asked * float((squares * centred).mean())

@@ -13,35 +13,19 @@ from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
 
 
-class FirstVertices(NamedTuple):
-    """What the first answers add to the variance, and for each user the triangles that it is the middle one of.
-
-    Both are without bias; a user who did not report has none, and the second is None where rows are of several classes.
-    """
-
-    noise: float
-    middles: Floats | None
-
-
 def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
     """Σ over positions {j, k} of the spread of its score times the squared number of earlier users tied to both.
 
     An unbiased estimate from the scores alone. Users without a spread score have no part in it. ``step`` hears which
     share of the work was done.  [ROWS.2]
     """
-    return first_vertices(scores, step).noise
-
-
-def first_vertices(scores: Scores, step: Step | None = None) -> FirstVertices:
-    """The same, and what comes with it in one pass: Σ over later k of ê_jk·P for each j.  [ROWS.2, TRIANGLE.8]"""
     reported = _rows_of_one_class(scores)
     if reported is not None:
         return _of_one_class(scores, reported, step)
     noisy = scores.weights(spread) != 0
     earlier = Earlier(scores, np.flatnonzero((scores.plane_degrees[noisy] > 0).any(axis=0)))
     starts = range(0, earlier.users.size, BLOCK // 2)
-    noise = float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
-    return FirstVertices(noise, None)
+    return float(np.sum(on_all_cores(partial(_noise_of, earlier), starts, _by_shares(starts, step))))
 
 
 def _by_shares(starts: range, step: Step | None) -> Step | None:
@@ -79,7 +63,7 @@ def whole_rows(plane: Words, n: int) -> Bits | None:
     return reported
 
 
-def _of_one_class(scores: Scores, reported: Bits, step: Step | None = None) -> FirstVertices:
+def _of_one_class(scores: Scores, reported: Bits, step: Step | None = None) -> float:
     """[ROWS.2] where the score of {i, j}, i < j, is a + b·bit if i reported, and 0 otherwise.
 
     P = a²h + ab(r + t) + b²N, with h users before j who reported, r of them with a one with j, t with k, and N with
@@ -101,8 +85,7 @@ def _of_one_class(scores: Scores, reported: Bits, step: Step | None = None) -> F
     terms += shared * (2 * paths * b * b + b * b - d * d) + (a * b) ** 2 * twice + 2 * a * b**3 * mixed + b**4 * both
     all_of_them, ones_of_them = terms.sum(axis=0)
     low, more = _line(spread(scores.values))
-    to_all, to_ones = (sizes * paths + a * b * early + b * b * shared).T
-    return FirstVertices(float(low * all_of_them + more * ones_of_them), a * to_all + b * to_ones)
+    return float(low * all_of_them + more * ones_of_them)
 
 
 def _line(values: Floats) -> tuple[float, float]:

@@ -12,7 +12,8 @@ from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
-from visibility_aware_edge_ldp.aggregator.rows import cycles, transitivity, triangles
+from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
+from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection

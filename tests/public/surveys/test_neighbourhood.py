@@ -10,6 +10,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys import neighbourhood
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     BELIEVED,
@@ -87,6 +88,15 @@ def test_a_survey_costs_its_loss_and_the_plans_delta() -> None:
         price = survey.price(Visibility.PRIVATE)
         assert (price.epsilon, price.delta) == (1, plan.delta)
     assert neighbourhood_survey(VIEW, 1, pure).identity != neighbourhood_survey(VIEW, 1, paid).identity
+
+
+def test_a_surveys_identity_says_what_is_counted_and_how_it_is_noised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that would scale its noise by another rule answers another survey."""
+    plans = [OwnerPlan(guard, np.full(N, 4), EVERYBODY) for guard in (WEIGHTED, CLIPPED)]
+    before = [neighbourhood_survey(VIEW, 1, plan).identity for plan in plans]
+    assert neighbourhood_survey(VIEW, 1, plans[0]).content()["rule"] == "the middle weight, 3b/2 + 1/4"
+    monkeypatch.setattr(neighbourhood, "_RULES", {WEIGHTED: "2b + 1", CLIPPED: "3(b - 1)"})
+    assert not {*before} & {neighbourhood_survey(VIEW, 1, plan).identity for plan in plans}
 
 
 def test_bad_plans_and_surveys_are_refused() -> None:

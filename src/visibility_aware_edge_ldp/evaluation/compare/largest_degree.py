@@ -30,8 +30,8 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 Floats = npt.NDArray[np.float64]
 Law = tuple[Floats, Floats]
 """Values, and how likely each is; a value may stand there several times."""
-# Chances below this part of the largest one are left out of a law.
-NEVER = 1e-20
+# Chances so many powers of e below the largest one are left out of a law.
+NEVER = 46.0
 # Cells of the law of the largest noisy degree, and how many standard deviations it reaches to either side.
 CELLS, FAR = 1024, 16.0
 # A discrete Laplace law: the logarithm of its least chance, and steps in units of its scale.
@@ -145,7 +145,8 @@ def _binomial(count: int, chance: float) -> tuple[npt.NDArray[np.int64], Floats]
     """The numbers of successes that can be met with, and how likely each is."""
     k = np.arange(count + 1)
     ways = np.concatenate([np.zeros(1), np.cumsum(log((count - k[1:] + 1) / k[1:]))])
-    logs = ways + k * math.log(chance) + (count - k) * math.log1p(-chance)
-    kept = np.flatnonzero(logs > logs.max() + math.log(NEVER))
+    yes, no = log(np.array([chance, 1 - chance]))
+    logs = ways + k * yes + (count - k) * no
+    kept = np.flatnonzero(logs > logs.max() - NEVER)
     chances = exp(logs[kept])
     return kept, chances / chances.sum()

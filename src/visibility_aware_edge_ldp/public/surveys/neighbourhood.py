@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 BELIEVED, WEIGHTED, CLIPPED = GUARDS = ("believed", "weighted", "clipped")
+# What is counted and how it is noised, for a bound b: part of a survey's identity.  [OWNER.2-4]
+_RULES = {
+    BELIEVED: "all, b",
+    WEIGHTED: "the middle weight, 3b/2 + 1/4",
+    CLIPPED: "between remembered friends, 2(b - 1)",
+}
 # Probabilities are worked out in doubles, whose errors this covers many times over.
 _ROUNDED_UP = 1 + 1e-9
 # With more users the rounding of weights would show.  [OWNER.3]
@@ -257,7 +263,8 @@ class NeighbourhoodSurvey(RosterSurvey):
         return self.classes
 
     def content(self) -> Content:
-        return {"question": "owned triangles", "loss": str(self.loss), "plan": self.plan.digest}
+        counted = _RULES[self.plan.guard]
+        return {"question": "owned triangles", "rule": counted, "loss": str(self.loss), "plan": self.plan.digest}
 
 
 def neighbourhood_survey(view: PublicView, epsilon: Number, plan: OwnerPlan) -> NeighbourhoodSurvey:
