@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.compare import runner
+from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
 from visibility_aware_edge_ldp.evaluation.compare.design import (
     Design,
     designed,
 )
-from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
 from visibility_aware_edge_ldp.evaluation.results import Comparison
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

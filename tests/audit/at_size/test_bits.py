@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.at_size import bits, chains
+from visibility_aware_edge_ldp.audit.at_size import bits
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.findings import altered
 from visibility_aware_edge_ldp.client.position import PositionClient
@@ -39,8 +39,3 @@ def test_claims_are_used_up() -> None:
     finding = bits.audit_bits("bits", bits.sampled_client, [bits.Setting(60, bits.MIXED, sample="1/2")], "some")
     assert finding.holds
     assert all(loss.found == pytest.approx(loss.claimed, rel=1e-12) for loss in finding.losses)
-
-
-def test_uploads_and_chains() -> None:
-    assert chains.audit_uploads("uploads", 50, "one row").holds
-    assert chains.audit_chain("chains", 60, "some positions").holds

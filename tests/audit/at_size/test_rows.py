@@ -11,13 +11,6 @@ from visibility_aware_edge_ldp.client.rows import FirstRound
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 
-@pytest.mark.parametrize("statistic", ["triangles", "four_cycles"])
-def test_a_full_row_uses_its_claim_up(statistic: str) -> None:
-    world = worlds.full_row(worlds.Setting(40, statistic, worlds.NOTHING), True, 17)
-    assert 0.97 < rows.loss_of(world) <= 1
-    rows.refuse_other_sums(world)
-
-
 def test_one_user_and_all_users_tell_the_same_of_an_edge() -> None:
     world = worlds.full_row(worlds.Setting(30, "triangles", worlds.MIXED), True, 4)
     assert rows.loss_of(world, whole=False) == rows.loss_of(world)
@@ -45,11 +38,3 @@ def test_paths_are_those_of_the_definition() -> None:
         scores[1, middle] * scores[middle, 4] * (0.5 if middle < 1 else 1.0) for middle in range(6) if middle != 2
     )
     assert found[1, 4] == pytest.approx(slow)
-
-
-def test_a_search_loses_no_less() -> None:
-    setting = worlds.Setting(16, "triangles", worlds.MIXED)
-    start = worlds.World(setting, worlds.some(setting, 0.5, 1), worlds.crowd(setting, 0.3, 1), 0, 9)
-    if start.kind is worlds.PUBLIC:
-        pytest.skip("the position is public")
-    assert rows.loss_of(worlds.climbed(start, 15, 1), whole=False) >= rows.loss_of(start, whole=False)

@@ -12,14 +12,13 @@ import pytest
 
 from support.comparisons import POLICY, finished, same, small
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.compare import runner
-from visibility_aware_edge_ldp.evaluation.compare import runner as kept_module
+from visibility_aware_edge_ldp.evaluation.compare import checkpoint, runner
+from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
 from visibility_aware_edge_ldp.evaluation.compare.design import (
     UNIFORM,
     designed,
 )
-from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
@@ -124,4 +123,4 @@ def test_nothing_is_kept_without_a_folder(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_file_s_name_is_the_documented_one() -> None:
-    assert kept_module.FILE == "trials.jsonl"
+    assert checkpoint.FILE == "trials.jsonl"
