@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 GRAPH = powerlaw(60, 500, seed=2)
 
 
-PAGE = Path(__file__).parents[3] / "docs" / "reproduction.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
 @pytest.fixture(scope="module")

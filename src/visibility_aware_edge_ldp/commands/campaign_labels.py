@@ -163,9 +163,10 @@ def answer_row(name: str, found: Mapping[str, Any]) -> tuple[str, str, str, str]
         errors = f"{number(min(known))} to {number(max(known))}" if known else "none"
         return name, f"{len(value):,} values", errors, "see --json"
     said = "none" if error is None else number(error)
-    if error is None and None in found["interval"]:
+    ends = found["interval"] or (None, None)
+    if error is None and None in ends:
         return name, number(value), said, "none"
-    low, high = ("…" if end is None else number(end) for end in found["interval"])
+    low, high = ("…" if end is None else number(end) for end in ends)
     return name, number(value), said, f"[{low}, {high}]"
 
 

@@ -29,9 +29,11 @@ from visibility_aware_edge_ldp.evaluation.reproduction_measurement import (
     Row,
     Table,
     clipped_stars,
+    each_answer,
 )
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER, Trust
+from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 # Document 000, slides 36 and 37: visibility-aware against uniform, half public, two rounds.
@@ -145,7 +147,8 @@ def cells_001(trials: int) -> dict[str, Cell]:
     few = min(trials, MOST_LOCAL_TRIALS)
 
     def cell(trust: Trust, loss: float, count: int, **options: str) -> Cell:
-        return Cell(FACEBOOK, "document-001", trust.name, (loss,), STATISTICS_001, count, options)
+        ask = each_answer if trust is CURATOR else estimate
+        return Cell(FACEBOOK, "document-001", trust.name, (loss,), STATISTICS_001, count, options, ask)
 
     return {
         HONEST: cell(CURATOR, 1.0, trials, delta=DELTA),

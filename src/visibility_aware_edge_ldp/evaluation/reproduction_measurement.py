@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.results import Progress, relative_error
@@ -16,8 +17,11 @@ from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, 
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
+from visibility_aware_edge_ldp.simulation.curator import Centre, survey_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.worlds import certificate
 from visibility_aware_edge_ldp.truth import synthetic
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
@@ -194,6 +198,15 @@ class Reproduction:
         """Plain values for JSON."""
         words = {name: getattr(self, name) for name in ("document", "place", "graph", "loss", "verdict")}
         return {**words, "differences": list(self.differences), "tables": [table.as_dict() for table in self.tables]}
+
+
+def each_answer(
+    world: VisibilityAwareGraph, trust: str, epsilon: Fraction, statistics: Sequence[str], *, seed: str, delta: str
+) -> Answers:
+    """A centre's answers as the document pays for them: this epsilon, and this delta, for each."""
+    survey = survey_for(world, epsilon, delta, statistics)
+    found = {name: each.estimate for name, each in Centre(world).ask(survey, seed).items()}
+    return Answers(found, certificate(world, TRUSTS[trust], survey.releases, seed))
 
 
 def clipped_stars(

@@ -385,7 +385,7 @@ def test_few_answers_that_agree_are_not_sure_of_the_others() -> None:
     for first in range(0, 30, 5):
         few = dict(list(everybody.items())[first : first + 2])
         found = json.loads(estimate_bytes(people.charter, people.view, {1: few}))["estimates"]
-        assert found["max_degree"]["standard_error"] > N / 4
+        assert found["max_degree"]["standard_error"] is None  # its interval tells more: nobody can know of the others
         assert found["max_degree"]["interval"][1] == N - 1
         assert found["tail:9"]["standard_error"] > N / 10
         assert found["tail:39"]["standard_error"] > N / 10

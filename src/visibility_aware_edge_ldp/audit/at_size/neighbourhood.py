@@ -27,8 +27,8 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 Position = tuple[int, int]
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 NOTHING = VisibilityPolicy.nothing()
-# So often believed bounds are what they are believed to be: of the second round alone.
-_DELTA = Fraction(1, 1000)
+# So seldom believed bounds may be short, of the second round alone; with so much the margin above them is 0.
+_DELTA = Fraction(1, 4)
 # Weights are cut to 2^-40 and sums to whole units: a count may be lower by one, and by what doubles err.
 _ROUNDED = 1.01
 

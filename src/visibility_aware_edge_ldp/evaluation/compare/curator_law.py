@@ -89,6 +89,8 @@ def _expected(centre: Centre, name: str, delta: Fraction, epsilons: Floats, trut
     if not means.all() or not truth:
         return Expected(0.0 if not means.any() else math.inf, 0.0, EXACT_LAW)
     errors = exp(np.interp(log(epsilons), log(nodes), log(means))) / abs(float(truth))
+    if len(epsilons) == 1:
+        return Expected(float(errors[0]), 0.0, EXACT_LAW)
     blocks = errors.reshape(BLOCKS, -1).mean(axis=1)
     return Expected(float(errors.mean()), float(blocks.std(ddof=1)) / math.sqrt(BLOCKS), EXACT_LAW)
 
