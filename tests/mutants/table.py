@@ -11,9 +11,8 @@ CAMPAIGN = ("chained", "campaign ledger", "campaign")
 # By the beginning of the file's path: parts of the names of audits that are run first, in this order.
 AUDITS: dict[str, tuple[str, ...]] = {
     "mechanisms/randomized_response": ("randomized response", "at once", "position"),
-    "mechanisms/entropy": ("coins", "refusals", "at once", "position"),
     "mechanisms/discrete_laplace": ("Laplace", "user degrees", "neighbourhood (a)"),
-    "mechanisms/exact_sampling": ("Laplace", "user degrees"),
+    "mechanisms/randomness": ("coins", "refusals", "Laplace", "at once", "position"),
     "mechanisms/hadamard": ("Hadamard", "histogram"),
     "mechanisms/power_noise": ("power", "user triangles", "neighbourhood (b)"),
     "mechanisms/smooth_noise": ("smooth Laplace", "Student", "Cauchy", "curator"),
@@ -33,7 +32,7 @@ AUDITS: dict[str, tuple[str, ...]] = {
     "client/neighbourhood": ("refusals", "neighbourhood (a)"),
     "client/hubs": ("neighbourhood (b)", "campaign hubs"),
     "client/": ("curator",),
-    "privacy/": ("user degrees", "histogram"),
+    "privacy": ("user degrees", "histogram"),
     "public/surveys/position": ("position", "campaign positions"),
     "public/surveys/base": ("refusals", "neighbourhood", "position"),
     "public/surveys/degrees": ("user degrees", "campaign degrees"),
@@ -52,9 +51,9 @@ MORE_TESTS: dict[str, tuple[str, ...]] = {
     "counts/": ("client/test_rows.py", "client/test_rows_exact.py"),
     "client/": ("conformance/test_clients.py",),
     "public/": ("conformance/test_surveys.py", "conformance/test_clients.py"),
-    "privacy/": ("privacy", "conformance/test_surveys.py"),
+    "privacy": ("test_privacy.py", "conformance/test_surveys.py"),
     "campaign/participant/": ("campaign/participant",),
-    "campaign/": ("campaign/test_terms.py", "campaign/test_wire_format.py", "campaign/questions"),
+    "campaign/": ("campaign/test_terms.py", "campaign/test_wire_format.py", "campaign/test_questions.py"),
 }
 
 
