@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import WORDS
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, exact
 from visibility_aware_edge_ldp.audit.engine.noise_laws import another_noise
-from visibility_aware_edge_ldp.audit.protocols.chain import contexts
+from visibility_aware_edge_ldp.audit.protocols.chain import SPLIT, contexts
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making
@@ -30,11 +30,12 @@ def audit_uploads(name: str, people: int, about: str) -> Finding:
     (context,) = contexts([f"person {i}" for i in range(people)], policy, [("position, twice", "1")])
     row = slice(context.number + 1, None)
     classes, account = context.classes[row].astype(np.int64), account_of([], context.names)
-    prices = {kind: policy.multipliers.of(kind) / 2 for kind in NON_PUBLIC}
+    losses = {kind: policy.multipliers.of(kind) for kind in NON_PUBLIC}
+    shared = [{kind: share * loss for kind, loss in losses.items()} for share in SPLIT]
     for said in FIRST:
         friends = large.coin_bits(people, "friends", said) & (np.arange(people) != context.number)
         own, due, first = friends[row], classes != Visibility.PUBLIC, b""
-        for number, make in enumerate(REPORTS["position"], 1):
+        for number, (make, prices) in enumerate(zip(REPORTS["position"], shared, strict=True), 1):
             flips = large.coin_bits(own.size, said, number)
             flips = first_flips(said, own, flips) if number == 1 else flips
             octets = _words(prices, classes, flips) if number == 1 else _bytes(prices, classes, due, flips)
@@ -45,10 +46,11 @@ def audit_uploads(name: str, people: int, about: str) -> Finding:
             if not np.array_equal(ones, (own ^ flips) & due):
                 raise another_noise()
             first, due = layout.encode(report), due & ones
-    found = {kind: 2 * large.bit_loss(large.threshold_of(price)) for kind, price in prices.items()}
-    return large.finding_of(
-        name, [large.Case(kind, found[kind], 2 * prices[kind], 2 * prices[kind]) for kind in found], about
-    )
+    cases = [
+        large.Case(kind, sum(large.bit_loss(large.threshold_of(prices[kind])) for prices in shared), loss, loss)
+        for kind, loss in losses.items()
+    ]
+    return large.finding_of(name, cases, about)
 
 
 def _bytes(prices: dict[Visibility, Fraction], classes: large.Ints, due: large.Bits, flips: large.Bits) -> bytes:
