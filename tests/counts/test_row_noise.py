@@ -62,7 +62,6 @@ def test_the_pass_for_one_class_tells_how_much_is_done() -> None:
     ones = everything & (np.random.default_rng(5).random((130, 130)) < 0.4)
     scores, shares = scores_of([([flat(everything), flat(ones)], [-0.6, 1.3])], 130), list[float]()
     first_vertex_noise(scores, shares.append)
-    assert len(shares) > 1
     assert sum(shares) == pytest.approx(1)
 
 

@@ -136,8 +136,8 @@ def test_of_4_cycles_the_largest_score_is_no_m(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_both_classes_of_a_long_row_are_compared() -> None:
-    stage = long_rows(LONG_TRIANGLES)[-1].stage
-    assert {kind for _, _, kind in stage.row(0)} == {PRIVATE, FRIEND_VISIBLE}
+    compared = [{kind for _, _, kind in each.stage.row(0)} for each in long_rows(LONG_TRIANGLES)]
+    assert {PRIVATE, FRIEND_VISIBLE} in compared
 
 
 # ── what was asked for ──
