@@ -67,7 +67,9 @@ def test_a_comparison_goes_on_where_it_was_stopped(run: Run, folder: Path, monke
     assert "3 finished collections are in out/trials.jsonl; the same command goes on" in stopped.err
     again = run(*words, "--output", "out")
     assert "Going on from 3 of 6 collections" in again.err
-    assert len(calls) == 4 + 3 + 18  # and up to four times as many trials, because these gains are not known closely
+    more = again.json["uniform"][0]["trials"] - 3
+    assert 0 < more <= 15  # up to six times as many trials, because these gains are not known closely
+    assert len(calls) == 4 + 3 + 2 * more
     for side in ("uniform", "visibility-aware"):
         for one, other in zip(again.json[side], whole[side], strict=True):
             assert {**one, "seconds": 0} == {**other, "seconds": 0}
