@@ -37,8 +37,9 @@ FOUR = {
     "public among private friends": (PRIVATE, PRIVATE, FRIEND_VISIBLE, PUBLIC, PUBLIC, PUBLIC),
 }
 CYCLES = Split("13/20", "1/40", "13/40", "5/28", -4, "four_cycles")
-# Scores of nearly the same size, so that paths through the user itself may cancel others; and a scale that moves fast.
-CANCELLING = Split("1/10", "1", "9/2", "2/5", 0, "four_cycles")
+# Where nearly all said no, paths through the user itself cancel others: without them M is a fifth too small, and β = 1
+# leaves no room for that.
+CANCELLING = Split("1", "1/100", "5/2", "2/5", 8, "four_cycles")
 N = 7
 SECOND = (2,)
 # β is nearly 2/5, so that smooth bounds grow slowly up to a reach of 5/2 M, which a few friends exceed.
@@ -96,8 +97,12 @@ def every_policy(n: int, split: Split, everything: bool = True) -> list[Stage]:
 def cycle_stages(split: Split = CYCLES) -> list[Stage]:
     """Four users, the fewest that can have a 4-cycle; in one policy any of them may stay away."""
     names = ("all private", "three classes", "public among private friends")
-    stages = [Stage(FOUR[name], 4, split, dropout=name == "three classes") for name in names]
-    return [*stages, Stage(FOUR["all private"], 4, CANCELLING)]
+    return [Stage(FOUR[name], 4, split, dropout=name == "three classes") for name in names]
+
+
+def cancelling_row() -> LongRow:
+    """User 0 of four, all of whom said no but for the last two, who said yes to each other."""
+    return LongRow(Stage(FOUR["all private"], 4, CANCELLING), (0, 0, 0, 0, 0, 1))
 
 
 def audit_everything(name: str, stages: list[Stage], four: list[Stage], rows: list[LongRow]) -> Finding:
@@ -226,7 +231,7 @@ def audit_triangles(everything: bool) -> Finding:
 def audit_cycles(everything: bool) -> Finding:
     """Some policies of four users, or every one."""
     four = every_policy(4, CYCLES) if everything else []
-    return audit_everything(FOUR_CYCLES, [], [*cycle_stages(), *four], long_rows(LONG_CYCLES))
+    return audit_everything(FOUR_CYCLES, [], [*cycle_stages(), *four], [*long_rows(LONG_CYCLES), cancelling_row()])
 
 
 def _audits(everything: bool) -> tuple[Audit, ...]:
