@@ -122,8 +122,8 @@ def refuse_other_counts(world: World, there: bool) -> None:
         for w in np.flatnonzero(friends[u] & friends[v] & (np.arange(n) > v)):
             if PUBLIC == classes[u, v] == classes[u, w] == classes[v, w]:
                 continue
-            _, middle, owner = sorted((int(u), int(v), int(w)), key=lambda user: rank[user])
-            counts[owner] += min(weights[middle], weights[owner])
+            owner = max((int(u), int(v), int(w)), key=lambda user: rank[user])
+            counts[owner] += sorted((weights[u], weights[v], weights[w]))[1]  # the middle one of the three
     if np.abs(world.send(there, no_noise) - counts * plan.unit).max() > _ROUNDED:
         raise another_noise()
 

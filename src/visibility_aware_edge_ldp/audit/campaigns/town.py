@@ -147,7 +147,8 @@ class Town:
         except Refused:
             return None, False
         for kind, cost in agreed.after.items():
-            if cost > self.caps[kind]:
+            # An answer that adds nothing is given again, though others' answers have cost more than is allowed.
+            if cost > self.caps[kind] and agreed.now[kind]:
                 self.beyond = max(self.beyond, cost - self.caps[kind])
         return upload, True
 
