@@ -38,7 +38,7 @@ CHECKS = 5  # bias, coverage and calibration to either side, of which bias has o
 SEED = "VA_EDGE_LDP_SUITE_SEED"
 RUNS = 3
 # Where a run takes little time there are more of them in a setting; where it takes long there are fewer settings.
-MORE_RUNS = {"degrees": 36, "neighbourhood": 15, "neighbourhood, believed": 6, "rows": 6, "histogram": 6}
+MORE_RUNS = {"degrees": 60, "neighbourhood": 24, "neighbourhood, believed": 6, "rows": 12, "histogram": 6}
 ONE_OF = {
     "position by rows, 4-cycles": 8,
     "position, two rounds": 2,

@@ -48,11 +48,12 @@ def findings(cells: Sequence[Cell], chance: float) -> list[Finding]:
 
 
 def groups(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each estimator: all, and those of each graph, policy and share away."""
+    """The cells of each estimator: all, those of each graph, policy and share away, and those with somebody away."""
     found = defaultdict[str, list[Cell]](list)
     for cell in cells:
         at = cell.setting
-        for group in ("all", at.graph, at.policy, f"{at.away:.0%} away"):
+        names = ["all", at.graph, at.policy, f"{at.away:.0%} away"]
+        for group in [*names, *(f"{name}, some away" for name in names[:3] if at.away)]:
             found[f"{cell.estimator}, {group}"].append(cell)
     return found
 
