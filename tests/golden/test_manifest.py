@@ -87,7 +87,7 @@ def test_one_changed_constant_is_seen(kernel: str) -> None:
 
 def test_one_changed_word_is_seen(kernel: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (group,) = (group for group in GROUPS if group.name == "degrees")
-    monkeypatch.setattr(va.VisibilityPolicy, "__str__", lambda policy: "another word")
+    monkeypatch.setattr(va.VisibilityPolicy, "words", property(lambda policy: "another word"))
     with pytest.raises(pytest.fail.Exception, match=r"12 entries .* differ") as said:
         check(group, kernel, tmp_path)
     assert "answers/degrees/fractions/seed 2026: different" in str(said.value)

@@ -19,10 +19,8 @@ _HOW = ("at size", "many at once", "one round", "two rounds", "one edge")
 TIGHT = 0.9
 _KINDS = frozenset(map(str, NON_PUBLIC))
 WHY: dict[str, str] = {
-    "neighbourhood (a), weighted": "The proof adds the worst new and the worst old triangles of both ends; a graph in "
-    "which all of an end's triangles are new has no old ones whose weight falls.",
-    "neighbourhood (a), clipped": "The proof counts three changed positions; the triangles that the edge brings and "
-    "those that its higher end forgets have the same owners, and cancel.",
+    "neighbourhood (a), weighted": "The bound is reached in the limit of large bounds alone; the largest graphs that "
+    "are walked have 62 users.",
     "neighbourhood (b), plain": "A fifth of ε pays for the count of what is left out, which an edge inside one "
     "territory does not move.",
     "curator triangles, with delta": "A friend-visible edge is charged three steps of number and bound; one edge moves "

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from row_worlds import RowWorld
-from visibility_aware_edge_ldp.aggregator import reported_cycles as cycles
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.estimate import (
     Estimate,
@@ -20,6 +19,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     skew_corrected,
 )
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as by_rows
+from visibility_aware_edge_ldp.aggregator.nonresponse import reported_cycles as cycles
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_cycles import cycle_parts
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import ReportedRows, reported_rows
 from visibility_aware_edge_ldp.errors import BadStatistic
