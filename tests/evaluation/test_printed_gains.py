@@ -27,7 +27,7 @@ def is_close(gain: Gain, known: Reference) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("trust", RUNS)
+@pytest.mark.parametrize("trust", [trust for trust in RUNS if trust != "curator"])  # that is an exact law's
 def test_every_printed_gain_is_within_5_percent(trust: str) -> None:
     found = compare(GRAPH, POLICY, (EPSILON,), 8, trust=trust, seed=1, most_trials=48)
     known = references(designed(GRAPH, POLICY, (EPSILON,), 1, None, trust), trust, Fraction(EPSILON), RUNS[trust])

@@ -39,7 +39,6 @@ SHORT = (
     "campaign-round-2-by-the-list",
     "ledger-one-end-alone",
     "ledger-largest-charge",
-    "control-more-flips",
 )
 
 

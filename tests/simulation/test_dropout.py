@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.aggregator import (
     hubs,
     neighbourhood,
     round_noise,
+    row_transitivity,
 )
 from visibility_aware_edge_ldp.aggregator import (
     rows as row_module,
@@ -73,11 +74,11 @@ def forgetting_who_is_away() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (degree_functions, "missing"), (round_noise, "nonresponse_spread"),
-            (neighbourhood, "missing"), (neighbourhood, "_without_degrees"),
+            (neighbourhood, "missing"), (neighbourhood, "_without_degrees"), (row_module, "missing"),
+            (row_transitivity, "missing"),
         ):  # fmt: skip
             patch.setattr(module, name, lambda *_: Spread(0.0))
         patch.setattr(degree_module, "_least_variance", lambda *_: 0.0)
-        patch.setattr(row_module, "covariance", lambda *_: 0.0)
         yield
 
 
@@ -167,7 +168,8 @@ def test_unbiased_and_covering(ask: Callable[..., Runs]) -> None:
         # Weights are low by less than they say, which at this epsilon is nothing; a ratio is biased to second order.
         assert abs(z_of([one.value for one in runs], truth)) < Z_LIMIT, name
         assert LEAST <= held(runs, truth) <= MOST, name
-        assert held(twins[name], truth) < LEAST, name
+        # A ratio hardly varies with who is away on this graph; test_row_transitivity has one on which it does.
+        assert name == "transitivity" or held(twins[name], truth) < LEAST, name
 
 
 def held_where_many_are(found: Sequence[Estimate]) -> float:

@@ -69,7 +69,9 @@ def test_unbiased_and_covering(policy: str, dropout: float) -> None:
         values = [run[name].value for run in found]
         assert abs(z_of(values, TRUTH[name])) < Z_LIMIT, name
         assert np.mean([run[name].variance for run in found]) == pytest.approx(np.var(values), rel=0.15), name
-        assert 0.93 <= covered(found, name, TRUTH[name]) <= 0.97, name
+        # Where an interval allows for a large user among the absent, it says so and may hold more.
+        most = 0.985 if found[0][name].holds_if else 0.97
+        assert 0.93 <= covered(found, name, TRUTH[name]) <= most, name
     if not dropout:
         degrees = np.array([run["degrees"].value for run in found])
         errors = (degrees.mean(axis=0) - GRAPH.degrees) / (degrees.std(axis=0, ddof=1) / np.sqrt(COLLECTIONS))

@@ -174,7 +174,8 @@ def with_large_absent(found: Estimate, absent: float, seen: float, most: float) 
         return low, max(float(high), total + large(max(total, 0.0)))
 
     allowed = large(max(float(found.value), 0.0))
-    return replace(found, limits=limits, holds_if=f"nobody who did not report adds more than {allowed:.4g} to it")
+    granted = f"nobody who did not report adds more than {allowed:.4g} to it"
+    return replace(found, limits=limits, holds_if=granted, conservative=True)
 
 
 def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:

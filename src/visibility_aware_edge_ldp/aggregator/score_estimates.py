@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
@@ -200,7 +200,7 @@ class ScoreEstimates:
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
         wedge, wedge_variance = stars.stars(self.scores, 2)
         if wedge <= 0:
-            return Estimate(asked.name, 0.0, np.inf, unbiased=False, limits=lambda level: (0.0, 1.0))
+            return unknown_share(asked.name)
         shared = triangles.covariance_with_two_stars(self.pair_sums["triangles"])
         ratio = triangle / wedge
         # Var(T/S) ≈ (Var T − 2(T/S)·Cov(T, S) + (T/S)²·Var S)/S², and transitivity is three times the ratio.
