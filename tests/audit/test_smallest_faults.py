@@ -39,7 +39,7 @@ def test_the_best_way_counts() -> None:
 
 
 def test_a_bound_that_is_not_tight_is_explained() -> None:
-    name = "neighbourhood (a), clipped"
+    name = "neighbourhood (a), weighted"
     (row,) = smallest_faults([outcome(f"{name}, at size", "exact", Loss("PRIVATE", 1, 0.5))])
     assert row.why == WHY[name]
     assert row.factor == 2
