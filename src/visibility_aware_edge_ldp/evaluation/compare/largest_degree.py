@@ -45,7 +45,8 @@ def with_excess(
     degrees, truth = found.get(DEGREES.name), design.truths.get(MAX_DEGREE.name)
     if degrees is None or not truth or MAX_DEGREE.name not in beside:
         return dict(beside)
-    variance = np.asarray(degrees.variance, dtype=np.float64)
+    # Rounded, so that it is the same in each trial, and the law is worked out once.
+    variance = np.asarray(degrees.variance, dtype=np.float32)
     size, side = known_means(design, cell.trust, cell.policy, cell.epsilon, variance.tobytes())
     off = float(np.max(degrees.value)) - float(truth)
     excess = ((abs(off) - size) / float(truth), float(np.sign(off)) - side)
@@ -61,7 +62,7 @@ def known_means(design: Design, trust: str, policy: str, epsilon: Fraction, vari
     ``variances``, as the estimator takes them; that two nodes share the answer of one position is left out.
     """
     degrees = design.graph.degrees.astype(np.int64)
-    best, spread = int(np.argmax(degrees)), np.frombuffer(variances)
+    best, spread = int(np.argmax(degrees)), np.frombuffer(variances, np.float32).astype(np.float64)
     values, chances = noise_of(design, trust, policy, epsilon, best)
     others = np.delete(np.column_stack([degrees - degrees[best], spread]), best, axis=0)
     kinds, counts = np.unique(others, axis=0, return_counts=True)
