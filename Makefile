@@ -18,7 +18,7 @@ DEV := $(VENV)/.dev
 .PHONY: demo test test-long check docs format audit mutants bench wheel-test clean
 
 demo: $(DEMO)
-	$(BIN)/va-edge-ldp compare --trials 8 --epsilons 0.5,2 --seed 1 --output out
+	$(BIN)/va-edge-ldp compare --trials 6 --epsilons 0.5,2 --seed 1 --output out
 
 test: $(DEV)
 	$(BIN)/python -m pytest -q -n auto -m "not long"

@@ -91,13 +91,13 @@ def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Compar
 
     runner.refuse_too_large(design)
     checkpoint = Checkpoint(output, design)
+    cells = len(runner.missing(design, checkpoint))
     if checkpoint.trials:
         typer.echo(
-            f"Going on from {len(checkpoint.trials):,} of {len(design.cells):,} collections in {checkpoint.path}; "
+            f"Going on from {len(design.cells) - cells:,} of {len(design.cells):,} collections in {checkpoint.path}; "
             "remove that file for fresh noise.",
             err=True,
         )
-    cells = len(runner.missing(design, checkpoint))
     if cells and not quiet:
         octets, seconds, processes = runner.forecast(design, cells, cores)
         say_need(octets, seconds, processes=processes)

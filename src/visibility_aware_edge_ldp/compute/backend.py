@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache
+from multiprocessing import parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -150,7 +151,9 @@ def is_kept(subject: Kernels) -> bool:
 
 @cache
 def _say_compiling() -> None:
-    print(COMPILING, file=sys.stderr)
+    """Once for a program: its other processes are silent."""
+    if parent_process() is None:
+        print(COMPILING, file=sys.stderr)
 
 
 def plane_of(flat: npt.NDArray[np.uint8], n: int) -> Words:

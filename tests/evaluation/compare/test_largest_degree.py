@@ -90,7 +90,7 @@ def noisy_largest(design: Design, trust: str, policy: str, epsilon: Fraction, ru
     for seed in range(runs):
         degrees = estimate(world, trust, epsilon, ["degrees"], seed=seed)["degrees"]
         off.append(float(np.max(degrees.value)) - float(design.truths[LARGEST]))
-    return np.asarray(degrees.variance, dtype=np.float64).tobytes(), np.array(off)
+    return np.asarray(degrees.variance, dtype=np.float32).tobytes(), np.array(off)
 
 
 @pytest.mark.parametrize("trust", ["position", "user"])

@@ -105,12 +105,13 @@ class Design:
         return max(self.trials, self.most_trials or 0)
 
     def _cells(self, trials: range) -> list[Cell]:
+        """Unlike models next to each other, so that two processes do not compile the same kernels at once."""
         return [
             Cell(trust, policy, epsilon, trial)
             for trial in trials
             for epsilon in self.epsilons
-            for trust in self.questions
             for policy in self.policies
+            for trust in self.questions
         ]
 
     def asked(self, cell: Cell) -> tuple[str, ...]:
