@@ -99,5 +99,6 @@ def test_the_real_facebook_graph(data_folder, monkeypatch: pytest.MonkeyPatch) -
 def test_near_misses_are_guessed(cache: Path) -> None:
     with pytest.raises(BadGraph, match="Did you mean 'facebook'"):
         dataset.open_graph("facebok")
+    assert dataset.open_graph("facebook-like").n == 4039
     with pytest.raises(BadGraph, match="--policy"):
         dataset.open_graph("policy.toml")

@@ -71,9 +71,9 @@ def open_graph(text: str, **table: Any) -> Graph:
     """
     if text.endswith(".toml"):
         raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
-    if text not in DATASETS and not Path(text).exists() and (hint := did_you_mean(text, [*DATASETS, "facebook-like"])):
-        raise BadGraph(f"There is no file and no dataset {text!r}.{hint}")
     named = text in DATASETS or _is_generated(text)
+    if not named and not Path(text).exists() and (hint := did_you_mean(text, [*DATASETS, "facebook-like"])):
+        raise BadGraph(f"There is no file and no dataset {text!r}.{hint}")
     if not named or Path(text).is_file():
         return read_graph(text, **table)
     if any(value is not None for value in table.values()):
