@@ -29,7 +29,8 @@ def small(**changes: Any) -> Design:
 
 
 def finished(design: Design, folder: Path | None = None, cores: int = 1) -> Comparison:
-    return compared(design, runner.run(design, Checkpoint(folder, design), cores=cores))
+    with runner.Workers(design, cores) as workers:
+        return compared(design, workers.run(Checkpoint(folder, design)))
 
 
 def same(one: Comparison, other: Comparison) -> bool:

@@ -34,11 +34,11 @@ def test_nothing_finished_is_lost(tmp_path: Path) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        runner.run(design, Checkpoint(tmp_path / "new", design), stop_after_ten)
+        runner.Workers(design, progress=stop_after_ten).run(Checkpoint(tmp_path / "new", design))
     kept = Checkpoint(tmp_path / "new", design)
     assert len(kept.trials) == 10
     assert len(runner.missing(design, kept)) == len(design.cells) - 10 == 3 * 4 * 2 - 10
-    again = compared(design, runner.run(design, kept))
+    again = compared(design, runner.Workers(design).run(kept))
     assert same(again, whole)
     assert again.histograms == whole.histograms
 
@@ -92,7 +92,7 @@ def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
     path.write_bytes(b"not json\n[]\n{}\n" + path.read_bytes()[:-40])
     kept = Checkpoint(tmp_path, design)
     assert len(kept.trials) == 3
-    assert same(compared(design, runner.run(design, kept)), whole)
+    assert same(compared(design, runner.Workers(design).run(kept)), whole)
     assert len(Checkpoint(tmp_path, design).trials) == 4
 
 

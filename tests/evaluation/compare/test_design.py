@@ -76,7 +76,7 @@ def test_options_go_to_the_models_that_take_them() -> None:
 def test_every_cell_has_noise_of_its_own(seed: int | None) -> None:
     """A centre that is asked twice repeats itself; each trial must have a new one."""
     design = small(trust="all", epsilons=("0.1", "0.2"), trials=3, statistics="triangles", seed=seed)
-    found = runner.run(design, Checkpoint(None, design))
+    found = runner.Workers(design).run(Checkpoint(None, design))
     for trust in TRUSTS:
         values = [t.found["triangles"].value for cell, t in found.items() if cell.trust == trust]
         assert len(values) == 2 * 2 * 3

@@ -145,8 +145,8 @@ def test_degrees_alone_are_asked_for_more_often_at_what_they_cost() -> None:
     wanted = (LARGEST, "triangles")
     design = asked(statistics=wanted, trials=6, most_trials=12)
     few = compare(GRAPH, TWO_CLASSES, (1,), 6, wanted, trust=("position", "user"), seed=3)
-    cheap, places = degree_design(design, few)
-    assert set(cheap.questions.values()) == {(LARGEST,)}
+    changes, places = degree_design(design, few)
+    assert set(changes["questions"].values()) == {(LARGEST,)}
     assert {(cell.trust, cell.epsilon) for cell in places} == {("position", Fraction(1)), ("user", Fraction(1, 4))}
     assert all(place.trial >= design.most and place.epsilon == 1 for place in places.values())
     more = compare(GRAPH, TWO_CLASSES, (1,), 6, wanted, trust=("position", "user"), seed=3, most_trials=12)

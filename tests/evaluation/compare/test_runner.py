@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,24 @@ def test_other_processes_give_the_same_numbers(tmp_path: Path, monkeypatch: pyte
     steps: list[int] = []
     before = dict(os.environ)
     design = small(trust="all")
-    trials = runner.run(design, Checkpoint(tmp_path, design), steps.append, cores=2)
+    with runner.Workers(design, 2, steps.append) as workers:
+        trials = workers.run(Checkpoint(tmp_path, design))
     assert dict(os.environ) == before
     monkeypatch.undo()
     assert len(steps) == len(design.cells)
     assert same(compared(design, trials), finished(small(trust="all")))
     assert len(Checkpoint(tmp_path, design).trials) == len(design.cells)
+
+
+def test_a_changed_design_runs_in_the_same_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "ALONE_SECONDS", 0.0)
+    design, changes = small(), {"seed": "another"}
+    changed = replace(design, **changes)
+    with runner.Workers(design, 2) as workers:
+        plain, other = workers.run(Checkpoint(None, design)), workers.run(Checkpoint(None, changed), **changes)
+    assert same(compared(design, plain), finished(design))
+    assert same(compared(changed, other), finished(changed))
+    assert not same(compared(design, plain), compared(changed, other))
 
 
 def test_trouble_elsewhere_is_trouble_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +59,7 @@ def test_a_process_that_is_ended_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         finished(small(), cores=2)
 
 
-def end_at_once(_: Cell) -> None:
+def end_at_once(_changes: bytes, _cell: Cell) -> None:
     os._exit(9)
 
 

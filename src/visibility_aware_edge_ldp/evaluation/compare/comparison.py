@@ -13,7 +13,7 @@ import numpy as np
 from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint, Trial
 from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_errors
 from visibility_aware_edge_ldp.evaluation.compare.design import DEGREES_ALONE, HISTOGRAM, Cell, Design, designed
-from visibility_aware_edge_ldp.evaluation.compare.runner import missing, run
+from visibility_aware_edge_ldp.evaluation.compare.runner import Workers, missing
 from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
@@ -91,20 +91,22 @@ def compare(
 
 def sharpened(design: Design, checkpoint: Checkpoint, progress: Progress | None = None, cores: int = 1) -> Comparison:
     """Run what is missing, and then more trials, up to the design's most, where a gain is not yet known closely."""
-    trials = run(design, checkpoint, progress, cores)
-    kept = {cell: trials[cell] for cell in design.cells}
-    found = compared(design, kept)
-    if cells := more_cells(design, found):
-        _expect(progress, len(missing(design, checkpoint, cells)))
-        trials = run(design, checkpoint, progress, cores, cells)
-        kept |= {cell: trials[cell] for cell in cells}
+    with Workers(design, cores, progress) as workers:
+        trials = workers.run(checkpoint)
+        kept = {cell: trials[cell] for cell in design.cells}
         found = compared(design, kept)
-    cheap, places = degree_design(design, found)
-    if not places:
-        return found
-    beside = Checkpoint(checkpoint.path.parent if checkpoint.path else None, cheap)
-    _expect(progress, len(missing(cheap, beside, list(places))))
-    trials = run(cheap, beside, progress, cores, list(places))
+        if cells := more_cells(design, found):
+            _expect(progress, len(missing(design, checkpoint, cells)))
+            trials = workers.run(checkpoint, cells)
+            kept |= {cell: trials[cell] for cell in cells}
+            found = compared(design, kept)
+        changes, places = degree_design(design, found)
+        if not places:
+            return found
+        cheap = replace(design, **changes)
+        beside = Checkpoint(checkpoint.path.parent if checkpoint.path else None, cheap)
+        _expect(progress, len(missing(cheap, beside, list(places))))
+        trials = workers.run(beside, list(places), **changes)
     return compared(design, kept | {place: trials[cell] for cell, place in places.items()})
 
 
@@ -131,8 +133,8 @@ def _needed(design: Design, found: Comparison, most: int, of_degrees: bool) -> d
     return needed
 
 
-def degree_design(design: Design, found: Comparison) -> tuple[Design, dict[Cell, Cell]]:
-    """Collections of degrees and nothing else, at what degrees cost in the design, where their gains need more trials.
+def degree_design(design: Design, found: Comparison) -> tuple[dict[str, Any], dict[Cell, Cell]]:
+    """What is to be changed in the design for collections of degrees alone, where gains of degrees need more trials.
 
     With each goes the place that it takes among the design's own cells: after all of those.
     """
@@ -151,7 +153,7 @@ def degree_design(design: Design, found: Comparison) -> tuple[Design, dict[Cell,
     most = 1 + max((cell.trial for cell in places), default=0)
     losses = tuple(dict.fromkeys(cell.epsilon for cell in places))
     label = None if design.seed is None else f"{design.seed} degrees"
-    return replace(design, questions=names, epsilons=losses, trials=most, most_trials=None, seed=label), places
+    return {"questions": names, "epsilons": losses, "trials": most, "most_trials": None, "seed": label}, places
 
 
 def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Self
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import WorkedOut
@@ -40,26 +42,47 @@ def missing(design: Design, checkpoint: Checkpoint, cells: Sequence[Cell] | None
     return [cell for cell in (design.cells if cells is None else cells) if cell not in checkpoint.trials]
 
 
-def run(
-    design: Design,
-    checkpoint: Checkpoint,
-    progress: Progress | None = None,
-    cores: int = 1,
-    wanted: Sequence[Cell] | None = None,
-) -> Mapping[Cell, Trial]:
-    """Run what is missing. The first cells run here; what takes longer goes to as many processes as cores."""
-    cells, step, start = missing(design, checkpoint, wanted), progress or (lambda _: None), time.perf_counter()
-    sent = not design.asks_registered_protocols and _can_be_sent(design.own_statistics)
-    workers = min(cores, fitting(design)) if sent else 1
-    while cells and (workers < 2 or time.perf_counter() - start < ALONE_SECONDS):
-        cell = cells.pop(0)
-        checkpoint.add(cell, run_cell(design, cell))
-        step(1)
-    if cells:
-        for cell, trial in _elsewhere(design, cells, min(workers, len(cells))):
-            checkpoint.add(cell, trial)
-            step(1)
-    return checkpoint.trials
+class Workers:
+    """As many processes as cores, started when they are first needed, for a design and others made from it."""
+
+    def __init__(self, design: Design, cores: int = 1, progress: Progress | None = None) -> None:
+        sent = not design.asks_registered_protocols and _can_be_sent(design.own_statistics)
+        self._design, self._count = design, min(cores, fitting(design)) if sent else 1
+        self._step, self._open = progress or (lambda _: None), ExitStack()
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def run(self, checkpoint: Checkpoint, wanted: Sequence[Cell] | None = None, **changes: Any) -> Mapping[Cell, Trial]:
+        """Run what is missing of the design with these changes. What takes longer than a second runs elsewhere."""
+        design, start = replace(self._design, **changes) if changes else self._design, time.perf_counter()
+        cells = missing(design, checkpoint, wanted)
+        while cells and self._pool is None and (self._count < 2 or time.perf_counter() - start < ALONE_SECONDS):
+            cell = cells.pop(0)
+            checkpoint.add(cell, run_cell(design, cell))
+            self._step(1)
+        if cells:
+            for cell, trial in self._elsewhere(cells, pickle.dumps(changes)):
+                checkpoint.add(cell, trial)
+                self._step(1)
+        return checkpoint.trials
+
+    def _elsewhere(self, cells: Sequence[Cell], changes: bytes) -> Iterator[tuple[Cell, Trial]]:
+        """Results as they come."""
+        self._pool = self._pool or self._open.enter_context(_pool(self._design, min(self._count, len(cells))))
+        tasks = {self._pool.submit(_run_there, changes, cell): cell for cell in cells}
+        try:
+            for task in as_completed(tasks):
+                yield tasks[task], task.result()
+        except BrokenProcessPool as error:
+            raise TooLarge(
+                "A process of the comparison was ended from outside, perhaps for want of memory; "
+                "use fewer with --cores 1. With --output, finished trials are kept and the same command goes on."
+            ) from error
 
 
 def _can_be_sent(statistics: Sequence[Statistic]) -> bool:
@@ -143,20 +166,6 @@ def _histogram(found: Estimate) -> Histogram:
     return Histogram(tuple((int(a), int(b)) for a, b in bins), tuple(float(value) for value in found.value))  # type: ignore[union-attr]
 
 
-def _elsewhere(design: Design, cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Trial]]:
-    """Results as they come."""
-    with _pool(design, workers) as pool:
-        tasks = {pool.submit(_run_there, cell): cell for cell in cells}
-        try:
-            for task in as_completed(tasks):
-                yield tasks[task], task.result()
-        except BrokenProcessPool as error:
-            raise TooLarge(
-                "A process of the comparison was ended from outside, perhaps for want of memory; "
-                "use fewer with --cores 1. With --output, finished trials are kept and the same command goes on."
-            ) from error
-
-
 @contextmanager
 def _pool(design: Design, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Fresh processes: what this one has started, such as threads, is not copied into them."""
@@ -189,7 +198,13 @@ def _prepare(design: Design, own: Sequence[Statistic] = ()) -> None:
     os.cpu_count = lambda: 1  # the kernels ask it how many threads to start
 
 
-def _run_there(cell: Cell) -> Trial:
+def _run_there(changes: bytes, cell: Cell) -> Trial:
+    return run_cell(_changed(changes), cell)
+
+
+@lru_cache(maxsize=2)
+def _changed(changes: bytes) -> Design:
+    """This process's design with changes, which are few beside it."""
     if _design is None:
         raise RuntimeError("This process was not given a design.")
-    return run_cell(_design, cell)
+    return replace(_design, **pickle.loads(changes))  # noqa: S301 (written by this program)
