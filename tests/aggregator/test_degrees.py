@@ -244,3 +244,15 @@ def test_the_largest_degree_lies_in_its_interval_and_has_no_standard_error_where
             low, high = found.interval(level)
             assert low <= found.value <= high
         assert np.isnan(found.standard_error) == (not collection.took_part.all())
+
+
+def test_answers_that_agree_widen_the_interval_and_leave_the_standard_error() -> None:
+    """[DEGREESUM.2] Nobody has 40 friends; who is absent might."""
+    world = VisibilityAwareGraph(erdos_renyi(60, 200, 4), VisibilityPolicy.nothing())
+    found = estimate(collect(world, degree_survey(world.public, 8), 1, 0.3), ["tail:40"])["tail:40"]
+    assert found.standard_error < 1e-6
+    assert found.conservative
+    assert found.interval()[1] > 1
+    near = estimate(collect(world, degree_survey(world.public, 8), 1, 0.3), ["tail:7"])["tail:7"]
+    assert not near.conservative
+    assert near.interval()[1] == pytest.approx(near.value + 1.96 * near.standard_error, rel=0.2)

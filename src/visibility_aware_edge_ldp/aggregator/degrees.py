@@ -147,11 +147,17 @@ def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.Degre
 
 
 def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
-    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]"""
-    found, spread = degree_functions.tail(degrees, threshold)
-    if degrees.absent.size:
-        spread = spread._replace(variance=max(spread.variance, _least_variance(degrees, threshold)))
-    return estimate_of(f"tail:{threshold}", found, spread)
+    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]
+
+    That is for the interval alone: the standard error stays what the answers say.
+    """
+    value, spread = degree_functions.tail(degrees, threshold)
+    found = estimate_of(f"tail:{threshold}", value, spread)
+    least = _least_variance(degrees, threshold) if degrees.absent.size else 0.0
+    if spread.variance >= least:
+        return found
+    wider = estimate_of(found.statistic, value, spread._replace(variance=least))
+    return replace(found, limits=wider.interval, conservative=True)
 
 
 def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
