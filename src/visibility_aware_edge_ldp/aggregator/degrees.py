@@ -149,7 +149,7 @@ def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.Degre
 def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
     """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]
 
-    That is for the interval alone: the standard error stays what the answers say.
+    That is for the interval alone: the standard error stays what the answers say, and is none where all agree.
     """
     value, spread = degree_functions.tail(degrees, threshold)
     found = estimate_of(f"tail:{threshold}", value, spread)
@@ -157,7 +157,7 @@ def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
     if spread.variance >= least:
         return found
     wider = estimate_of(found.statistic, value, spread._replace(variance=least))
-    return replace(found, limits=wider.interval, conservative=True)
+    return replace(found, variance=spread.variance or math.nan, limits=wider.interval, conservative=True)
 
 
 def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
@@ -193,16 +193,19 @@ def _histogram(degrees: NoisyDegrees) -> Estimate:
     found = fitted_histogram(degrees)
     edges = found.edges.astype(np.int64)
     bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
-    variance = found.standard_errors**2
-    told = Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
-    return replace(told, conservative=True)
+    return Estimate(
+        "degree_histogram",
+        found.counts,
+        found.variances,
+        labels=bins,
+        unbiased=False,
+        limits=found.interval,
+        conservative=True,
+    )
 
 
 def _max_degree(degrees: NoisyDegrees) -> Estimate:
-    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]
-
-    It has no standard error then: how far it is off follows from whether the largest user is among them.
-    """
+    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]"""
     known, ceiling = degrees.certain.astype(np.float64), float(degrees.nodes - 1)
     noisy, low = (np.concatenate([each, known]) for each in (degrees.noisy, degrees.public))
     high = np.concatenate([np.full(degrees.noisy.size, ceiling), known])
@@ -225,5 +228,5 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
         least, most = whole(level)
         return min(least, value), max(most, value)
 
-    variance = math.nan if degrees.absent.size else found.standard_error**2
+    variance = 0.0 if found.is_exact and not degrees.absent.size else math.nan
     return Estimate("max_degree", value, variance, unbiased=False, limits=limits, conservative=True)

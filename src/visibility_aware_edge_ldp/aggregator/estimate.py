@@ -33,7 +33,7 @@ class Estimate:
     Parameters
     ----------
     value, variance
-        Numbers, or arrays with one entry per node or bin.
+        Numbers, or arrays with one entry per node or bin. The variance is NaN where no right one can be stated.
     labels
         What the entries of an array are: node names, or the bins' (first, last) degrees.
     unbiased
@@ -67,6 +67,11 @@ class Estimate:
         """The square root of the estimated variance."""
         root = np.sqrt(np.maximum(self.variance, 0))
         return root if isinstance(self.variance, np.ndarray) else float(root)
+
+    @property
+    def has_standard_error(self) -> bool:
+        """Whether the variance is known: of no fit it is, for what its smoothing hides is not."""
+        return not bool(np.isnan(np.max(self.variance)))
 
     def interval(self, level: float = 0.95) -> Interval:
         """The interval that covers the truth with probability ``level``."""

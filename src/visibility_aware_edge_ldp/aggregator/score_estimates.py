@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
@@ -184,16 +185,22 @@ class ScoreEstimates:
     def max_degree(self, asked: Statistic) -> Estimate:
         """The largest degree."""
         found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
-        told = Estimate(asked.name, found.value, found.standard_error**2, unbiased=False, limits=found.interval)
-        return replace(told, conservative=True)
+        variance = 0.0 if found.is_exact else math.nan
+        return Estimate(asked.name, found.value, variance, unbiased=False, limits=found.interval, conservative=True)
 
     def histogram(self, asked: Statistic) -> Estimate:
         """How many nodes have a degree in each bin."""
         found = histogram(*self.noisy_degrees, *self.collection.degree_bounds)
         bins = [(int(low), int(high) - 1) for low, high in pairwise(found.edges)]
-        variance = found.standard_errors**2
-        told = Estimate(asked.name, found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
-        return replace(told, conservative=True)
+        return Estimate(
+            asked.name,
+            found.counts,
+            found.variances,
+            labels=bins,
+            unbiased=False,
+            limits=found.interval,
+            conservative=True,
+        )
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
