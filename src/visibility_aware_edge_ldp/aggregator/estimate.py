@@ -20,6 +20,8 @@ Interval = tuple[Value, Value]
 # With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
 FEWEST = 4.0
 STRAIGHT = 1e-6
+# Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
+MOST_SKEW = 0.4
 # One user who stayed away is allowed to have so much of all that is counted.  [ABSENT.3]
 LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
@@ -127,6 +129,13 @@ def skew_corrected(point: float, skew: float) -> float:
     if abs(skew) < STRAIGHT:
         return point
     return 3 / skew * (math.cbrt(1 + skew * (point - skew / 6)) - 1)
+
+
+def leaning(value: float, variance: float, moving: float) -> float:
+    """The skew of an estimate with the part ``moving`` of its variance going like its square.  [HOLDERS.5]"""
+    # An estimate below two standard errors says nothing of how the variance moves with it.
+    error = math.sqrt(variance)
+    return min(2 * moving / (max(value, 2 * error) * error), MOST_SKEW)
 
 
 def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Release, ...] = ()) -> Estimate:

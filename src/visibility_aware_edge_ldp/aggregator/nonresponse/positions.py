@@ -11,6 +11,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
 from visibility_aware_edge_ldp.aggregator.estimate import (
+    MOST_SKEW,
     Estimate,
     cube_root_interval,
     estimate_of,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
     from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 
-# Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
-MOST_SKEW = 0.4
 # Why the others cannot be told.  [HOLDERS.7]
 _UNKNOWN = "their later friends are known to nobody"
 _WHY = {
