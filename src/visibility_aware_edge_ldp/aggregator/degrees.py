@@ -10,7 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_large_absent
+from visibility_aware_edge_ldp.aggregator.estimate import (
+    Estimate,
+    Interval,
+    estimate_of,
+    largest_seen,
+    with_large_absent,
+)
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
@@ -137,10 +143,10 @@ class _Known(NamedTuple):
 def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction) -> Estimate:
     """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]"""
     found = estimate_of(statistic, *degree_functions.total(degrees, function))
-    if not degrees.absent.size or not math.isfinite(float(found.variance)):
+    if not degrees.absent.size:
         return found
     each, noise = degree_functions.per_answer(degrees, function)
-    seen = float(np.max(each - function(degrees.public) - 2 * np.sqrt(np.maximum(noise, 0)), initial=0.0))
+    seen = largest_seen(each - function(degrees.public), noise)
     # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who answered.
     twice = np.array([min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)])
     return with_large_absent(found, degrees.absent.size / degrees.asked, seen, float(function(twice)[0]))

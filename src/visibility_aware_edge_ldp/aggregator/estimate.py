@@ -167,12 +167,17 @@ def _is_enough(interval: Callable[[float], Interval], most: float, inner: float,
     return bool(np.all(low - most <= least) and np.all(largest <= high + most))
 
 
-def with_large_absent(found: Estimate, absent: float, seen: float, most: float) -> Estimate:
+def with_large_absent(
+    found: Estimate, absent: float, seen: float, most: float = math.inf, part: float = 1.0
+) -> Estimate:
     """The same with an upper end that allows for one absent user larger than all who answered.  [ABSENT.3]
 
     ``absent`` is the share of users who are absent, ``seen`` what the largest of the others has for certain, and
-    ``most`` what a user can have at all.
+    ``most`` what a user can have at all; ``part`` of what an absent user has is missed.
     """
+
+    if not absent or not math.isfinite(float(found.variance)):
+        return found
 
     def large(total: float) -> float:
         return min(max(LARGE_SHARE * total / (1 - LARGE_SHARE), seen), most)
@@ -185,11 +190,16 @@ def with_large_absent(found: Estimate, absent: float, seen: float, most: float) 
         # Such a user is absent with this chance, so that less may be missed where it is.
         reach = max(student(1 - min(missed / absent, 0.5), found.freedom), 0.0)
         total = float(found.value) + reach * float(found.standard_error)
-        return low, max(float(high), total + large(max(total, 0.0)))
+        return low, max(float(high), total + part * large(max(total, 0.0)))
 
     allowed = large(max(float(found.value), 0.0))
     granted = f"nobody who did not report adds more than {allowed:.4g} to it"
     return replace(found, limits=limits, holds_if=granted, conservative=True)
+
+
+def largest_seen(each: Floats, noise: float | Floats) -> float:
+    """What the largest of those who answered has for certain; ``noise`` is the variance of each number."""
+    return float(np.max(each - 2 * np.sqrt(np.maximum(noise, 0.0)), initial=0.0))
 
 
 def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
