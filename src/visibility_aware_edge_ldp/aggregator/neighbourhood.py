@@ -1,4 +1,4 @@
-"""NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-4]"""
+"""NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-5]"""
 
 from __future__ import annotations
 
