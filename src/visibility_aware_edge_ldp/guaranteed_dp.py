@@ -107,7 +107,7 @@ class VAEdgeLDPSystem:
                 "trust_model": "POSITION (local)",
                 "epsilon_for_all_queries": float(loss),
                 "not_for_release": "made from the graph beside the answers, and not on their bill",
-                "standard_error": float(np.asarray(local[name].standard_error)),
+                "standard_error": float(local[name].standard_error) if local[name].has_standard_error else None,
             }
 
 

@@ -233,9 +233,7 @@ def test_sums_of_classes_do_not_wrap_around(sign: int) -> None:
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("epsilon", [1, 4, 8])
-def test_the_largest_degree_lies_in_its_interval_and_has_no_standard_error_where_somebody_is_absent(
-    epsilon: float, dropout: float
-) -> None:
+def test_the_largest_degree_lies_in_its_interval_and_has_no_standard_error(epsilon: float, dropout: float) -> None:
     world = VisibilityAwareGraph(erdos_renyi(12, 0, seed=1), VisibilityPolicy.nothing())
     for seed in range(25):
         collection = collect(world, degree_survey(world.public, epsilon), seed=seed, dropout=dropout)
@@ -243,4 +241,16 @@ def test_the_largest_degree_lies_in_its_interval_and_has_no_standard_error_where
         for level in (0.5, 0.95, 0.99):
             low, high = found.interval(level)
             assert low <= found.value <= high
-        assert np.isnan(found.standard_error) == (not collection.took_part.all())
+        assert not found.has_standard_error
+
+
+def test_answers_that_agree_widen_the_interval_and_leave_the_standard_error() -> None:
+    """[DEGREESUM.2] Nobody has 40 friends; who is absent might."""
+    world = VisibilityAwareGraph(erdos_renyi(60, 200, 4), VisibilityPolicy.nothing())
+    found = estimate(collect(world, degree_survey(world.public, 8), 1, 0.3), ["tail:40"])["tail:40"]
+    assert not found.has_standard_error
+    assert found.conservative
+    assert found.interval()[1] > 1
+    near = estimate(collect(world, degree_survey(world.public, 8), 1, 0.3), ["tail:7"])["tail:7"]
+    assert not near.conservative
+    assert near.interval()[1] == pytest.approx(near.value + 1.96 * near.standard_error, rel=0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +25,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPoli
 from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.readers import read_graph
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 NAMED = read_graph([("<ann>", "bob"), ("bob", "cem"), ("<ann>", "cem"), ("cem", "dua"), ("dua", "eva")])
 WORLD = VisibilityAwareGraph(NAMED, VisibilityPolicy("0.2", "0.3", "0.5"))
@@ -231,3 +233,27 @@ def test_where_hardly_anybody_is_absent_no_large_user_is_allowed_for() -> None:
     assert high == pytest.approx(100 + 1.6449 * 5 + 8, abs=1e-3)
     assert with_large_absent(plain, 0.5, 5.0, 8.0).as_dict()["holds_if"].endswith("more than 8 to it")
     assert "holds_if" not in plain.as_dict()
+
+
+@pytest.mark.parametrize("statistic", ["edges", "stars:3", "triangles", "four_cycles"])
+def test_counts_of_users_say_that_they_allow_for_a_large_absent_one(statistic: str) -> None:
+    """[ABSENT.3] The upper end is above the normal one where somebody is absent, and the lower one stays."""
+    world = VisibilityAwareGraph(erdos_renyi(40, 200, 3), VisibilityPolicy.nothing())
+    with_all, with_some = (
+        estimate(world, "user", 16, [statistic], seed=2, dropout=away)[statistic] for away in (0, 0.3)
+    )
+    assert (with_all.holds_if, with_all.conservative) == ("", False)
+    assert "nobody who did not report adds more than" in with_some.holds_if
+    plain = replace(with_some, limits=None)
+    assert with_some.interval()[0] == plain.interval()[0]
+    # Noise of 4-cycles reaches farther here than a tenth of them.
+    farther = with_some.interval()[1] - plain.interval()[1]
+    assert farther >= 0
+    assert farther > 0 or statistic == "four_cycles"
+
+
+def test_of_a_large_absent_user_only_that_part_is_added_that_others_do_not_tell() -> None:
+    plain = Estimate("triangles", 1000.0, 1.0)
+    ends = [with_large_absent(plain, 0.5, 0.0, part=part).interval()[1] for part in (0.0, 0.25, 1.0)]
+    assert ends[0] == plain.interval()[1]
+    assert (ends[1] - 1000) / (ends[2] - 1000) == pytest.approx(0.25, abs=0.02)

@@ -71,3 +71,32 @@ def test_bins_and_their_labels_cover_every_degree() -> None:
     low, high = nearest.interval()
     assert ((low >= 0) & (low <= nearest.value) & (nearest.value <= high) & (high <= N)).all()
     assert (low <= np.maximum(found.histogram().interval()[0], 0)).all()
+
+
+@pytest.mark.parametrize("away", [0.0, 0.3])
+def test_standard_errors_of_projected_counts_are_as_large_as_their_errors(away: float) -> None:
+    """[WHOLE.5]; the twin takes those of the counts before they were projected, which are far larger."""
+    survey = histogram_survey(WORLD.public, 2)
+    truth = np.histogram(WORLD.graph.degrees, survey.edges)[0]
+    runs = [collect(WORLD, survey, f"projected {i}", away) for i in range(400)]
+    found = [one.projected() for one in runs]
+    squares = np.mean([((one.value - truth) ** 2).mean() for one in found])
+    stated, before = (np.mean([one.variance.mean() for one in each]) for each in (found, [r.histogram() for r in runs]))
+    assert 0.9 <= np.sqrt(squares / stated) <= 1.1
+    assert np.sqrt(squares / before) < 0.8
+
+
+def test_counts_vary_together_as_they_are_said_to() -> None:
+    """[WHOLE.5] The covariance by the law of every answer: bins of which one's row is the sum of two others'."""
+    collection = collect(WORLD, SURVEY, 1)
+    counts = np.zeros(len(SURVEY.edges) - 1)
+    counts[[1, 2]] = 20.0, 40.0
+    mechanism = SURVEY.mechanism
+    columns = np.arange(mechanism.columns)
+    exact = np.zeros((counts.size, counts.size))
+    scores = np.array([mechanism.counts(np.array([column])) for column in columns])
+    for place in (1, 2):
+        law = np.array([float(mechanism.likelihood(int(column), place)) for column in columns])
+        mean = law @ scores
+        exact += counts[place] * ((scores * law[:, None]).T @ scores - np.outer(mean, mean))
+    assert collection._covariance(counts) == pytest.approx(exact)

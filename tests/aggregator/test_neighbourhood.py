@@ -1,11 +1,15 @@
-"""Folds of NEIGHBOURHOOD reports, their codecs, the plans, and what the estimates say.  [OWNED.1-4, HUBSUM.1-3]"""
+"""Folds of NEIGHBOURHOOD reports, their codecs, the plans, and what the estimates say.  [OWNED.1-5, HUBSUM.1-3]"""
 
 from __future__ import annotations
 
+import itertools
+import math
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from visibility_aware_edge_ldp.aggregator import hubs
 from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
 from visibility_aware_edge_ldp.aggregator.collection import public_triangles
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection, reach
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation, TooLarge
@@ -314,3 +319,18 @@ def test_public_users_who_answer_at_another_rate_are_refused() -> None:
     collection.absorb(owned([0] * 120, survey=survey.identity))
     with pytest.raises(BadStatistic, match="which triangles were lost"):
         owners.triangles(collection)
+
+
+@pytest.mark.parametrize("absent", [0.1, 0.3, 0.6])
+def test_of_an_absent_user_s_triangles_those_are_missed_that_nobody_else_counts(absent: float) -> None:
+    """[OWNED.5] By every pattern of three users who report or do not."""
+    chances = {True: 1 - absent, False: absent}
+    patterns = list(itertools.product((True, False), repeat=3))
+    all_of_them = sum(math.prod(chances[one] for one in here) for here in patterns if sum(here) >= 2)
+    without_first = sum(math.prod(chances[one] for one in here[1:]) for here in patterns if here == (False, True, True))
+    plan: Any = SimpleNamespace(reported=np.arange(1000) >= 1000 * absent)
+    counts = np.zeros(int(plan.reported.sum()))
+    found = owners._with_large_absent(plan, counts, counts, Estimate("triangles", 9000.0, 1e-12))
+    added = found.interval()[1] / 9000 - 1
+    assert added == pytest.approx((1 - without_first / all_of_them) / 9, rel=1e-6)
+    assert found.holds_if

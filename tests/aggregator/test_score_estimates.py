@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.score_estimates import (
@@ -12,10 +14,11 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import (
 )
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.statistic import exact, statistic
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.simulate import collect
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 WORLD = VisibilityAwareGraph(erdos_renyi(30, 90, 1), VisibilityPolicy.nothing())
 COLLECTION = collect(WORLD, position_survey(WORLD.public, 2), 1)
@@ -53,3 +56,15 @@ def test_progress_adds_up() -> None:
     step(3)
     assert told == [(1, 4), (4, 4)]
     assert budget.steps("paths", 1) is None
+
+
+@pytest.mark.long
+def test_intervals_of_stars_lean_where_noise_moves_their_variance() -> None:
+    """[AGGREGATE.6]; the twin is the normal interval, which misses nearly always on one side."""
+    world = VisibilityAwareGraph(powerlaw(105, 630, 2), VisibilityPolicy.nothing())
+    truth = float(exact(world.graph, "stars:3"))
+    found = [estimate(world, "position", 1, ["stars:3"], seed=i)["stars:3"] for i in range(400)]
+    ends = [(one.interval(), replace(one, skew=0.0).interval()) for one in found]
+    low = [sum(own[1] < truth for own, _ in ends), sum(normal[1] < truth for _, normal in ends)]
+    assert sum(own[0] <= truth <= own[1] for own, _ in ends) >= 0.93 * len(ends)
+    assert low[0] < 0.05 * len(ends) < low[1]

@@ -23,7 +23,7 @@ LEAST, MOST = 0.93, 0.97
 TIGHT, LOOSE = 0.9, 1.1
 """Between these lies the deviation of estimates, over the standard error that they state."""
 SLIGHT = 0.05
-"""A mean error below this many stated standard errors is not looked at: an interval does not feel it."""
+"""A mean error below this share of a standard error, or of one that is counted, is not looked at: it is not felt."""
 Block = tuple[Run, Run, Run]
 Wanted = Callable[[Cell, Run], bool]
 _NORMAL = NormalDist()
@@ -84,11 +84,13 @@ def bias(cells: Sequence[Cell]) -> Finding:
 def z_of_bias(cells: Sequence[Cell]) -> float:
     """The mean error of estimates that say that they are unbiased, in its own standard errors.
 
-    0 where it is far below the stated ones: with rare and large errors a mean of few runs is not normal.
+    0 where it is far below the stated ones, or below one of what is counted: with rare and large errors a mean of few
+    runs is not normal.
     """
     blocks = list(_blocks(cells, lambda cell, run: run.unbiased))
+    unit = float(all(_is_whole(cell) for cell in cells))
     errors = [(one.error + two.error) / 2 / scale for (one, two, _), scale in blocks]
-    stated = [math.sqrt((one.variance + two.variance) / 2) / scale for (one, two, _), scale in blocks]
+    stated = [max(math.sqrt((one.variance + two.variance) / 2), unit) / scale for (one, two, _), scale in blocks]
     return z_of_mean(errors) if abs(math.fsum(errors)) > SLIGHT * math.fsum(stated) else 0.0
 
 
@@ -123,8 +125,14 @@ def calibration(cells: Sequence[Cell]) -> Iterator[Finding]:
 
 
 def _is_nearly_sure(cell: Cell, run: Run) -> bool:
-    """Whether a whole number is right nearly always, and else wrong by many standard errors: runs do not show these."""
-    return run.variance < 0.25 and (statistic(cell.statistic).per_person or run.error == round(run.error))
+    """Whether a whole number is told nearly always, and else missed by many standard errors: runs do not show these."""
+    known = statistic(cell.statistic)
+    return run.variance < 0.25 and (known.per_person or (_is_whole(cell) and abs(run.error) < 0.5))
+
+
+def _is_whole(cell: Cell) -> bool:
+    """Whether the truth is a whole number, and not a share."""
+    return statistic(cell.statistic).bounds[1] > 1
 
 
 def ratio(cells: Sequence[Cell]) -> float:

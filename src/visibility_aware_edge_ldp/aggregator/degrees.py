@@ -10,7 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_large_absent
+from visibility_aware_edge_ldp.aggregator.estimate import (
+    Estimate,
+    Interval,
+    estimate_of,
+    largest_seen,
+    with_large_absent,
+)
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
@@ -137,21 +143,27 @@ class _Known(NamedTuple):
 def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction) -> Estimate:
     """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]"""
     found = estimate_of(statistic, *degree_functions.total(degrees, function))
-    if not degrees.absent.size or not math.isfinite(float(found.variance)):
+    if not degrees.absent.size:
         return found
     each, noise = degree_functions.per_answer(degrees, function)
-    seen = float(np.max(each - function(degrees.public) - 2 * np.sqrt(np.maximum(noise, 0)), initial=0.0))
+    seen = largest_seen(each - function(degrees.public), noise)
     # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who answered.
     twice = np.array([min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)])
     return with_large_absent(found, degrees.absent.size / degrees.asked, seen, float(function(twice)[0]))
 
 
 def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
-    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]"""
-    found, spread = degree_functions.tail(degrees, threshold)
-    if degrees.absent.size:
-        spread = spread._replace(variance=max(spread.variance, _least_variance(degrees, threshold)))
-    return estimate_of(f"tail:{threshold}", found, spread)
+    """How many users have at least this degree; few answers that agree do not make the absent agree.  [DEGREESUM.2]
+
+    That is for the interval alone: the standard error stays what the answers say, and is none where all agree.
+    """
+    value, spread = degree_functions.tail(degrees, threshold)
+    found = estimate_of(f"tail:{threshold}", value, spread)
+    least = _least_variance(degrees, threshold) if degrees.absent.size else 0.0
+    if spread.variance >= least:
+        return found
+    wider = estimate_of(found.statistic, value, spread._replace(variance=least))
+    return replace(found, variance=spread.variance or math.nan, limits=wider.interval, conservative=True)
 
 
 def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
@@ -187,16 +199,19 @@ def _histogram(degrees: NoisyDegrees) -> Estimate:
     found = fitted_histogram(degrees)
     edges = found.edges.astype(np.int64)
     bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
-    variance = found.standard_errors**2
-    told = Estimate("degree_histogram", found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
-    return replace(told, conservative=True)
+    return Estimate(
+        "degree_histogram",
+        found.counts,
+        found.variances,
+        labels=bins,
+        unbiased=False,
+        limits=found.interval,
+        conservative=True,
+    )
 
 
 def _max_degree(degrees: NoisyDegrees) -> Estimate:
-    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]
-
-    It has no standard error then: how far it is off follows from whether the largest user is among them.
-    """
+    """The largest degree. Somebody absent may have it: then only public bounds are left.  [DEGREESUM.5]"""
     known, ceiling = degrees.certain.astype(np.float64), float(degrees.nodes - 1)
     noisy, low = (np.concatenate([each, known]) for each in (degrees.noisy, degrees.public))
     high = np.concatenate([np.full(degrees.noisy.size, ceiling), known])
@@ -219,5 +234,5 @@ def _max_degree(degrees: NoisyDegrees) -> Estimate:
         least, most = whole(level)
         return min(least, value), max(most, value)
 
-    variance = math.nan if degrees.absent.size else found.standard_error**2
+    variance = 0.0 if found.is_exact and not degrees.absent.size else math.nan
     return Estimate("max_degree", value, variance, unbiased=False, limits=limits, conservative=True)

@@ -20,6 +20,8 @@ Interval = tuple[Value, Value]
 # With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
 FEWEST = 4.0
 STRAIGHT = 1e-6
+# Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
+MOST_SKEW = 0.4
 # One user who stayed away is allowed to have so much of all that is counted.  [ABSENT.3]
 LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
@@ -33,7 +35,7 @@ class Estimate:
     Parameters
     ----------
     value, variance
-        Numbers, or arrays with one entry per node or bin.
+        Numbers, or arrays with one entry per node or bin. The variance is NaN where no right one can be stated.
     labels
         What the entries of an array are: node names, or the bins' (first, last) degrees.
     unbiased
@@ -67,6 +69,11 @@ class Estimate:
         """The square root of the estimated variance."""
         root = np.sqrt(np.maximum(self.variance, 0))
         return root if isinstance(self.variance, np.ndarray) else float(root)
+
+    @property
+    def has_standard_error(self) -> bool:
+        """Whether the variance is known: of no fit it is, for what its smoothing hides is not."""
+        return not bool(np.isnan(np.max(self.variance)))
 
     def interval(self, level: float = 0.95) -> Interval:
         """The interval that covers the truth with probability ``level``."""
@@ -124,6 +131,13 @@ def skew_corrected(point: float, skew: float) -> float:
     return 3 / skew * (math.cbrt(1 + skew * (point - skew / 6)) - 1)
 
 
+def leaning(value: float, variance: float, moving: float) -> float:
+    """The skew of an estimate with the part ``moving`` of its variance going like its square.  [HOLDERS.5]"""
+    # An estimate below two standard errors says nothing of how the variance moves with it.
+    error = math.sqrt(variance)
+    return min(2 * moving / (max(value, 2 * error) * error), MOST_SKEW)
+
+
 def estimate_of(statistic: str, value: float, spread: Spread, releases: tuple[Release, ...] = ()) -> Estimate:
     """An estimate whose variance may have been read off few answers.  [STUDENT.1]"""
     variance, doubt, third = spread
@@ -153,12 +167,17 @@ def _is_enough(interval: Callable[[float], Interval], most: float, inner: float,
     return bool(np.all(low - most <= least) and np.all(largest <= high + most))
 
 
-def with_large_absent(found: Estimate, absent: float, seen: float, most: float) -> Estimate:
+def with_large_absent(
+    found: Estimate, absent: float, seen: float, most: float = math.inf, part: float = 1.0
+) -> Estimate:
     """The same with an upper end that allows for one absent user larger than all who answered.  [ABSENT.3]
 
     ``absent`` is the share of users who are absent, ``seen`` what the largest of the others has for certain, and
-    ``most`` what a user can have at all.
+    ``most`` what a user can have at all; ``part`` of what an absent user has is missed.
     """
+
+    if not absent or not math.isfinite(float(found.variance)):
+        return found
 
     def large(total: float) -> float:
         return min(max(LARGE_SHARE * total / (1 - LARGE_SHARE), seen), most)
@@ -171,11 +190,16 @@ def with_large_absent(found: Estimate, absent: float, seen: float, most: float) 
         # Such a user is absent with this chance, so that less may be missed where it is.
         reach = max(student(1 - min(missed / absent, 0.5), found.freedom), 0.0)
         total = float(found.value) + reach * float(found.standard_error)
-        return low, max(float(high), total + large(max(total, 0.0)))
+        return low, max(float(high), total + part * large(max(total, 0.0)))
 
     allowed = large(max(float(found.value), 0.0))
     granted = f"nobody who did not report adds more than {allowed:.4g} to it"
     return replace(found, limits=limits, holds_if=granted, conservative=True)
+
+
+def largest_seen(each: Floats, noise: float | Floats) -> float:
+    """What the largest of those who answered has for certain; ``noise`` is the variance of each number."""
+    return float(np.max(each - 2 * np.sqrt(np.maximum(noise, 0.0)), initial=0.0))
 
 
 def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:

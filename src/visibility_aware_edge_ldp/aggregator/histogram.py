@@ -1,4 +1,4 @@
-"""USER histogram: a collection of Hadamard responses, and the degree histogram from it.  [WHOLE.4]"""
+"""USER histogram: a collection of Hadamard responses, and the degree histogram from it.  [WHOLE.4-5]"""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -9,8 +9,14 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, Ints, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.counts.degree_histogram import projected
+from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramReport, HistogramSurvey
+
+# A projected count beyond so many standard errors is more than noise.
+CLEAR = 2.0
+# Of the mean squared error that one bin in doubt would leave to each of them, so much is always stated.
+LEAST = 0.25
 
 
 class HistogramCollection(UserCollection[HistogramSurvey, HistogramReport]):
@@ -30,7 +36,7 @@ class HistogramCollection(UserCollection[HistogramSurvey, HistogramReport]):
         return float(self.took_part.mean())
 
     def histogram(self) -> Estimate:
-        """How many users have a degree in each bin, without bias; entries may be negative.  [WHOLE.4]"""
+        """How many users have a degree in each bin, without bias; entries may be negative.  [WHOLE.4-5]"""
         answers, nodes = int(self.took_part.sum()), self.view.n
         if not answers:
             raise BadStatistic("Nobody has answered yet, so nothing can be estimated.")
@@ -52,4 +58,27 @@ class HistogramCollection(UserCollection[HistogramSurvey, HistogramReport]):
             low, high = (np.clip(end, 0, self.view.n) for end in found.interval(level))
             return np.minimum(low, value), np.maximum(high, value)
 
-        return replace(found, value=value, unbiased=False, limits=limits, conservative=True)
+        variance = self._squared_errors(np.asarray(found.value), value)
+        return replace(found, value=value, variance=variance, unbiased=False, limits=limits, conservative=True)
+
+    def _squared_errors(self, unbiased: Floats, value: Floats) -> Floats:
+        """Of each bin about the mean squared error of the projected count, by Stein's formula.  [WHOLE.5]"""
+        known, kept = self._covariance(value), value > 0
+        slope = np.diag(kept.astype(np.float64)) - np.outer(kept, kept) / max(int(kept.sum()), 1)
+        each: Floats = (unbiased - value) ** 2 - known.diagonal() + 2 * (known * slope).sum(axis=1)
+        small = value <= CLEAR * np.sqrt(known.diagonal())
+        each[small] = each[small].mean() if small.any() else 0.0
+        return np.maximum(each, LEAST * known.diagonal() / value.size)
+
+    def _covariance(self, value: Floats) -> Floats:
+        """How the unbiased counts vary together if these are the true ones.  [HADAMARD.3], [WHOLE.5]"""
+        answers, nodes, mechanism = int(self.took_part.sum()), self.view.n, self.survey.mechanism
+        counts = answers / nodes * value
+        rows = np.arange(1, counts.size + 1)
+        together = (rows[:, None] ^ rows) - 1
+        inside = (together >= 0) & (together < counts.size)
+        noise = np.where(inside, mechanism.scale * counts[np.where(inside, together, 0)], 0.0)
+        noise[np.diag_indices(counts.size)] = mechanism.variances(counts, answers)
+        drawn = np.diag(value) - np.outer(value, value) / nodes
+        found: Floats = (nodes / answers) ** 2 * noise + (nodes - answers) / answers * drawn
+        return found

@@ -1,4 +1,4 @@
-"""NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-4]"""
+"""NEIGHBOURHOOD (a): plans from noisy degrees, a collection of owned triangles, and their sum.  [OWNED.1-5]"""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_triangles
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, with_bias_bound
+from visibility_aware_edge_ldp.aggregator.estimate import (
+    Estimate,
+    Interval,
+    estimate_of,
+    largest_seen,
+    with_bias_bound,
+    with_large_absent,
+)
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
@@ -95,13 +102,24 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
     spread = spread.plus(_without_degrees(collection, _closed_share(degrees, plan, value))).times(scale)
     lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
     paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
-    found = estimate_of("triangles", value, spread, paid)
+    found = _with_large_absent(plan, counts, noise, estimate_of("triangles", value, spread, paid))
 
     def limits(level: float) -> Interval:
         low, high = with_bias_bound(found.interval, lost, level)
         return low, min(high, max(most, found.interval(level)[1]))
 
-    return replace(found, unbiased=not plan.lost, limits=limits, conservative=plan.lost > 0)
+    return replace(found, unbiased=not plan.lost, limits=limits, conservative=found.conservative or plan.lost > 0)
+
+
+def _with_large_absent(plan: OwnerPlan, counts: Floats, noise: Floats, found: Estimate) -> Estimate:
+    """The same with an upper end for one large user who is absent: what nobody else counts is missed.  [OWNED.5]
+
+    Who left after the first round takes all along that it owns.
+    """
+    n, absent = plan.reported.size, float((~plan.reported).mean())
+    without, counted = (1 - absent) ** 2, 1 - 3 * absent**2 + 2 * absent**3
+    part = 1 - without / counted if counts.size == plan.reported.sum() else 1.0
+    return with_large_absent(found, 1 - counts.size / n, largest_seen(counts, noise), comb(n - 1, 2), part)
 
 
 def _refuse_unequal_response(collection: NeighbourhoodCollection) -> None:

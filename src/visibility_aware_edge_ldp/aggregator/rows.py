@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
+from math import comb
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 import visibility_aware_edge_ldp.aggregator.round_noise as round_noise
 from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS, Bits, Estimators, UserCollection
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, largest_seen, with_large_absent
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import earlier_share, middles
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
@@ -173,24 +174,20 @@ def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     if not asked:
         return Estimate(TRIANGLES.name, value, 0.0, collection.releases)
     value += asked / second * float(collection.sums.sum())
-    rows, shape, rate = (
-        owned_triangles(collection),
-        shape_of(collection.reported_scores, kept),
-        response_rate(asked, first),
-    )
+    rows, rate = owned_triangles(collection), response_rate(asked, first)
+    shape = shape_of(collection.reported_scores, kept)
     counted = round_noise.Counted(value, (asked / second) ** 2 * rows.noise)
     # Each answer stands for those who did not report, too: as a first vertex, and as the holder of the far side.
     told = first_vertex_noise(collection.reported_scores, step)
     answers = round_noise.first_noise(told, collection.view.n, shape, counted).times(1 / (kept * rate))
     if second == asked:
-        return estimate_of(
-            TRIANGLES.name,
-            value,
-            round_noise.noise_part(rows, collection.counts, 0.0).plus(answers),
-            collection.releases,
-        )
-    spread = needed(collection, rows).missing.plus(round_noise.second_round(rows, collection.counts)).plus(answers)
-    return estimate_of(TRIANGLES.name, value, spread, collection.releases)
+        spread = round_noise.noise_part(rows, collection.counts, 0.0).plus(answers)
+        return estimate_of(TRIANGLES.name, value, spread, collection.releases)
+    pulls = needed(collection, rows)
+    spread = pulls.missing.plus(round_noise.second_round(rows, collection.counts)).plus(answers)
+    found = estimate_of(TRIANGLES.name, value, spread, collection.releases)
+    seen = largest_seen(pulls.each, pulls.noise / second)
+    return with_large_absent(found, 1 - second / asked, seen, comb(collection.view.n - 1, 2))
 
 
 def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
@@ -217,7 +214,9 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
     answers = round_noise.first_cycle_noise(collection.reported_scores, shape, counted, step)
     shared = round_noise.CYCLES_IN_COMMON * (max(value, 0.0) + value**2 / shape.edges)
     spread = _spread(collection, rows, round_noise.CYCLE_PLACES, shared).plus(answers)
-    return estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
+    found = estimate_of(FOUR_CYCLES.name, value, spread, collection.releases)
+    seen = largest_seen(collection.sums, rows.noise / second)
+    return with_large_absent(found, 1 - second / asked, seen, 3 * comb(collection.view.n - 1, 3))
 
 
 def _responses(collection: RowCollection, fewest: int) -> tuple[int, int, int]:

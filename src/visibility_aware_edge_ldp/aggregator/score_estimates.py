@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, unknown_share
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
@@ -25,7 +26,7 @@ from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, s
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.scores import Floats
+from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
@@ -170,6 +171,13 @@ class ScoreEstimates:
         # The saving is itself an estimate; it is never believed to be more than half.
         return Estimate(name, value, max(variance - saved, variance / 2, 0.0), unbiased=unbiased)
 
+    def stars(self, asked: Statistic) -> Estimate:
+        """The number of stars; noise that lowers it lowers its variance, too.  [AGGREGATE.6]"""
+        k, found = asked.sides, self.counted(asked, *stars.stars(self.scores, asked.sides))
+        noise, variance = np.maximum(self.scores.node_sums(spread), 0.0), float(found.variance)
+        moving = max(variance - float((noise**k).sum()) / math.factorial(k), 0.0)
+        return replace(found, skew=leaning(float(found.value), variance, (1 - 1 / k) * moving)) if moving else found
+
     def degrees(self, asked: Statistic) -> Estimate:
         """Everybody's degree."""
         value, variance = self.noisy_degrees
@@ -184,16 +192,22 @@ class ScoreEstimates:
     def max_degree(self, asked: Statistic) -> Estimate:
         """The largest degree."""
         found = max_degree(*self.noisy_degrees, *self.collection.degree_bounds)
-        told = Estimate(asked.name, found.value, found.standard_error**2, unbiased=False, limits=found.interval)
-        return replace(told, conservative=True)
+        variance = 0.0 if found.is_exact else math.nan
+        return Estimate(asked.name, found.value, variance, unbiased=False, limits=found.interval, conservative=True)
 
     def histogram(self, asked: Statistic) -> Estimate:
         """How many nodes have a degree in each bin."""
         found = histogram(*self.noisy_degrees, *self.collection.degree_bounds)
         bins = [(int(low), int(high) - 1) for low, high in pairwise(found.edges)]
-        variance = found.standard_errors**2
-        told = Estimate(asked.name, found.counts, variance, labels=bins, unbiased=False, limits=found.interval)
-        return replace(told, conservative=True)
+        return Estimate(
+            asked.name,
+            found.counts,
+            found.variances,
+            labels=bins,
+            unbiased=False,
+            limits=found.interval,
+            conservative=True,
+        )
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
@@ -219,7 +233,7 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     "triangles": lambda given, asked: given.counted(asked, *triangles.triangles(given.pair_sums["triangles"])),
     "transitivity": ScoreEstimates.transitivity,
     FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
-    "stars": lambda given, asked: given.counted(asked, *stars.stars(given.scores, asked.sides)),
+    "stars": lambda given, asked: given.stars(asked),
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 

@@ -287,9 +287,10 @@ def _without_a_centre(world: Any, epsilon: str, statistics: list[str], central: 
         answers = run(world, POSITION.name, epsilon, statistics)
     except TooLarge:
         return "Without a centre: too many positions to ask each of them on this machine."
+    known = [name for name in statistics if answers[name].has_standard_error]
     ratios = (
         f"{name} {answers[name].standard_error / error:,.0f}×" if (error := central[name].standard_error) else name
-        for name in statistics
+        for name in known
     )
     return (
         f"Without a centre, the POSITION model answers all of these together for one ε = {epsilon}; its "

@@ -26,6 +26,12 @@ class DegreeHistogram:
     edges: NDArray[np.int64]
     counts: Floats
     standard_errors: Floats
+    is_fitted: bool = False
+
+    @property
+    def variances(self) -> Floats:
+        """Those of the counts; of fitted ones only whether they are exact: what smoothing hides is not known."""
+        return np.where(self.standard_errors > 0, np.nan, 0.0) if self.is_fitted else self.standard_errors**2
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Limits per bin, rounded outwards because the truth is a whole number of nodes."""
@@ -62,7 +68,7 @@ def histogram(
         # What a rougher prior would have said measures what the smoothing may have hidden.
         hidden = estimate - _bin_counts(sample, rough[-1], edges)[0]
         counts, errors = counts + estimate, np.sqrt(np.maximum(variances, 0.0) + hidden**2)
-    return DegreeHistogram(edges, counts, errors)
+    return DegreeHistogram(edges, counts, errors, is_fitted=True)
 
 
 def _bin_counts(sample: Sample, fit: Fit, edges: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -142,7 +148,7 @@ def fitted_histogram(degrees: NoisyDegrees) -> DegreeHistogram:
     if degrees.absent.size:
         share = np.clip(fitted / answers, 0.0, 1.0)
         variance = variance + degrees.asked * degrees.absent.size / answers * share * (1 - share)
-    return DegreeHistogram(edges, counts + degrees.expansion * fitted, np.sqrt(variance))
+    return DegreeHistogram(edges, counts + degrees.expansion * fitted, np.sqrt(variance), is_fitted=True)
 
 
 def _noise(degrees: NoisyDegrees) -> Floats:

@@ -1,7 +1,7 @@
 """The largest degree from one noisy degree per node.  [MAX.1-3]"""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
 import numpy as np
@@ -12,21 +12,19 @@ from visibility_aware_edge_ldp.counts import degree_distribution as distribution
 from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Floats, Law, Sample
 
 _NORMAL = NormalDist()
-_ONE_SIGMA = 2.0 * _NORMAL.cdf(1.0) - 1.0
 _TRUST_PLAIN = 6.0  # spread-to-noise variance ratio at which plain maximum and posterior weigh the same
 _RIVAL_FLOOR = 0.1  # part of the rivals' influence that is not believed, since their degrees are estimated
 
 
 @dataclass(frozen=True)
 class MaxDegree:
-    """The largest degree: `value`, `standard_error`, and `interval` at any level.
+    """The largest degree: `value`, and `interval` at any level.
 
     The interval inverts the test of "the largest degree is m" that looks at the largest noisy degree [MAX.2],
     sharpened by two bounds that hold for every graph [MAX.3].
     """
 
     value: float
-    standard_error: float
     _x: Floats = field(repr=False)
     _t: Floats = field(repr=False)
     _candidates: Floats = field(repr=False)
@@ -38,6 +36,11 @@ class MaxDegree:
     _ceiling: float = field(repr=False)
     _skew: float = field(default=0.0, repr=False)
     _law: Law = field(default=distribution.NORMAL, repr=False)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no noise is in any degree."""
+        return not self._candidates.size
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval, equal error on both sides; it always contains `value`."""
@@ -73,7 +76,7 @@ def max_degree(
     floor = float(max(sample.exact.max(initial=0), np.max(low)))
     if not sample.noisy_nodes:
         none = np.empty(0)
-        return MaxDegree(floor, 0.0, none, none, none, none, none, floor, floor)
+        return MaxDegree(floor, none, none, none, none, none, floor, floor)
     fit = distribution.best(distribution.fits(sample))
     # The grouped degrees are rounded; the extreme itself must not be.
     top = float(np.max(np.asarray(noisy, dtype=np.float64)[np.asarray(variance, dtype=np.float64) > 0]))
@@ -84,9 +87,7 @@ def max_degree(
     crowded = _tail_probability(sample, fit, top, candidates, 1.0, 0.0)
     alone = _tail_probability(sample, fit, top, candidates, 1.0 - 1.0 / sample.noisy_nodes, _RIVAL_FLOOR)
     x, t = distribution.sorted_nodes(noisy, variance)
-    draft = MaxDegree(value, 0.0, x, t, candidates, crowded, alone, floor, float(sample.ceiling), sample.skew, law)
-    below, above = draft.interval(_ONE_SIGMA)
-    return replace(draft, standard_error=(above - below) / 2.0)
+    return MaxDegree(value, x, t, candidates, crowded, alone, floor, float(sample.ceiling), sample.skew, law)
 
 
 def _posterior_median(sample: Sample, fit: Fit) -> float:

@@ -11,11 +11,14 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
 from visibility_aware_edge_ldp.aggregator.estimate import (
+    MOST_SKEW,
     Estimate,
     cube_root_interval,
     estimate_of,
+    largest_seen,
     ratio_of,
     unknown_share,
+    with_large_absent,
 )
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_cycles import cycle_parts
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
@@ -46,8 +49,6 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
     from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 
-# Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
-MOST_SKEW = 0.4
 # Why the others cannot be told.  [HOLDERS.7]
 _UNKNOWN = "their later friends are known to nobody"
 _WHY = {
@@ -179,7 +180,13 @@ def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
 
 
 def _estimate(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:
-    """Noise, and what nonresponse adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4]"""
+    """Noise, and what nonresponse adds; ``sides`` is how many positions a subgraph has.  [HOLDERS.4], [ABSENT.3]"""
+    rate, answers = rows.response_rate, max(rows.users.size, 1)
+    seen = largest_seen(parts.pulls[rows.users] * rate, parts.pull_noise * rate**2 / answers)
+    return with_large_absent(_without_large_absent(statistic, rows, parts, sides), 1 - rate, seen)
+
+
+def _without_large_absent(statistic: str, rows: ReportedRows, parts: Parts, sides: int) -> Estimate:
     nonresponse, noise = _spreads(rows, parts)
     found = nonresponse.plus(Spread(noise))
     if math.isfinite(found.variance):
