@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
-from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums, two_rounds
+from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -73,7 +73,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (curator, published),
     (chain,),
     (refusals,),
-    (campaign, two_rounds, sums, ledgers),
+    (campaign, sums, ledgers),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
 """By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""

@@ -6,7 +6,9 @@ Beyond 2^19 positions coins are drawn in parts, beyond 1 MiB a keystream is, bey
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -15,10 +17,10 @@ from visibility_aware_edge_ldp.audit.at_size import bits, lists, rows, rows_worl
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact
-from visibility_aware_edge_ldp.audit.engine.kernels import KERNELS, running
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
@@ -26,13 +28,31 @@ from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
 
 DIFFERENCES = "differences"
+KERNELS = ("plain", "compiled")
+_KERNEL = "VA_EDGE_LDP_KERNEL"
 MIXED, NOTHING = VisibilityPolicy("0.1", "0.4", "0.5"), VisibilityPolicy.nothing()
 Compared = Iterator[tuple[np.ndarray, np.ndarray]]
 """Pairs of arrays that must be the same."""
 _BUDGETS = np.arange(40)
+
+
+@contextmanager
+def running(name: str) -> Iterator[None]:
+    """Let these kernels run at every call; compiled ones only where there are any."""
+    before = os.environ.get(_KERNEL)
+    os.environ[_KERNEL] = name
+    backend.name.cache_clear()
+    try:
+        yield
+    finally:
+        del os.environ[_KERNEL]
+        if before is not None:
+            os.environ[_KERNEL] = before
+        backend.name.cache_clear()
 
 
 def in_both(work: Callable[[], Sequence[np.ndarray]]) -> Compared:
@@ -198,8 +218,8 @@ _PAIRS: dict[str, tuple[Callable[[], Compared], str]] = {
     "keystream": (keystream_in_parts, "draws of 1 and 3 MiB beside small ones"),
     "integer noise": (noises_one_by_one, "600 draws from tables and by doubles, beside digits"),
     "user rows": (rows_in_blocks, "530 to 1,040 users in one call, alone, and by both kernels"),
-    "neighbourhood": (triangles_by_both_kernels, "owned triangles and a territory of 1,030 users, by both kernels"),
-    "curator": (frontiers_in_full, "what decides sensitivity, with all positions looked at and with few"),
+    NEIGHBOURHOOD.name: (triangles_by_both_kernels, "owned triangles and a territory of 1,030 users, by both kernels"),
+    CURATOR.name: (frontiers_in_full, "what decides sensitivity, with all positions looked at and with few"),
 }
 AUDITS: tuple[Audit, ...] = (
     *(exact(f"{name}, many at once", audit_pairs, pairs, about) for name, (pairs, about) in _PAIRS.items()),

@@ -25,11 +25,16 @@ from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, Tw
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
-from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_plan, clipped_plan, neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodSurvey,
+    believed_plan,
+    clipped_plan,
+    neighbourhood_survey,
+)
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import triangle_survey
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -80,16 +85,17 @@ class Asked:
                 yield replace(whose, **change)
 
 
-ASKED: dict[str, Asked] = {
-    "position": Asked(position_survey(VIEW, 1, rounds=2), _bits),
-    "sample": Asked(position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads"), _bits),
-    "degrees": Asked(degree_survey(VIEW, 1), _lists),
-    "histogram": Asked(histogram_survey(VIEW, 1), _lists),
-    "rows": Asked(triangle_survey(VIEW, 1), _lists),
-    "neighbourhood": Asked(neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), lambda: TwoHop(0, EDGES, N)),
-    "hubs": Asked(hub_survey(VIEW, 1), lambda: TwoHop(0, EDGES)),
-    "curator": Asked(curator_survey(VIEW, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, EDGES), 0),
-}
+_ALL: tuple[Asked, ...] = (
+    Asked(position_survey(VIEW, 1, rounds=2), _bits),
+    Asked(position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads"), _bits),
+    Asked(degree_survey(VIEW, 1), _lists),
+    Asked(histogram_survey(VIEW, 1), _lists),
+    Asked(triangle_survey(VIEW, 1), _lists),
+    Asked(neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), lambda: TwoHop(0, EDGES, N)),
+    Asked(hub_survey(VIEW, 1), lambda: TwoHop(0, EDGES)),
+    Asked(curator_survey(VIEW, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, EDGES), 0),
+)
+ASKED: dict[str, Asked] = {asked.survey.protocol: asked for asked in _ALL}
 
 
 def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
@@ -107,9 +113,9 @@ def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
         yield from [partial(_twice, kind, asked)] if cost else []
         yield partial(ask, asked.survey, asked.first, enough, _too_few)
     twice = FriendLists(1, np.array([0, 2]), np.array([2, 2], np.int32))
-    yield partial(clients["degrees"], twice, VIEW, Purse(ENOUGH))
-    yield partial(_delta_twice, clients["curator"])
-    yield partial(_lowered, clients["neighbourhood"])
+    yield partial(clients[DegreeSurvey.protocol], twice, VIEW, Purse(ENOUGH))
+    yield partial(_delta_twice, clients[CuratorSurvey.protocol])
+    yield partial(_lowered, clients[NeighbourhoodSurvey.protocol])
 
 
 def _ask(
@@ -204,7 +210,13 @@ AUDITS = (
 MUTANTS = (
     *exact_mutants(
         audit_refusals,
-        [("refusals, none", "The client believes every survey.", {**CLIENTS, "neighbourhood": Unquestioning})],
+        [
+            (
+                "refusals, none",
+                "The client believes every survey.",
+                {**CLIENTS, NeighbourhoodSurvey.protocol: Unquestioning},
+            )
+        ],
     ),
     *exact_mutants(
         audit_coins, [("coins, a known key", "All draw with the same key.", lambda: fresh_coins("known to all"))]
