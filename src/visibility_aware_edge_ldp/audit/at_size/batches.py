@@ -15,7 +15,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.audit.at_size import bits, lists, rows, rows_worlds
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
-from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import WORDS, no_noise, words_then
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, OwnerPlan
@@ -85,26 +85,28 @@ def keystream_in_parts() -> Compared:
 
 
 def noises_one_by_one() -> Compared:
-    """Draws from tables and by doubles, beside the same words placed by digits."""
-    words = np.frombuffer(large.random_bytes_of("words")(8 * 600), ">u8")
+    """Draws from tables and by doubles, beside the same words placed by digits: the farthest words, and others."""
+    ends = [end + 1 - (1 << k) if end else (1 << k) - 1 for k in range(64) for end in (0, WORDS - 1)]
+    words = [*ends, *np.frombuffer(large.random_bytes_of("words")(8 * 472), ">u8").tolist()]
 
     def digits(laws: Sequence[DiscreteLaplace | large.Scaled]) -> np.ndarray:
-        pairs = zip(laws, words[: len(laws)].tolist(), strict=True)
+        pairs = zip(laws, words[: len(laws)], strict=True)
         return np.array([each.law.place(word, no_noise) for each, word in pairs])
 
-    octets = words.tobytes()
+    def coins(count: int) -> RandomBytes:
+        return words_then(words[:count], no_noise)
+
     for epsilon in (Fraction(1), Fraction(1, 50)):
         noise = DiscreteLaplace(epsilon)
-        yield noise.sample_many(600, large.Stream(octets)), digits([noise] * 600)
-    scales = np.unique(np.geomspace(1, 1e7, 150).astype(np.int64))
+        yield noise.sample_many(len(words), coins(len(words))), digits([noise] * len(words))
+    scales = np.unique(np.geomspace(1, 1e7, 250).astype(np.int64))
     one = Fraction(1)
-    yield (
-        sample_each(one, scales, large.Stream(octets[: 8 * scales.size])),
-        digits([DiscreteLaplace(one, int(scale)) for scale in scales]),
-    )
-    power = SmoothPower(one)
-    each = [large.Scaled(power, int(scale)) for scale in scales]
-    yield power.sample_each(scales.astype(np.float64), large.Stream(octets[: 8 * scales.size])), digits(each)
+    for order in (scales, scales[::-1]):
+        laws = [DiscreteLaplace(one, int(scale)) for scale in order]
+        yield sample_each(one, order, coins(order.size)), digits(laws)
+        power = SmoothPower(one)
+        each = [large.Scaled(power, int(scale)) for scale in order]
+        yield power.sample_each(order.astype(np.float64), coins(order.size)), digits(each)
 
 
 def rows_in_blocks() -> Compared:

@@ -1,15 +1,19 @@
-"""What every client must refuse, tried on the real ones; and coins that must never come again.  [POSITION.2-3]
+"""What every client must refuse, or answer as before, tried on the real ones; and coins that never come again.
+
+[POSITION.2-3], [TRIANGLE.1]
 
 A survey of another roster or policy, or that asks more than the policy allows; a round that a survey does not have; a
 price above what is left in the purse, for each class and for δ; a bound below a user's own report; a list that names a
-friend twice; fewer coins than were asked for. What is counted is how many of these were answered: not ε, and 0 is
-claimed.
+friend twice; fewer coins than were asked for; a second round before the first, or on first answers that are another
+survey's, lack the user's own, or are not those of before. What is counted is how many of these were answered: not ε,
+and 0 is claimed. Asked again with other coins, also by a survey that shares its first round, a client must say the same
+again; how many do not is counted too.
 """
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,6 +25,7 @@ from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.reporter import Client, Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
@@ -36,7 +41,8 @@ from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
     neighbourhood_survey,
 )
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.public.surveys.rows import triangle_survey
+from visibility_aware_edge_ldp.public.surveys.rows import STATISTICS, RowSurvey, row_surveys, triangle_survey
+from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers
 
@@ -116,6 +122,11 @@ def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
     yield partial(clients[DegreeSurvey.protocol], twice, VIEW, Purse(ENOUGH))
     yield partial(_delta_twice, clients[CuratorSurvey.protocol])
     yield partial(_lowered, clients[NeighbourhoodSurvey.protocol])
+    heard, rows = _heard(), clients[RowSurvey.protocol]
+    yield partial(_totals, rows, heard, first=False)
+    yield partial(_totals, rows, replace(heard, survey=OTHER))
+    yield partial(_totals, rows, replace(heard, answered=0 * heard.answered, ones=0 * heard.ones))
+    yield partial(_totals, rows, heard, replace(heard, ones=0 * heard.ones))
 
 
 def _ask(
@@ -161,6 +172,37 @@ def _lowered(client: Any) -> object:
     return holder.answer(neighbourhood_survey(VIEW, 1, lowered), 1, no_noise)
 
 
+def _heard() -> Transcript:
+    """First answers of everybody, all 1."""
+    survey, both = triangle_survey(VIEW, 1), VIEW.class_bits
+    answered = np.bitwise_or.reduce([both[kind] for kind in NON_PUBLIC])
+    return Transcript(survey.first.identity, answered, answered.copy())
+
+
+def _totals(kind: Any, *heard: Transcript, first: bool = True) -> object:
+    """Second rounds on these first answers, one after the other."""
+    survey = triangle_survey(VIEW, 1)
+    users = kind(_lists(), VIEW, Purse(ENOUGH))
+    said = [users.answer(survey, 1, no_noise)] if first else []
+    return [*said, *(users.total(survey, FirstRound(survey, VIEW, each), no_noise) for each in heard)]
+
+
+def asked_again(clients: Clients) -> Iterator[Callable[[RandomBytes, RandomBytes], tuple[object, object]]]:
+    """Answers that must be the same, whatever the coins: of one question, and of two that share a first round."""
+    for name, asked in ASKED.items():
+        yield partial(_again, clients[name], asked, (asked.survey, asked.survey))
+    both = tuple(row_surveys(VIEW, 1, STATISTICS).values())
+    yield partial(_again, clients[RowSurvey.protocol], ASKED[RowSurvey.protocol], both)
+
+
+def _again(
+    kind: type[Client[Any, Any, Any]], asked: Asked, surveys: Sequence[Any], *coins: RandomBytes
+) -> tuple[object, object]:
+    client = kind(asked.held(), VIEW, Purse(ENOUGH, DELTA))
+    one, other = (client.answer(each, asked.first, drawn) for each, drawn in zip(surveys, coins, strict=True))
+    return one, other
+
+
 def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
     """How many of the questions that must be refused were answered."""
     tried, answered = 0, 0
@@ -171,7 +213,16 @@ def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
         except (Refused, ProtocolViolation, BadInput):
             continue
         answered += 1
-    return Finding(name, "exact", (Loss("answered", 0, answered),), tried, about)
+    same = [again(fresh_coins(name, "one"), fresh_coins(name, "other")) for again in asked_again(clients)]
+    changed = sum(not _alike(one, other) for one, other in same)
+    losses = Loss("answered", 0, answered), Loss("again", 0, changed)
+    return Finding(name, "exact", losses, tried + len(same), about)
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two reports are the same in all their parts."""
+    parts = ([getattr(each, part.name) for part in fields(each)] for each in (one, other))  # type: ignore[arg-type]
+    return all(np.array_equal(here, there) for here, there in zip(*parts, strict=True))
 
 
 def audit_coins(name: str, source: Callable[[], RandomBytes], about: str) -> Finding:
@@ -203,8 +254,21 @@ def _in_a_child(coins: RandomBytes) -> bytes:
 
 
 Unquestioning = replaced(NeighbourhoodClient, verify=lambda client, survey, number: survey)
+
+
+def _forgetful(client: Any, survey: Any, number: int, *given: Any) -> Any:
+    client._row_bits._answers.clear()
+    return TwoRoundClient.randomize(client, survey, number, *given)
+
+
+DrawnAgain = replaced(TwoRoundClient, randomize=_forgetful)
 AUDITS = (
-    exact("refusals", audit_refusals, CLIENTS, "questions, not ε: what every client must refuse, tried one by one"),
+    exact(
+        "refusals",
+        audit_refusals,
+        CLIENTS,
+        "questions, not ε: what every client must refuse, or answer as before, tried one by one",
+    ),
     exact("coins", audit_coins, secure_random_bytes, "blocks, not ε: 2 MiB from two sources, and from a forked child"),
 )
 MUTANTS = (
