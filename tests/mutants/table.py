@@ -39,7 +39,7 @@ AUDITS: dict[str, tuple[str, ...]] = {
     "public/surveys/histogram": ("histogram",),
     "public/surveys/rows": ("campaign triangles, both", "user triangles", "user 4-cycles"),
     "public/surveys/neighbourhood": ("neighbourhood (a)",),
-    "public/surveys/hubs": ("neighbourhood (b)", "campaign hubs"),
+    "public/surveys/hubs": ("refusals", "neighbourhood (b)", "campaign hubs"),
     "public/surveys/curator": ("curator",),
     "campaign/participant/reports": ("campaign",),
     "campaign/": ("campaign ledger", "campaign", "chained"),

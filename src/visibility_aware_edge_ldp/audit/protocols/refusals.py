@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.reporter import Client, Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
-from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
+from visibility_aware_edge_ldp.client.views import Edges, FriendLists, PositionBits, TwoHop, WholeGraph
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -60,14 +60,14 @@ DELTA = Fraction(1, 10**6)
 MANY = (1 << 20) + (1 << 16)
 
 
-def _lists() -> FriendLists:
-    both = np.concatenate([EDGES, EDGES[:, ::-1]])
+def _lists(edges: Edges = EDGES) -> FriendLists:
+    both = np.concatenate([edges, edges[:, ::-1]])
     both = both[np.lexsort((both[:, 1], both[:, 0]))]
     return FriendLists(0, np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=N))]), both[:, 1])
 
 
-def _bits() -> PositionBits:
-    drawn = {tuple(edge) for edge in EDGES.tolist()}
+def _bits(edges: Edges = EDGES) -> PositionBits:
+    drawn = {tuple(edge) for edge in edges.tolist()}
     return PositionBits(0, np.array([(u, v) in drawn for u in range(N) for v in range(u + 1, N)]))
 
 
@@ -91,17 +91,22 @@ class Asked:
                 yield replace(whose, **change)
 
 
-_ALL: tuple[Asked, ...] = (
-    Asked(position_survey(VIEW, 1, rounds=2), _bits),
-    Asked(position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads"), _bits),
-    Asked(degree_survey(VIEW, 1), _lists),
-    Asked(histogram_survey(VIEW, 1), _lists),
-    Asked(triangle_survey(VIEW, 1), _lists),
-    Asked(neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), lambda: TwoHop(0, EDGES, N)),
-    Asked(hub_survey(VIEW, 1), lambda: TwoHop(0, EDGES)),
-    Asked(curator_survey(VIEW, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, EDGES), 0),
-)
-ASKED: dict[str, Asked] = {asked.survey.protocol: asked for asked in _ALL}
+def questions(view: PublicView, edges: Edges) -> dict[str, Asked]:
+    """By protocol: a lawful survey of these six users, and what those hold who answer it."""
+    asked = (
+        Asked(position_survey(view, 1, rounds=2), partial(_bits, edges)),
+        Asked(position_survey(view, 1, rounds=2, sample="1/2", coin="heads"), partial(_bits, edges)),
+        Asked(degree_survey(view, 1), partial(_lists, edges)),
+        Asked(histogram_survey(view, 1), partial(_lists, edges)),
+        Asked(triangle_survey(view, 1), partial(_lists, edges)),
+        Asked(neighbourhood_survey(view, 1, clipped_plan(N, 3)), lambda: TwoHop(0, edges, N)),
+        Asked(hub_survey(view, 1), lambda: TwoHop(0, edges)),
+        Asked(curator_survey(view, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, edges), 0),
+    )
+    return {each.survey.protocol: each for each in asked}
+
+
+ASKED = questions(VIEW, EDGES)
 
 
 def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
@@ -214,12 +219,12 @@ def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
             continue
         answered += 1
     same = [again(fresh_coins(name, "one"), fresh_coins(name, "other")) for again in asked_again(clients)]
-    changed = sum(not _alike(one, other) for one, other in same)
+    changed = sum(not alike(one, other) for one, other in same)
     losses = Loss("answered", 0, answered), Loss("again", 0, changed)
     return Finding(name, "exact", losses, tried + len(same), about)
 
 
-def _alike(one: object, other: object) -> bool:
+def alike(one: object, other: object) -> bool:
     """Whether two reports are the same in all their parts."""
     parts = ([getattr(each, part.name) for part in fields(each)] for each in (one, other))  # type: ignore[arg-type]
     return all(np.array_equal(here, there) for here, there in zip(*parts, strict=True))
