@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import ModuleType
 
-from visibility_aware_edge_ldp.audit import whole_estimates
+from visibility_aware_edge_ldp.audit import release_budgets, whole_estimates
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
 from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
@@ -75,7 +75,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (curator, published),
     (chain,),
     (refusals,),
-    (public_rules, whole_estimates),
+    (public_rules, whole_estimates, release_budgets),
     (campaign, sums, ledgers),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}

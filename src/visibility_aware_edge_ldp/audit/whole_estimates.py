@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
-from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, as_asked, exact, exact_finding, exact_mutants
+from visibility_aware_edge_ldp.audit.engine.findings import (
+    Finding,
+    Loss,
+    as_asked,
+    exact,
+    exact_finding,
+    exact_mutants,
+)
 from visibility_aware_edge_ldp.audit.protocols import refusals
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.histogram import HistogramClient

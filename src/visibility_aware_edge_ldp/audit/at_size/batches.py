@@ -6,10 +6,12 @@ Beyond 2^19 positions coins are drawn in parts, beyond 1 MiB a keystream is, bey
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import WORDS, n
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
+from visibility_aware_edge_ldp.client.star_frontier import star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
@@ -30,6 +33,7 @@ from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, OwnerPlan
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 DIFFERENCES = "differences"
 KERNELS = ("plain", "compiled")
@@ -37,7 +41,8 @@ _KERNEL = "VA_EDGE_LDP_KERNEL"
 MIXED, NOTHING = VisibilityPolicy("0.1", "0.4", "0.5"), VisibilityPolicy.nothing()
 Compared = Iterator[tuple[np.ndarray, np.ndarray]]
 """Pairs of arrays that must be the same."""
-_BUDGETS = np.arange(40)
+# At so many distances sensitivities are compared, and where every position is gone through.
+_MANY, _FEW = 40, 12
 
 
 @contextmanager
@@ -174,9 +179,47 @@ def frontiers_in_full() -> Compared:
         yield best_of(pruned.points, w), best_of(full.points, w)
 
 
-def best_of(points: Sequence[object], w: int) -> np.ndarray:
+def stars_one_by_one() -> Compared:
+    """What decides a centre's sensitivity to stars, beside every position, every kind of change and every split."""
+    coins = large.Dice(7)
+    for n, share, policy, k in (
+        (9, 0.3, NOTHING, 2),
+        (12, 0.4, MIXED, 3),
+        (14, 0.2, MIXED.guarded("3", "1"), 2),
+        (13, 0.6, MIXED.guarded("1", "1"), 3),
+        (40, 0.1, MIXED, 2),
+    ):
+        friends = np.triu(coins.shares(n, n) < share, 1)
+        edges = np.argwhere(friends).astype(np.int32)
+        view = PublicView(range(n), policy, np.zeros((0, 2), np.int32))
+        w, classes = view.policy.multipliers.steps, np.triu(np.asarray(view.classes.rows(0, n), np.int64), 1)
+        found = star_frontier(n, edges, view.classes, k, w, _FEW - 1)
+        yield best_of(found.points, w, _FEW), _plain_stars(friends | friends.T, classes + classes.T, k, w)
+
+
+def _plain_stars(friends: large.Bits, classes: large.Ints, k: int, w: int) -> np.ndarray:
+    """In parts of 1/w, at each distance: every position, its two ends grown by every pair of budgets.  [SENS.7]"""
+    n, costs, best = len(friends), {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: w}, np.zeros(_FEW)
+    for u, v in combinations(range(n), 2):
+        kind = Visibility(int(classes[u, v]))
+        if kind is Visibility.PUBLIC:
+            continue
+        ends = []
+        for one, other in ((u, v), (v, u)):
+            free = [z for z in range(n) if z not in (one, other) and not friends[one, z]]
+            prices = sorted(costs[Visibility(int(classes[one, z]))] for z in free if classes[one, z])
+            degree = int(friends[one].sum()) - int(friends[one, other])
+            bought = [sum(np.cumsum(prices) <= budget) for budget in range(_FEW)]
+            ends.append([math.comb(degree + more, k - 1) for more in bought])
+        for budget in range(_FEW):
+            most = max(ends[0][part] + ends[1][budget - part] for part in range(budget + 1))
+            best[budget] = max(best[budget], most * (w // costs[kind]))
+    return best
+
+
+def best_of(points: Sequence[object], w: int, distances: int = _MANY) -> np.ndarray:
     """The largest change in parts of 1/w, at each distance."""
-    values = [np.asarray(point.changes(_BUDGETS), np.float64) * (w // point.divisor) for point in points]  # type: ignore[attr-defined]
+    values = [np.asarray(point.changes(np.arange(distances)), np.float64) * (w // point.divisor) for point in points]  # type: ignore[attr-defined]
     return np.asarray(np.max(values, axis=0))
 
 
@@ -222,6 +265,7 @@ _PAIRS: dict[str, tuple[Callable[[], Compared], str]] = {
     "user rows": (rows_in_blocks, "530 to 1,040 users in one call, alone, and by both kernels"),
     NEIGHBOURHOOD.name: (triangles_by_both_kernels, "owned triangles and a territory of 1,030 users, by both kernels"),
     CURATOR.name: (frontiers_in_full, "what decides sensitivity, with all positions looked at and with few"),
+    f"{CURATOR.name} stars": (stars_one_by_one, "what decides it for stars, beside every position and split"),
 }
 AUDITS: tuple[Audit, ...] = (
     *(exact(f"{name}, many at once", audit_pairs, pairs, about) for name, (pairs, about) in _PAIRS.items()),
