@@ -4,6 +4,7 @@
     python tests/mutants/run.py --whole            where these miss it, all other audits too
     python tests/mutants/run.py --only ledger      mutants with this in their name or file
     python tests/mutants/run.py --json out/mutants.json
+    python tests/mutants/run.py --resume FILE      each result is added to the file; what is in it is not tried again
 
 The source is replaced at import, in processes of their own: no file of the work tree is touched. A mutant that cannot
 be imported or that changes nothing is invalid and not counted. An anchor that does not stand in its file exactly once
@@ -167,6 +168,22 @@ def chosen(mutants: list[Mutant], only: str | None, short: bool) -> list[Mutant]
     return [mutant for mutant in mutants if any(part in mutant.name or part in mutant.file for part in parts)]
 
 
+def kept(path: Path | None, mutants: Sequence[Mutant]) -> list[Result]:
+    """What an earlier run wrote into the file about these mutants; nothing without a file."""
+    if path is None or not path.exists():
+        return []
+    names = {mutant.name for mutant in mutants}
+    found = [Result(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    return [each for each in found if each.name in names]
+
+
+def keep(path: Path, result: Result) -> None:
+    """Add one result to the file, so that a run that is stopped can go on from there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(result), ensure_ascii=False) + "\n")
+
+
 def summary(results: Sequence[Result]) -> dict[str, Any]:
     """How many of the real mutants were caught by whom; and whether a control rang."""
     real = [each for each in results if not each.harmless and not each.invalid]
@@ -205,18 +222,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a mutant's audits, and for its tests")
     parser.add_argument("--json", type=Path, help="a file for all results")
+    parser.add_argument("--resume", type=Path, help="a file of results: added to, and not tried again what is in it")
     options = parser.parse_args(arguments)
     try:
         mutants = chosen(read(), options.only, options.short)
     except MisplacedError as error:
         print(error, file=sys.stderr)
         return 2
-    extent, results = "whole" if options.whole else "near", list[Result]()
+    extent, results = "whole" if options.whole else "near", kept(options.resume, mutants)
+    left = [mutant for mutant in mutants if mutant.name not in {each.name for each in results}]
     with ThreadPoolExecutor(options.jobs) as pool:
-        tasks = [pool.submit(tried, each, extent, not options.no_tests, options.limit) for each in mutants]
+        tasks = [pool.submit(tried, each, extent, not options.no_tests, options.limit) for each in left]
         for task in as_completed(tasks):
             results.append(task.result())
             print(results[-1].line(), flush=True)
+            if options.resume:
+                keep(options.resume, results[-1])
     order = {mutant.name: place for place, mutant in enumerate(mutants)}
     results.sort(key=lambda each: order[each.name])
     found = summary(results)

@@ -49,6 +49,18 @@ def test_a_comment_is_no_mutant_and_a_mutant_that_cannot_be_imported_does_not_co
     assert (found["mutants"], found["invalid"]) == (0, ["broken"])
 
 
+def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, name = tmp_path / "new" / "tried.jsonl", "response-epsilon-doubled"
+    assert run.kept(file, MUTANTS) == run.kept(None, MUTANTS) == []
+    before = run.Result(name, "mechanisms/randomized_response.py", "2 ε", False, audit="another", found="0.2 of 0.1")
+    run.keep(file, before)
+    run.keep(file, run.Result("unknown", "x.py", "-", False))
+    assert run.kept(file, MUTANTS) == [before]
+    assert run.main(["--only", name, "--resume", str(file)]) == 0
+    assert capsys.readouterr().out == "1 mutants: 1 caught by the audit (100%), 0 by tests alone, 0 by nothing.\n"
+    assert len(file.read_text("utf-8").splitlines()) == 2
+
+
 def test_nothing_in_the_work_tree_changes() -> None:
     file = PACKAGE / "mechanisms" / "randomized_response.py"
     before = file.read_bytes()

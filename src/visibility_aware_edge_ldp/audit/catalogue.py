@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from types import ModuleType
 
+from visibility_aware_edge_ldp.audit import release_budgets, whole_estimates
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
-from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums, two_rounds
+from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -18,6 +19,7 @@ from visibility_aware_edge_ldp.audit.protocols import (
     neighbourhood,
     neighbourhood_bounds,
     position,
+    public_rules,
     published,
     refusals,
     rows,
@@ -73,7 +75,8 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (curator, published),
     (chain,),
     (refusals,),
-    (campaign, two_rounds, sums, ledgers),
+    (public_rules, whole_estimates, release_budgets),
+    (campaign, sums, ledgers),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
 """By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""

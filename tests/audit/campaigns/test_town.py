@@ -67,6 +67,25 @@ def test_a_cap_that_is_not_held_is_found_out(tmp_path: Path, monkeypatch: pytest
     assert place.beyond >= Fraction(1, 2)
 
 
+def test_the_same_bytes_again_are_not_beyond_a_cap_and_new_ones_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hubs' counts take edges beyond their caps; then an old question comes again, and then a new one."""
+    monkeypatch.setattr(town.Town, "lucky", lambda *_: [])
+    monkeypatch.setattr(Dice, "chance", lambda dice, percent: percent == 50 and dice.below(2) == 1)
+    place = town.Town(tmp_path, ledgers.NARROW, False, Dice("again"), ledgers.as_it_is)
+    for question, epsilon, title in (("degrees", "1/2", "One"), ("hubs", "1/2", "Two"), ("degrees", "1/2", "Three")):
+        place.hold(Campaign(question, epsilon, "spring", NAMES, 0, title))
+        lost = max(each.loss - place.caps[max(place.asked_as[at])] for at, each in place.lost.items())
+        assert (lost > 0) == (title != "One")
+        assert bool(place.fresh) == (title == "One")
+        assert place.beyond == 0
+    monkeypatch.setattr(Account, "refuse_beyond", lambda *_: None)
+    place.hold(Campaign("degrees", "1/4", "spring", NAMES, 0, "Four"))
+    assert place.fresh
+    assert place.beyond > 0
+
+
 def test_an_older_copy_is_refused_and_one_that_is_believed_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,33 +6,58 @@ Beyond 2^19 positions coins are drawn in parts, beyond 1 MiB a keystream is, bey
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.at_size import bits, lists, rows, rows_worlds
 from visibility_aware_edge_ldp.audit.engine import large_worlds as large
-from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import no_noise
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import WORDS, no_noise, words_then
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact
-from visibility_aware_edge_ldp.audit.engine.kernels import KERNELS, running
 from visibility_aware_edge_ldp.client.hubs import Territory
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
+from visibility_aware_edge_ldp.client.star_frontier import star_frontier
 from visibility_aware_edge_ldp.client.triangle_frontier import triangle_frontier
+from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
-from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_plan
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import CLIPPED, WEIGHTED, OwnerPlan
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD
 from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 DIFFERENCES = "differences"
+KERNELS = ("plain", "compiled")
+_KERNEL = "VA_EDGE_LDP_KERNEL"
 MIXED, NOTHING = VisibilityPolicy("0.1", "0.4", "0.5"), VisibilityPolicy.nothing()
 Compared = Iterator[tuple[np.ndarray, np.ndarray]]
 """Pairs of arrays that must be the same."""
-_BUDGETS = np.arange(40)
+# At so many distances sensitivities are compared, and where every position is gone through.
+_MANY, _FEW = 40, 12
+
+
+@contextmanager
+def running(name: str) -> Iterator[None]:
+    """Let these kernels run at every call; compiled ones only where there are any."""
+    before = os.environ.get(_KERNEL)
+    os.environ[_KERNEL] = name
+    backend.name.cache_clear()
+    try:
+        yield
+    finally:
+        del os.environ[_KERNEL]
+        if before is not None:
+            os.environ[_KERNEL] = before
+        backend.name.cache_clear()
 
 
 def in_both(work: Callable[[], Sequence[np.ndarray]]) -> Compared:
@@ -65,26 +90,28 @@ def keystream_in_parts() -> Compared:
 
 
 def noises_one_by_one() -> Compared:
-    """Draws from tables and by doubles, beside the same words placed by digits."""
-    words = np.frombuffer(large.random_bytes_of("words")(8 * 600), ">u8")
+    """Draws from tables and by doubles, beside the same words placed by digits: the farthest words, and others."""
+    ends = [end + 1 - (1 << k) if end else (1 << k) - 1 for k in range(64) for end in (0, WORDS - 1)]
+    words = [*ends, *np.frombuffer(large.random_bytes_of("words")(8 * 472), ">u8").tolist()]
 
     def digits(laws: Sequence[DiscreteLaplace | large.Scaled]) -> np.ndarray:
-        pairs = zip(laws, words[: len(laws)].tolist(), strict=True)
+        pairs = zip(laws, words[: len(laws)], strict=True)
         return np.array([each.law.place(word, no_noise) for each, word in pairs])
 
-    octets = words.tobytes()
+    def coins(count: int) -> RandomBytes:
+        return words_then(words[:count], no_noise)
+
     for epsilon in (Fraction(1), Fraction(1, 50)):
         noise = DiscreteLaplace(epsilon)
-        yield noise.sample_many(600, large.Stream(octets)), digits([noise] * 600)
-    scales = np.unique(np.geomspace(1, 1e7, 150).astype(np.int64))
+        yield noise.sample_many(len(words), coins(len(words))), digits([noise] * len(words))
+    scales = np.unique(np.geomspace(1, 1e7, 250).astype(np.int64))
     one = Fraction(1)
-    yield (
-        sample_each(one, scales, large.Stream(octets[: 8 * scales.size])),
-        digits([DiscreteLaplace(one, int(scale)) for scale in scales]),
-    )
-    power = SmoothPower(one)
-    each = [large.Scaled(power, int(scale)) for scale in scales]
-    yield power.sample_each(scales.astype(np.float64), large.Stream(octets[: 8 * scales.size])), digits(each)
+    for order in (scales, scales[::-1]):
+        laws = [DiscreteLaplace(one, int(scale)) for scale in order]
+        yield sample_each(one, order, coins(order.size)), digits(laws)
+        power = SmoothPower(one)
+        each = [large.Scaled(power, int(scale)) for scale in order]
+        yield power.sample_each(order.astype(np.float64), coins(order.size)), digits(each)
 
 
 def rows_in_blocks() -> Compared:
@@ -152,9 +179,47 @@ def frontiers_in_full() -> Compared:
         yield best_of(pruned.points, w), best_of(full.points, w)
 
 
-def best_of(points: Sequence[object], w: int) -> np.ndarray:
+def stars_one_by_one() -> Compared:
+    """What decides a centre's sensitivity to stars, beside every position, every kind of change and every split."""
+    coins = large.Dice(7)
+    for n, share, policy, k in (
+        (9, 0.3, NOTHING, 2),
+        (12, 0.4, MIXED, 3),
+        (14, 0.2, MIXED.guarded("3", "1"), 2),
+        (13, 0.6, MIXED.guarded("1", "1"), 3),
+        (40, 0.1, MIXED, 2),
+    ):
+        friends = np.triu(coins.shares(n, n) < share, 1)
+        edges = np.argwhere(friends).astype(np.int32)
+        view = PublicView(range(n), policy, np.zeros((0, 2), np.int32))
+        w, classes = view.policy.multipliers.steps, np.triu(np.asarray(view.classes.rows(0, n), np.int64), 1)
+        found = star_frontier(n, edges, view.classes, k, w, _FEW - 1)
+        yield best_of(found.points, w, _FEW), _plain_stars(friends | friends.T, classes + classes.T, k, w)
+
+
+def _plain_stars(friends: large.Bits, classes: large.Ints, k: int, w: int) -> np.ndarray:
+    """In parts of 1/w, at each distance: every position, its two ends grown by every pair of budgets.  [SENS.7]"""
+    n, costs, best = len(friends), {Visibility.PRIVATE: 1, Visibility.FRIEND_VISIBLE: w}, np.zeros(_FEW)
+    for u, v in combinations(range(n), 2):
+        kind = Visibility(int(classes[u, v]))
+        if kind is Visibility.PUBLIC:
+            continue
+        ends = []
+        for one, other in ((u, v), (v, u)):
+            free = [z for z in range(n) if z not in (one, other) and not friends[one, z]]
+            prices = sorted(costs[Visibility(int(classes[one, z]))] for z in free if classes[one, z])
+            degree = int(friends[one].sum()) - int(friends[one, other])
+            bought = [sum(np.cumsum(prices) <= budget) for budget in range(_FEW)]
+            ends.append([math.comb(degree + more, k - 1) for more in bought])
+        for budget in range(_FEW):
+            most = max(ends[0][part] + ends[1][budget - part] for part in range(budget + 1))
+            best[budget] = max(best[budget], most * (w // costs[kind]))
+    return best
+
+
+def best_of(points: Sequence[object], w: int, distances: int = _MANY) -> np.ndarray:
     """The largest change in parts of 1/w, at each distance."""
-    values = [np.asarray(point.changes(_BUDGETS), np.float64) * (w // point.divisor) for point in points]  # type: ignore[attr-defined]
+    values = [np.asarray(point.changes(np.arange(distances)), np.float64) * (w // point.divisor) for point in points]  # type: ignore[attr-defined]
     return np.asarray(np.max(values, axis=0))
 
 
@@ -198,8 +263,9 @@ _PAIRS: dict[str, tuple[Callable[[], Compared], str]] = {
     "keystream": (keystream_in_parts, "draws of 1 and 3 MiB beside small ones"),
     "integer noise": (noises_one_by_one, "600 draws from tables and by doubles, beside digits"),
     "user rows": (rows_in_blocks, "530 to 1,040 users in one call, alone, and by both kernels"),
-    "neighbourhood": (triangles_by_both_kernels, "owned triangles and a territory of 1,030 users, by both kernels"),
-    "curator": (frontiers_in_full, "what decides sensitivity, with all positions looked at and with few"),
+    NEIGHBOURHOOD.name: (triangles_by_both_kernels, "owned triangles and a territory of 1,030 users, by both kernels"),
+    CURATOR.name: (frontiers_in_full, "what decides sensitivity, with all positions looked at and with few"),
+    f"{CURATOR.name} stars": (stars_one_by_one, "what decides it for stars, beside every position and split"),
 }
 AUDITS: tuple[Audit, ...] = (
     *(exact(f"{name}, many at once", audit_pairs, pairs, about) for name, (pairs, about) in _PAIRS.items()),

@@ -35,7 +35,8 @@ PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 NOTHING, OPEN = VisibilityPolicy.nothing(), VisibilityPolicy(0, 1, 0)
 MIXED = VisibilityPolicy("0.1", "0.4", "0.5")
 # With more nodes the plain search over positions takes too long; at these distances it looks.
-_PLAIN, _DISTANCES = 130, (0, 1, 2, 4, 8, 16, 32, 64)
+# Beyond 64 they are bounded by other means, which small epsilons need.
+_PLAIN, _DISTANCES = 130, (0, 1, 2, 4, 8, 16, 32, 64, 65, *range(72, 130, 8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +173,12 @@ def books(statistic: str, n: int, pages: int, **more: Any) -> World:
     return World(n, frozenset(edges), (0, 1), statistic, **more)
 
 
+def half_open(n: int, pages: int, **more: Any) -> World:
+    """One node that everybody knows, and one whom so many know: each of the others makes a triangle by one change."""
+    edges = large.joined(((0,), range(2, n)), ((1,), range(2, pages + 2)))
+    return World(n, frozenset(edges), (0, 1), "triangles", **more)
+
+
 def star(statistic: str, n: int, arms: int, **more: Any) -> World:
     """One node with so many neighbours, and one more comes."""
     return World(n, frozenset((0, v) for v in range(1, arms + 1)), (0, arms + 1), statistic, **more)
@@ -195,10 +202,12 @@ def worlds(statistic: str, delta: str = "0") -> Iterator[World]:
     if statistic in surveys.CONSTANT or statistic.startswith("stars"):
         for n, arms in ((20, 10), (120, 60), (120, 30), (1000, 400 if delta == "0" else 30)):
             yield star(statistic, n, arms, **more)
+        yield star(statistic, 120, 30, epsilon="1/10", **more)
         yield star(statistic, 120, 50, policy=OPEN.guarded("3", "1"), **more)
     else:
         for n, pages in ((24, 8), (120, 30), (120, 60), (120, 100), (400, 30)):
             yield books(statistic, n, pages, **more)
+        yield half_open(120, 30, epsilon="1/10", **more)
         for pages in (60, 110):
             yield books(statistic, 120, pages, policy=OPEN.guarded("3", "1"), **more)
     yield crowd(statistic, 100, 0.2, 1, MIXED.guarded("3", "1"), **more)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def clique(setting: Setting, users: range, kind: Visibility | None = None) -> Wo
     return World(setting, frozenset(inside), next(wanted))
 
 
-def book(setting: Setting, pages: range, ends: Position) -> World:
+def book(setting: Setting, pages: Iterable[int], ends: Position) -> World:
     """Two users with these common friends."""
     return World(setting, frozenset(large.joined((ends, pages))), ends)
 
@@ -168,6 +169,16 @@ def worlds(kind: str) -> Iterator[World]:
     yield clique(apart, range(2, 42))
     bridged = Setting(150, (range(2, 92), range(82, 150)), kind, "4")
     yield book(bridged, range(2, 82), (85, 120))  # an edge of the second hub's that closes triangles of the first's
+    # Positions that three hubs share: the first holds u, the second v, the third both; and v with one of the first.
+    u, v = 53, 104
+    three = Setting(155, (range(3, 54), range(104, 155), range(53, 105)), kind, "4")
+    for ends in ((u, v), (3, v)):
+        yield book(three, (place for place in range(3, 155) if place not in ends), ends)
+    # Two of the first hub's with friends inside its territory, and outside.
+    open_to_friends: dict[str, Any] = {"open_share": "1", "guard": ("3", "1")}
+    for more in ({}, open_to_friends):
+        beside = Setting(102, (range(2, 52), range(52, 102)), kind, "4" if not more else "2", **more)
+        yield book(beside, range(4, 102), (2, 3))
     for share, guard in (("1", ("3", "1")), ("0.5", ("3", "1"))):
         setting = Setting(41, (range(1, 41),), kind, "2", share, guard)
         yield clique(setting, range(1, 41), Visibility.FRIEND_VISIBLE)

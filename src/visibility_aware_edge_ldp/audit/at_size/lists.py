@@ -1,4 +1,4 @@
-"""Degrees and histograms at size: all users in one call, heavy degrees among them.  [LARGE.1-3]"""
+"""Degrees, histograms, and hubs chosen by degree, at size: all users in one call.  [LARGE.1-3]"""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,9 @@ from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_layout
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
@@ -165,7 +169,51 @@ def refuse_other_columns(setting: Setting) -> None:
         raise another_noise()
 
 
+# ── hubs that are chosen by noisy degree ──
+
+
+def audit_choice(name: str, settings: Iterable[Setting], about: str) -> Finding:
+    """What reports and choice tell of an edge that stays hidden, beside what the policy says that was paid.  [HUBS.2]
+
+    Before the choice an edge may have had another class than after it: the bill must hold for the worst.
+    """
+    cases = list[large.Case]()
+    for setting, rule in product(settings, ("any", "both")):
+        loss = {kind: setting.policy.multipliers.of(kind) * Fraction(setting.epsilon) for kind in NON_PUBLIC}
+        worst = max(loss[kind] for kind in setting.view.non_public)
+        for number, reports in enumerate(reported(setting)):
+            some = [user for user in range(setting.n) if user % 3] if number % 2 else None
+            policy = hub_policy(setting.view, reports, 1 + setting.n // 20, setting.degrees.releases, rule, some)
+            after = np.asarray(policy.bind(range(setting.n)).rows(0, setting.n), np.int64)
+            refuse_other_choice(setting, reports, rule, some, after)
+            before = np.triu(setting.classes, 1)
+            for kind in NON_PUBLIC:
+                hidden = np.triu(after == kind, 1)
+                told = [float(loss[old]) for old in NON_PUBLIC if (before[hidden] == old).any()]
+                if told:
+                    cases.append(large.Case(kind, max(told), worst, Bill(policy.paid)[str(kind)].epsilon))
+    return large.finding_of(name, cases, about)
+
+
+def reported(setting: Setting) -> Iterator[large.Ints]:
+    """Noisy degrees: those of the real clients, the same for many, and all below 0."""
+    degrees = np.asarray(heard_degrees(setting, setting.friends).centres).reshape(-1, setting.n).sum(axis=0)
+    noise = large.Dice("reports", setting.n).whole(-9, 10, setting.n)
+    yield from (degrees + noise, degrees // 8, -degrees - 1)
+
+
+def refuse_other_choice(setting: Setting, reports: large.Ints, rule: str, some: list[int] | None, after: Any) -> None:
+    """Stop the audit if others are chosen than the highest reports of those who agreed, or classes are not as told."""
+    order = sorted(some or range(setting.n), key=lambda user: (-int(reports[user]), user))
+    chosen = np.isin(np.arange(setting.n), order[: 1 + setting.n // 20]).astype(np.int64)
+    ends = chosen[:, None] + chosen
+    plain = np.array({"any": (2, 0, 0), "both": (2, 1, 0)}[rule])[ends]
+    if not np.array_equal(np.triu(after, 1), np.triu(np.minimum(plain, setting.classes), 1)):
+        raise another_noise()
+
+
 MIXED = VisibilityPolicy("0.1", "0.4", "0.5")
+_CHOSEN = [Setting(60, VisibilityPolicy.nothing(), "2"), Setting(300, MIXED.guarded("3", "1"))]
 _SETTINGS = [
     Setting(20, VisibilityPolicy.nothing(), "2"),
     Setting(512, MIXED.guarded("3", "1")),
@@ -173,7 +221,10 @@ _SETTINGS = [
 ]
 _BINNED = [Setting(30, MIXED, "2"), Setting(700, MIXED)]
 AUDITS: dict[str, tuple[Audit, ...]] = {
-    "degrees": (exact("user degrees, at size", audit_degrees, _SETTINGS, "20, 512 and 1,000 users in one call"),),
+    "degrees": (
+        exact("user degrees, at size", audit_degrees, _SETTINGS, "20, 512 and 1,000 users in one call"),
+        exact("hub choice, at size", audit_choice, _CHOSEN, "3 and 15 hubs of 60 and 300 users, by both rules"),
+    ),
     "histogram": (
         exact("user histogram, at size", audit_histogram, _BINNED, "every column, 30 and 700 users in one call"),
     ),

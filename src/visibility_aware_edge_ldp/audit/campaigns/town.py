@@ -70,6 +70,8 @@ class Town:
     lost: dict[tuple[str, Where], Lost] = field(default_factory=dict)
     between: dict[tuple[str, str], dict[bytes, Fraction]] = field(default_factory=dict)
     asked_as: dict[tuple[str, Where], set[Visibility]] = field(default_factory=dict)
+    added: set[tuple[str, Where]] = field(default_factory=set)
+    fresh: set[str] = field(default_factory=set)
     losses: list[findings.Loss] = field(default_factory=list)
     uncounted: Fraction = Fraction(0)
     beyond: Fraction = Fraction(0)
@@ -97,11 +99,12 @@ class Town:
                 took_part |= {name} if answered else set()
                 if upload is not None:
                     sent.setdefault(name, {})[number] = report_in(upload)
+        self.added, self.fresh = set(), set()
         for name, reports in sent.items():
             for number, report in reports.items():
                 self.heard(campaign, people[name], number, report, took_part)
         for name in took_part:
-            self.compare(name, people[name], name in sent)
+            self.compare(name, people[name])
         for name, content in older.items():
             self.put_back(name, content)
 
@@ -139,17 +142,16 @@ class Town:
                 agreed = answering.quote(page, task)
             if self.dice.chance(10):
                 self.stop(ledger, task, agreed)
+            older = (self.folder / name / chain.LEDGER).read_bytes() if self.dice.chance(20) else None
             with ledger.writing() as page:
                 upload = answering.record(page, task, self.given(task), agreed, self.coins(task))
+            if older is not None:  # before anything was read from it again
+                self.put_back(name, older)
         except UnusableLedger:  # a whole ledger that suddenly is none
             self.otherwise += 1
             return None, False
         except Refused:
             return None, False
-        for kind, cost in agreed.after.items():
-            # An answer that adds nothing is given again, though others' answers have cost more than is allowed.
-            if cost > self.caps[kind] and agreed.now[kind]:
-                self.beyond = max(self.beyond, cost - self.caps[kind])
         return upload, True
 
     def stop(self, ledger: Ledger, task: Task, agreed: answering.Quote) -> None:
@@ -194,6 +196,7 @@ class Town:
             for end in where[1] & here:
                 self.asked_as.setdefault((end, where), set()).add(kind)
                 lost = self.lost.setdefault((end, where), Lost())
+                before = lost.loss
                 if campaign.question == "hubs":
                     lost.reports[report] = least * epsilon
                 elif campaign.question == "degrees" and sender.number in (u, v):
@@ -207,24 +210,36 @@ class Town:
                         lost.reports[report] = response_loss(MULTIPLIER[kind] * (epsilon - part))
                     else:
                         lost.reports[report] = MULTIPLIER[kind] * (epsilon - part)
-        if campaign.question == "degrees" and self.silent:
-            self.compare_lists(campaign, sender, report)
+                if lost.loss > before:
+                    self.added.add((end, where))
+                    self.fresh |= {own} if end == own else set()
+        if campaign.question != "hubs" and self.silent:
+            self.compare_lists(campaign, sender, number, report)
 
     def kind(self, context: ParticipantContext, u: int, v: int) -> Visibility:
         return Visibility(int(context.view.classes.of([u], [v])[0]))
 
-    def compare_lists(self, campaign: Campaign, sender: ParticipantContext, report: bytes) -> None:
-        """Without noise the numbers show the list: it must be the one that the epoch began with."""
-        survey, own = sender.terms.survey, sender.names[sender.number]
-        said = sender.terms.check_upload(sender.number, 1, bytes(32) + report)
-        for row, kind in enumerate(survey.classes):
-            ends = [v for v in range(sender.view.n) if v != sender.number]
-            alike = [v for v in ends if self.kind(sender, min(v, sender.number), max(v, sender.number)) is kind]
-            true = sum(self.lists[campaign.epoch, own, sender.names[v]] for v in alike)
-            self.otherwise += int(said.values[row, 0] != true)
+    def compare_lists(self, campaign: Campaign, sender: ParticipantContext, number: int, report: bytes) -> None:
+        """Without noise reports show the list: it must be the one that the epoch began with."""
+        own, n = sender.names[sender.number], sender.view.n
+        friends = {v: self.lists[campaign.epoch, own, sender.names[v]] for v in range(n) if v != sender.number}
+        kinds = {v: self.kind(sender, min(v, sender.number), max(v, sender.number)) for v in friends}
+        if campaign.question == "degrees":
+            said = sender.terms.check_upload(sender.number, 1, bytes(32) + report)
+            for row, kind in enumerate(sender.terms.survey.classes):
+                true = sum(friends[v] for v in friends if kinds[v] is kind)
+                self.otherwise += int(said.values[row, 0] != true)
+        elif number == 1 or campaign.question == TWICE:
+            hidden = [v for v in friends if v > sender.number and kinds[v] is not PUBLIC]
+            self.otherwise += sum(_bit(report, v - sender.number - 1) != friends[v] for v in hidden)
 
-    def compare(self, name: str, context: ParticipantContext, sent: bool) -> None:
-        """What this one's ledger counts, beside what the model has found; and what was allowed, if something left."""
+    def compare(self, name: str, context: ParticipantContext) -> None:
+        """What this one's ledger counts, beside what the model has found; and what was allowed, if something new left.
+
+        Others' answers cannot be stopped from here and may take an edge beyond its cap. Bytes that everybody has
+        already tell nothing more: who sends the same again has not gone beyond it. But who sends something new must
+        have seen that every edge to which the campaign costs something, by others' answers too, is within its cap.
+        """
         with self.ledgers[name].reading() as page:
             account = self.reader(answering._account(page, context))
         for place, other in enumerate(context.names):
@@ -233,7 +248,7 @@ class Town:
             if kind is PUBLIC or (name, where) not in self.lost:
                 continue
             self.count(kind, Fraction(int(account.lost[place]), ONE), self.lost[name, where].loss)
-            if sent:
+            if name in self.fresh and (name, where) in self.added:
                 allowed = min(self.caps[each] for each in self.asked_as[name, where])
                 self.beyond = max(self.beyond, self.lost[name, where].loss - allowed)
         reports = self.between.get((name, context.charter.epoch), {})

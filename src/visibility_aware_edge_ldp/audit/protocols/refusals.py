@@ -1,15 +1,19 @@
-"""What every client must refuse, tried on the real ones; and coins that must never come again.  [POSITION.2-3]
+"""What every client must refuse, or answer as before, tried on the real ones; and coins that never come again.
+
+[POSITION.2-3], [TRIANGLE.1]
 
 A survey of another roster or policy, or that asks more than the policy allows; a round that a survey does not have; a
 price above what is left in the purse, for each class and for δ; a bound below a user's own report; a list that names a
-friend twice; fewer coins than were asked for. What is counted is how many of these were answered: not ε, and 0 is
-claimed.
+friend twice; fewer coins than were asked for; a second round before the first, or on first answers that are another
+survey's, lack the user's own, or are not those of before. What is counted is how many of these were answered: not ε,
+and 0 is claimed. Asked again with other coins, also by a survey that shares its first round, a client must say the same
+again; how many do not is counted too.
 """
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,17 +25,24 @@ from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.reporter import Client, Purse
-from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import Edges, FriendLists, PositionBits, TwoHop, WholeGraph
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
-from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_plan, clipped_plan, neighbourhood_survey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
+    NeighbourhoodSurvey,
+    believed_plan,
+    clipped_plan,
+    neighbourhood_survey,
+)
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.public.surveys.rows import triangle_survey
+from visibility_aware_edge_ldp.public.surveys.rows import STATISTICS, RowSurvey, row_surveys, triangle_survey
+from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Multipliers
 
@@ -49,14 +60,14 @@ DELTA = Fraction(1, 10**6)
 MANY = (1 << 20) + (1 << 16)
 
 
-def _lists() -> FriendLists:
-    both = np.concatenate([EDGES, EDGES[:, ::-1]])
+def _lists(edges: Edges = EDGES) -> FriendLists:
+    both = np.concatenate([edges, edges[:, ::-1]])
     both = both[np.lexsort((both[:, 1], both[:, 0]))]
     return FriendLists(0, np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=N))]), both[:, 1])
 
 
-def _bits() -> PositionBits:
-    drawn = {tuple(edge) for edge in EDGES.tolist()}
+def _bits(edges: Edges = EDGES) -> PositionBits:
+    drawn = {tuple(edge) for edge in edges.tolist()}
     return PositionBits(0, np.array([(u, v) in drawn for u in range(N) for v in range(u + 1, N)]))
 
 
@@ -80,16 +91,22 @@ class Asked:
                 yield replace(whose, **change)
 
 
-ASKED: dict[str, Asked] = {
-    "position": Asked(position_survey(VIEW, 1, rounds=2), _bits),
-    "sample": Asked(position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads"), _bits),
-    "degrees": Asked(degree_survey(VIEW, 1), _lists),
-    "histogram": Asked(histogram_survey(VIEW, 1), _lists),
-    "rows": Asked(triangle_survey(VIEW, 1), _lists),
-    "neighbourhood": Asked(neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), lambda: TwoHop(0, EDGES, N)),
-    "hubs": Asked(hub_survey(VIEW, 1), lambda: TwoHop(0, EDGES)),
-    "curator": Asked(curator_survey(VIEW, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, EDGES), 0),
-}
+def questions(view: PublicView, edges: Edges) -> dict[str, Asked]:
+    """By protocol: a lawful survey of these six users, and what those hold who answer it."""
+    asked = (
+        Asked(position_survey(view, 1, rounds=2), partial(_bits, edges)),
+        Asked(position_survey(view, 1, rounds=2, sample="1/2", coin="heads"), partial(_bits, edges)),
+        Asked(degree_survey(view, 1), partial(_lists, edges)),
+        Asked(histogram_survey(view, 1), partial(_lists, edges)),
+        Asked(triangle_survey(view, 1), partial(_lists, edges)),
+        Asked(neighbourhood_survey(view, 1, clipped_plan(N, 3)), lambda: TwoHop(0, edges, N)),
+        Asked(hub_survey(view, 1), lambda: TwoHop(0, edges)),
+        Asked(curator_survey(view, 1, statistics=("edges", "triangles")), lambda: WholeGraph(N, edges), 0),
+    )
+    return {each.survey.protocol: each for each in asked}
+
+
+ASKED = questions(VIEW, EDGES)
 
 
 def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
@@ -107,9 +124,14 @@ def attempts(clients: Clients) -> Iterator[Callable[[], object]]:
         yield from [partial(_twice, kind, asked)] if cost else []
         yield partial(ask, asked.survey, asked.first, enough, _too_few)
     twice = FriendLists(1, np.array([0, 2]), np.array([2, 2], np.int32))
-    yield partial(clients["degrees"], twice, VIEW, Purse(ENOUGH))
-    yield partial(_delta_twice, clients["curator"])
-    yield partial(_lowered, clients["neighbourhood"])
+    yield partial(clients[DegreeSurvey.protocol], twice, VIEW, Purse(ENOUGH))
+    yield partial(_delta_twice, clients[CuratorSurvey.protocol])
+    yield partial(_lowered, clients[NeighbourhoodSurvey.protocol])
+    heard, rows = _heard(), clients[RowSurvey.protocol]
+    yield partial(_totals, rows, heard, first=False)
+    yield partial(_totals, rows, replace(heard, survey=OTHER))
+    yield partial(_totals, rows, replace(heard, answered=0 * heard.answered, ones=0 * heard.ones))
+    yield partial(_totals, rows, heard, replace(heard, ones=0 * heard.ones))
 
 
 def _ask(
@@ -155,6 +177,37 @@ def _lowered(client: Any) -> object:
     return holder.answer(neighbourhood_survey(VIEW, 1, lowered), 1, no_noise)
 
 
+def _heard() -> Transcript:
+    """First answers of everybody, all 1."""
+    survey, both = triangle_survey(VIEW, 1), VIEW.class_bits
+    answered = np.bitwise_or.reduce([both[kind] for kind in NON_PUBLIC])
+    return Transcript(survey.first.identity, answered, answered.copy())
+
+
+def _totals(kind: Any, *heard: Transcript, first: bool = True) -> object:
+    """Second rounds on these first answers, one after the other."""
+    survey = triangle_survey(VIEW, 1)
+    users = kind(_lists(), VIEW, Purse(ENOUGH))
+    said = [users.answer(survey, 1, no_noise)] if first else []
+    return [*said, *(users.total(survey, FirstRound(survey, VIEW, each), no_noise) for each in heard)]
+
+
+def asked_again(clients: Clients) -> Iterator[Callable[[RandomBytes, RandomBytes], tuple[object, object]]]:
+    """Answers that must be the same, whatever the coins: of one question, and of two that share a first round."""
+    for name, asked in ASKED.items():
+        yield partial(_again, clients[name], asked, (asked.survey, asked.survey))
+    both = tuple(row_surveys(VIEW, 1, STATISTICS).values())
+    yield partial(_again, clients[RowSurvey.protocol], ASKED[RowSurvey.protocol], both)
+
+
+def _again(
+    kind: type[Client[Any, Any, Any]], asked: Asked, surveys: Sequence[Any], *coins: RandomBytes
+) -> tuple[object, object]:
+    client = kind(asked.held(), VIEW, Purse(ENOUGH, DELTA))
+    one, other = (client.answer(each, asked.first, drawn) for each, drawn in zip(surveys, coins, strict=True))
+    return one, other
+
+
 def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
     """How many of the questions that must be refused were answered."""
     tried, answered = 0, 0
@@ -165,7 +218,16 @@ def audit_refusals(name: str, clients: Clients, about: str) -> Finding:
         except (Refused, ProtocolViolation, BadInput):
             continue
         answered += 1
-    return Finding(name, "exact", (Loss("answered", 0, answered),), tried, about)
+    same = [again(fresh_coins(name, "one"), fresh_coins(name, "other")) for again in asked_again(clients)]
+    changed = sum(not alike(one, other) for one, other in same)
+    losses = Loss("answered", 0, answered), Loss("again", 0, changed)
+    return Finding(name, "exact", losses, tried + len(same), about)
+
+
+def alike(one: object, other: object) -> bool:
+    """Whether two reports are the same in all their parts."""
+    parts = ([getattr(each, part.name) for part in fields(each)] for each in (one, other))  # type: ignore[arg-type]
+    return all(np.array_equal(here, there) for here, there in zip(*parts, strict=True))
 
 
 def audit_coins(name: str, source: Callable[[], RandomBytes], about: str) -> Finding:
@@ -197,14 +259,33 @@ def _in_a_child(coins: RandomBytes) -> bytes:
 
 
 Unquestioning = replaced(NeighbourhoodClient, verify=lambda client, survey, number: survey)
+
+
+def _forgetful(client: Any, survey: Any, number: int, *given: Any) -> Any:
+    client._row_bits._answers.clear()
+    return TwoRoundClient.randomize(client, survey, number, *given)
+
+
+DrawnAgain = replaced(TwoRoundClient, randomize=_forgetful)
 AUDITS = (
-    exact("refusals", audit_refusals, CLIENTS, "questions, not ε: what every client must refuse, tried one by one"),
+    exact(
+        "refusals",
+        audit_refusals,
+        CLIENTS,
+        "questions, not ε: what every client must refuse, or answer as before, tried one by one",
+    ),
     exact("coins", audit_coins, secure_random_bytes, "blocks, not ε: 2 MiB from two sources, and from a forked child"),
 )
 MUTANTS = (
     *exact_mutants(
         audit_refusals,
-        [("refusals, none", "The client believes every survey.", {**CLIENTS, "neighbourhood": Unquestioning})],
+        [
+            (
+                "refusals, none",
+                "The client believes every survey.",
+                {**CLIENTS, NeighbourhoodSurvey.protocol: Unquestioning},
+            )
+        ],
     ),
     *exact_mutants(
         audit_coins, [("coins, a known key", "All draw with the same key.", lambda: fresh_coins("known to all"))]

@@ -1,0 +1,106 @@
+"""Releases from one budget: what they have really cost, beside what the budget counts and allows.  [CURATOR.6]
+
+Also when they are asked for again, when the program stops before a release is written, and beside older copies of the
+budget, other graphs and other totals, which must be refused.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_mutants, worst
+from visibility_aware_edge_ldp.audit.protocols.chain import folder
+from visibility_aware_edge_ldp.audit.whole_estimates import DELTA, MIXED, RING, overheard
+from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
+from visibility_aware_edge_ldp.errors import BadInput, Refused
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation import publishing
+from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
+
+TOTAL, TOTAL_DELTA = Fraction(9, 4), Fraction(1, 10)
+# What is asked, of how much ε, with which δ; some come again, and some are too much.
+REQUESTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("edges",), "1/2", "0"),
+    (("triangles", "stars:2"), "1/2", DELTA),
+    (("edges",), "1/2", "0"),
+    (("stars:2", "triangles"), "1/2", DELTA),
+    (("triangles",), "1/2", "1/1000"),
+    (("triangles",), "1/4", DELTA),
+    (("stars:2",), "1/4", "1/20"),
+    (("stars:3", "edges"), "1/4", "0"),
+    (("edges",), "3/4", "0"),
+)
+# Of these, beyond δ and beyond ε.
+BEYOND = (6, 8)
+Publish = Callable[..., Any]
+
+
+def tried(publish: Publish, *given: Any, **more: Any) -> bool:
+    """Whether a release was made, and not refused."""
+    try:
+        publish(*given, **more)
+    except (Refused, BadInput, UnusableLedger):
+        return False
+    return True
+
+
+def audit_budgets(name: str, publish: Publish, about: str) -> Finding:
+    """What releases have really cost, beside what their budget counts and what it allows; and what must be refused."""
+    world, other = (VisibilityAwareGraph(edges, MIXED) for edges in (RING, RING[1:]))
+    lost, answered, losses = {kind: [Fraction(0), Fraction(0)] for kind in NON_PUBLIC}, 0, list[Loss]()
+    with folder() as place:
+        budget, first = place / "budget.ledger", {"total": str(TOTAL), "total_delta": str(TOTAL_DELTA)}
+        for number, (names, epsilon, delta) in enumerate(REQUESTS):
+            older, asked = budget.read_bytes() if budget.exists() else None, (epsilon, list(names))
+            if number == 1:  # it stops before the release is written, and is asked again
+                with suppress(OSError):
+                    _heard(lost, publish, world, place / "nowhere" / "release", budget, *asked, delta=delta)
+            made = _heard(lost, publish, world, place / f"{number}", budget, *asked, delta=delta, **first)
+            answered += int(made == (number in BEYOND))
+            spent, first = publishing.spending(budget), {}
+            for kind in NON_PUBLIC:
+                times = MIXED.multipliers.of(kind)
+                counted = [times * (whole - left) for whole, left in zip((TOTAL, TOTAL_DELTA), spent.left, strict=True)]
+                found = tuple(map(float, lost[kind]))
+                losses.append(Loss(str(kind), float(counted[0]), found[0], float(counted[1]), found[1]))
+            if older is not None and budget.read_bytes() != older:
+                newest = budget.read_bytes()
+                budget.write_bytes(older)
+                answered += tried(publish, world, place / "older", budget, "1/8", ["edges"])
+                budget.write_bytes(newest)
+        for wrong, more in ((other, {}), (world, {"total": "3"}), (world, {"total_delta": "1/2"})):
+            answered += tried(publish, wrong, place / "wrong", budget, "1/1000", ["edges"], **more)
+    beyond = max(float(each[0] / MIXED.multipliers.of(kind) - TOTAL) for kind, each in lost.items())
+    extra = Loss("beyond a cap", 0, max(beyond, 0.0)), Loss("answered", 0, answered)
+    return Finding(name, "exact", (*worst(losses), *extra), len(losses), about)
+
+
+def _heard(lost: dict[Visibility, list[Fraction]], publish: Publish, *given: Any, **more: Any) -> bool:
+    """Whether a release was made; what its rounds cost is added, whether it is written or not."""
+    with overheard() as heard:
+        try:
+            return tried(publish, *given, **more)
+        finally:
+            for (survey, number), kind in product(heard.values(), NON_PUBLIC):
+                price = survey.price(kind, number)
+                lost[kind][0] += price.epsilon
+                lost[kind][1] += price.delta
+
+
+def _drawn_again(world: Any, release: Path, budget: Path, epsilon: str, names: list[str], **more: Any) -> Any:
+    """A mutant: a request that comes again is answered anew, and nothing is charged."""
+    if not budget.exists() or not release.name.isdigit() or "total" in more:
+        return publishing.publish(world, release, budget, epsilon, names, **more)
+    centre = Centre(world, cap=epsilon, delta="1/2")
+    return ask_within(centre, Fraction(epsilon), more.get("delta", 0), names, publish=True)
+
+
+_RELEASES = "nine requests to one budget, some again, stopped, too much; older copies, another graph, another total"
+AUDITS = (exact("release budgets", audit_budgets, publishing.publish, _RELEASES),)
+MUTANTS = exact_mutants(
+    audit_budgets, [("release budgets, not charged", "What is asked again is drawn again.", _drawn_again)]
+)

@@ -1,0 +1,217 @@
+"""Whole estimates: what all their surveys cost together as they are really paid for; and clients inside a scope.
+
+Every trust model estimates on a small graph, with the options that split ε. Purses are overheard: what the dearest one
+paid is what was asked for, or less, and is what the bill says. Believed bounds spend the δ that they were given, by
+sums that are written out here. Inside a scope clients answer as if nothing were outside: the same bytes from the same
+coins.  [COMPOSITION.1], [TRIANGLE.5], [OWNER.2], [SCOPE.2]
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
+from visibility_aware_edge_ldp.audit.engine.findings import (
+    Finding,
+    Loss,
+    as_asked,
+    exact,
+    exact_finding,
+    exact_mutants,
+)
+from visibility_aware_edge_ldp.audit.protocols import refusals
+from visibility_aware_edge_ldp.client.clients import CLIENTS
+from visibility_aware_edge_ldp.client.histogram import HistogramClient
+from visibility_aware_edge_ldp.client.reporter import Client, Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope import named_scope
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey
+from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_margin
+from visibility_aware_edge_ldp.public.surveys.rows import STATISTICS, RowSurvey
+from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER, Trust
+from visibility_aware_edge_ldp.public.view import PublicView
+from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+
+N = 12
+RING = [(i, (i + step) % N) for i in range(N) for step in (1, 2)]
+POLICY = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="any")
+MIXED = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="both")
+HUBS = POLICY | VisibilityPolicy.from_positions([], [(1, 2), (3, 4)])
+DELTA = "1/100"
+Way = tuple[Trust, VisibilityPolicy, Mapping[str, Any]]
+WAYS: tuple[Way, ...] = (
+    (POSITION, MIXED, {}),
+    (POSITION, MIXED.guarded("3", "1/2"), {"rounds": 2}),
+    (POSITION, MIXED, {"sample_positions": "1/2"}),
+    (USER, MIXED, {}),
+    (USER, MIXED.guarded("3", "1"), {"statistics": ["edges", *STATISTICS]}),
+    (USER, MIXED, {"statistics": list(STATISTICS)}),
+    (USER, MIXED, {"statistics": ["triangles"], "degree_share": "1/8"}),
+    (USER, MIXED, {"statistics": ["degree_histogram"], "hide": "degree"}),
+    (NEIGHBOURHOOD, HUBS, {"reporters": "hubs"}),
+    (NEIGHBOURHOOD, HUBS, {"reporters": "plain hubs"}),
+    (NEIGHBOURHOOD, MIXED, {"reporters": "users"}),
+    (NEIGHBOURHOOD, MIXED, {"reporters": "users", "delta": DELTA}),
+    (NEIGHBOURHOOD, MIXED, {"reporters": "cap:4"}),
+    (CURATOR, MIXED, {}),
+    (CURATOR, MIXED, {"delta": DELTA}),
+)
+# Both ends' degrees are hidden, each at ε.
+BOTH_ENDS = 2
+
+
+# ── what an estimate costs ──
+
+
+@contextmanager
+def overheard() -> Iterator[dict[tuple[str, int], tuple[Any, int]]]:
+    """Which rounds of which surveys are paid for and answered meanwhile, each once, whoever answers them."""
+    heard: dict[tuple[str, int], tuple[Any, int]] = {}
+    real = Client.answer
+
+    def answer(client: Any, survey: Any, number: int, *given: Any) -> Any:
+        told = real(client, survey, number, *given)
+        if client.prices(survey, number):
+            heard[survey.identity, number] = survey, number + 1 - client.first_round
+        return told
+
+    Client.answer = answer  # type: ignore[method-assign,assignment]
+    try:
+        yield heard
+    finally:
+        Client.answer = real  # type: ignore[method-assign]
+
+
+def estimate_losses(way: Way) -> Iterator[Loss]:
+    """What the rounds of one estimate cost an edge of each class, beside what was asked for and what is billed."""
+    trust, policy, keywords = way
+    world = VisibilityAwareGraph(RING, policy)
+    with overheard() as heard:
+        found = estimate(world, trust.name, 1, seed=1, **keywords)
+    bill, delta = found.certificate.bill, float(Fraction(keywords.get("delta", 0)))
+    for kind in world.public.non_public:
+        prices = [survey.price(kind, number) for survey, number in heard.values()]
+        asked = policy.multipliers.of(kind) if "hide" not in keywords else Fraction(BOTH_ENDS)
+        spent = float(sum(price.epsilon for price in prices)), float(sum(price.delta for price in prices))
+        loss = Loss(str(kind), float(asked), spent[0], min(delta, float(bill[kind].delta)), spent[1])
+        yield as_asked(loss, asked, bill[kind].epsilon)
+
+
+def audit_estimates(name: str, ways: tuple[Way, ...], about: str) -> Finding:
+    """All rounds of each estimate together."""
+    losses = [loss for way in ways for loss in estimate_losses(way)]
+    return exact_finding(name, losses, len(losses), about)
+
+
+# ── the δ of bounds that are believed ──
+
+Margin = Callable[[DegreeSurvey, Fraction, Fraction], int]
+
+
+def shortfall_delta(rates: list[float], margin: int, loss: float) -> float:
+    """E(1 − e^(−loss·J/max(margin, 2))) for the smaller shortfall J of two degrees, added up one by one.  [OWNER.2]"""
+    far = math.ceil(60 / min(rates)) + margin
+    law = np.ones(1)
+    for rate in rates:
+        law = np.convolve(law, math.tanh(rate / 2) * np.exp(-rate * np.abs(np.arange(-far, far + 1))))
+    below = np.cumsum(law)[: law.size // 2 + 1][::-1]  # the chance of at most −t, for t = 0, 1, …
+    both = below[margin + 1 : far] ** 2
+    steps = np.arange(both.size + 1) * loss / max(margin, 2)
+    return float((np.exp(-steps[:-1]) - np.exp(-steps[1:])) @ both)
+
+
+def audit_margins(name: str, margin_of: Margin, about: str) -> Finding:
+    """What of δ is spent with the margins that the software chooses, for one class and two."""
+    losses = []
+    policies = (VisibilityPolicy.nothing(), MIXED, MIXED.guarded("3", "1"))
+    for policy, first, second, delta in product(policies, ("1/4", "2"), ("3/4", "2"), ("1/10", "1/1000", "1e-6")):
+        view = PublicView(range(N), policy, np.zeros((0, 2), np.int32))
+        margin = margin_of(degree_survey(view, first), Fraction(delta), Fraction(second))
+        rates = [float(policy.multipliers.of(kind) * Fraction(first)) / 2 for kind in view.non_public]
+        spent = shortfall_delta(rates, margin, float(Fraction(second)))
+        whole = float(Fraction(first) + Fraction(second))
+        losses.append(Loss(str(Visibility.PRIVATE), whole, whole, float(Fraction(delta)), spent))
+    return exact_finding(name, losses, len(losses), about)
+
+
+# ── clients inside a scope ──
+
+IN_SCOPE = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 5), (0, 4), (2, 4)]
+Clients = Mapping[str, type[Client[Any, Any, Any]]]
+
+
+def scoped_reports(clients: Clients, crowded: bool) -> dict[str, list[Any]]:
+    """All reports of every protocol inside a scope; ``crowded``: there is an edge at every position outside."""
+    inside = {*map(tuple, refusals.EDGES.tolist())} & {*IN_SCOPE}
+    outside = {(u, v) for u in range(refusals.N) for v in range(u + 1, refusals.N)} - {*IN_SCOPE}
+    edges = np.array(sorted(inside | outside if crowded else inside), np.int32)
+    whole = refusals.EDGES[[tuple(edge) in inside for edge in refusals.EDGES.tolist()]]
+    view = refusals.VIEW.within(named_scope(range(refusals.N), IN_SCOPE))
+    found = {}
+    for name, asked in refusals.questions(view, edges).items():
+        # A centre refuses edges that nobody was told of: its graph is cut before it is given to it.
+        held = asked.held() if name != CURATOR.name else refusals.questions(view, whole)[name].held()
+        client = clients[name](held, view, Purse(refusals.ENOUGH, refusals.DELTA))
+        coins = fresh_coins("inside", name)
+        rounds = range(asked.first, asked.first + asked.survey.rounds)
+        if name != RowSurvey.protocol:
+            found[name] = [client.answer(asked.survey, number, coins) for number in rounds]
+            continue
+        first = client.answer(asked.survey, 1, coins)
+        octets = (np.frombuffer(each, np.uint8) for each in (first.answered, first.ones))
+        said = FirstRound(asked.survey, view, Transcript(asked.survey.first.identity, *octets))
+        found[name] = [first, client.total(asked.survey, said, coins)]  # type: ignore[attr-defined]
+    return found
+
+
+def audit_scopes(name: str, clients: Clients, about: str) -> Finding:
+    """How many reports change with what lies outside; and how many are about another number of positions."""
+    reports = [scoped_reports(clients, crowded) for crowded in (False, True)]
+    pairs = [pair for protocol in reports[0] for pair in zip(*(each[protocol] for each in reports), strict=True)]
+    changed = sum(not refusals.alike(one, other) for one, other in pairs)
+    return Finding(name, "exact", (Loss("otherwise", 0, changed),), len(pairs), about)
+
+
+# ── what is run ──
+
+
+class Uncut(HistogramClient):
+    """A mutant: the bin of the whole list's length."""
+
+    def __init__(self, view: Any, public: PublicView, purse: Purse) -> None:
+        super().__init__(view, public, purse)
+        self._view = view
+
+
+_SCOPED = "reports, not ε: every protocol inside a scope, with no edge outside and with all, from the same coins"
+AUDITS = (
+    exact("whole estimates", audit_estimates, WAYS, "all rounds that are paid for, of 15 ways to estimate, and bills"),
+    exact("believed margins", audit_margins, believed_margin, "36 plans: the δ of shortfalls, added up one by one"),
+    exact("scopes", audit_scopes, CLIENTS, _SCOPED),
+)
+MUTANTS = (
+    *exact_mutants(
+        audit_margins,
+        [
+            (
+                "believed margins, one less",
+                "The margin is one less than δ pays for.",
+                lambda *given: max(believed_margin(*given) - 1, 0),
+            )
+        ],
+    ),
+    *exact_mutants(
+        audit_scopes,
+        [("scopes, not cut", "A histogram counts friends outside.", {**CLIENTS, HistogramSurvey.protocol: Uncut})],
+    ),
+)
