@@ -1,7 +1,7 @@
 """Policies by name or from a file ``policy.toml``."""
 
 import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +168,26 @@ def _with_numbers(profiles: Mapping[str, str]) -> dict[Hashable, str | bool]:
     return {int(name) if name.isdecimal() else name: word for name, word in profiles.items()}
 
 
+def declared_attributes(policy_file: str | Path, columns: Sequence[str]) -> dict[Hashable, dict[str, Hashable]]:
+    """These columns of the table that the policy file names, for each of its nodes."""
+    file = Path(policy_file)
+    content = tomllib.loads(file.read_text(encoding="utf-8")) if file.suffix == ".toml" else {}
+    if "file" not in content:
+        raise BadInput(
+            f"The policy {file} names no table of attributes, so none can be declared. "
+            "Use a policy.toml that has a 'file', or leave --attributes out."
+        )
+    table = read_attributes(file.parent / content["file"], node=content.get("node", "id"))
+    for column in columns:
+        if column not in table.columns:
+            known = ", ".join(table.columns)
+            raise BadInput(
+                f"There is no column {column!r} to declare; there are {known}.{did_you_mean(column, table.columns)}"
+            )
+    rows = attribute_rows(table, content.get("missing", ""))
+    return {name: {column: row[column] for column in columns} for name, row in rows.items()}
+
+
 def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
     """What the command line calls a scope: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &.
 
@@ -203,3 +223,13 @@ def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
         "file": file,
     }
     return parse_scope(text, makers)
+
+
+def scope_attributes(text: str, attributes: Any = None) -> dict[Hashable, dict[str, Hashable]]:
+    """The columns that a scope's words go by, for each node of the table: what its leak check may take as public."""
+    words = (word.strip() for part in text.split("|") for word in part.split("&"))
+    columns = [word.removeprefix("group:").partition(",")[0] for word in words if word.startswith("group:")]
+    if not columns or attributes is None:
+        return {}
+    rows = attribute_rows(read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes)
+    return {name: {column: row.get(column) for column in columns} for name, row in rows.items()}
