@@ -1,4 +1,4 @@
-"""The leak check: policies and scopes made from edges are flagged, those made from public things are not.  [LEAK.1-5]"""
+"""The leak check: policies and scopes made from edges are flagged, others are not.  [LEAK.1-5]"""
 
 from __future__ import annotations
 

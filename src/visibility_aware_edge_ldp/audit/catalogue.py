@@ -22,9 +22,10 @@ from visibility_aware_edge_ldp.audit.protocols import (
     refusals,
     rows,
     sample,
+    scope,
 )
 from visibility_aware_edge_ldp.audit.statistical import audits as statistical
-from visibility_aware_edge_ldp.audit.statistical import mutants
+from visibility_aware_edge_ldp.audit.statistical import mutants, shipped_scopes
 from visibility_aware_edge_ldp.audit.timing import campaign as timed_campaign
 from visibility_aware_edge_ldp.audit.timing import measure as timed
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
@@ -71,6 +72,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hubs,),
     (hub_selection,),
     (curator, published),
+    (scope,),
     (chain,),
     (refusals,),
     (campaign, two_rounds, sums, ledgers),
@@ -114,12 +116,14 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
         *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
         *at_size.built_in(),
         *statistical.audits(runs),
+        *shipped_scopes.audits(runs),
         *mutants.campaign_audits(runs),
         *statistical.one_run_audits(runs),
         *TIMED,
         *EXACT_MUTANTS,
         *at_size.MUTANTS,
         *mutants.mutants(runs),
+        *shipped_scopes.mutants(runs),
         *TIMED_MUTANTS,
         *registered(),
     )
