@@ -7,14 +7,8 @@ from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.scope import (
-    PublicPositions,
-    Scope,
-    group_scope,
-    list_scope,
-    named_scope,
-    parse_scope,
-)
+from visibility_aware_edge_ldp.public.scope import Scope
+from visibility_aware_edge_ldp.public.scope_words import MISSING, ScopeWords
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 
@@ -194,42 +188,44 @@ def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
     ``group:year,missing=0`` leaves nodes with the value 0 outside. ``attributes`` is a table of the nodes, or the path
     of a CSV file with a column "id".
     """
+    return read_scope(text, attributes).scope(view)
 
-    def group(words: str) -> Scope:
-        attribute, _, missing = words.partition(",missing=")
-        if attributes is None:
-            raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
-        table = read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes
-        rows = attribute_rows(table)
-        known = dict.fromkeys(column for row in rows.values() for column in row)
-        if attribute not in known:
-            raise BadPolicy(
-                f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
-            )
-        values = {name: row.get(attribute) for name, row in rows.items()}
-        given = {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
-        return group_scope(view.names, attribute, given)
 
-    def file(path: str) -> Scope:
-        from visibility_aware_edge_ldp.truth.readers import read_graph
+def read_scope(text: str, attributes: Any = None) -> ScopeWords:
+    """The words of a scope, as in :func:`open_scope`, with the columns and the files that they name."""
+    from visibility_aware_edge_ldp.truth.readers import read_graph
 
+    groups, paths = ScopeWords(text).needs()
+    names = {path: Path(path).name for path in paths}
+    if len(set(names.values())) < len(names):
+        raise BadPolicy(f"Two files of the scope {text!r} have the same name; rename one of them.")
+    files = {}
+    for path, name in names.items():
         listed = read_graph(path)
-        return named_scope(view.names, ((listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()))
+        files[name] = [(listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()]
+        text = text.replace(f"file:{path}", f"file:{name}")
+    return ScopeWords(text, {words: _column(words, attributes) for words in groups}, files)
 
-    makers: dict[str, Callable[[str], Scope]] = {
-        "lists": lambda rest: list_scope(view),
-        "public": lambda rest: PublicPositions(),
-        "group": group,
-        "file": file,
-    }
-    return parse_scope(text, makers)
+
+def _column(words: str, attributes: Any) -> dict[Hashable, Hashable]:
+    """The values of the attribute that a group names, of all who have one."""
+    attribute, _, missing = words.partition(MISSING)
+    if attributes is None:
+        raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
+    rows = attribute_rows(read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes)
+    known = dict.fromkeys(column for row in rows.values() for column in row)
+    if attribute not in known:
+        raise BadPolicy(
+            f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
+        )
+    values = {name: row.get(attribute) for name, row in rows.items()}
+    return {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
 
 
 def scope_attributes(text: str, attributes: Any = None) -> dict[Hashable, dict[str, Hashable]]:
-    """The columns that a scope's words go by, for each node of the table: what its leak check may take as public."""
-    words = (word.strip() for part in text.split("|") for word in part.split("&"))
-    columns = [word.removeprefix("group:").partition(",")[0] for word in words if word.startswith("group:")]
-    if not columns or attributes is None:
-        return {}
-    rows = attribute_rows(read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes)
-    return {name: {column: row.get(column) for column in columns} for name, row in rows.items()}
+    """For each node the values that a scope's words go by: what its leak check may take as public."""
+    found: dict[Hashable, dict[str, Hashable]] = {}
+    for words, column in read_scope(text, attributes).columns.items():
+        for name, value in column.items():
+            found.setdefault(name, {})[words] = value
+    return found

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.position import randomize, verify_round
@@ -96,6 +97,20 @@ class ParticipantContext:
         found[edges[edges[:, 0] == self.number, 1]] = True
         found[edges[edges[:, 1] == self.number, 0]] = True
         return found
+
+    @cached_property
+    def outside(self) -> int:
+        """How many of this participant's positions lie outside the campaign's scope."""
+        others = np.delete(np.arange(self.view.n), self.number)
+        return int(np.count_nonzero(~self.view.classes.inside(np.full(others.size, self.number), others)))
+
+    @property
+    def scope_lines(self) -> list[str]:
+        """What part of the own positions is asked about, and why no more; nothing where all are."""
+        scope, others = self.view.policy.scope, self.view.n - 1
+        covered = f"your answer covers {(others - self.outside) / others:.0%} of your positions"
+        why = f"{self.outside:,} lie outside, are not asked and lose nothing"
+        return [] if scope is None else [f"Scope      only positions where {scope}: {covered}; {why}"]
 
     def request(self, round_number: int) -> Request:
         """What a round asks of this participant, and what that costs."""
