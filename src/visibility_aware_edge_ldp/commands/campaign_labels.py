@@ -206,7 +206,7 @@ def scope_lines(view: PublicView) -> list[str]:
         return []
     return [
         f"Scope      {view.policy.scope}: {1 - view.outside / view.positions:.1%} of the positions; the others are not "
-        "asked and lose nothing"
+        "asked and lose nothing by this campaign"
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import noisy_hubs
 from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.scope_words import MISSING, ScopeWords
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -18,6 +19,7 @@ NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
     "document-003": lambda: VisibilityPolicy("0.331"),
 }
 
+PAID = ",epsilon="
 # What a policy file of each kind may say.
 KEYS = {
     "nothing": {"loss"},
@@ -25,7 +27,7 @@ KEYS = {
     "profiles": {"profiles", "file", "node", "public_when", "rule", "loss"},
     "attributes": {"file", "node", "missing", "rules", "otherwise", "loss"},
     "positions": {"public", "friend_visible", "otherwise", "loss"},
-    "hubs": {"fraction", "rule", "loss"},
+    "hubs": {"fraction", "count", "epsilon", "rule", "loss"},
 }
 
 
@@ -33,7 +35,8 @@ def open_policy(text: str) -> VisibilityPolicy:
     """What the command line calls a policy.
 
     A name from ``NAMED``, ``fractions:PUBLIC,FRIEND_VISIBLE,PRIVATE``, ``profiles:FRACTION[,RULE]``,
-    ``hubs:FRACTION`` (an oracle, for simulations), or the path of a ``.toml`` file.
+    ``hubs:COUNT,epsilon=EPSILON[,RULE]`` (chosen by noisy degrees, which are paid for), ``hubs:FRACTION`` (an oracle,
+    for simulations), or the path of a ``.toml`` file.
     """
     kind, _, rest = text.partition(":")
     if text in NAMED:
@@ -43,6 +46,9 @@ def open_policy(text: str) -> VisibilityPolicy:
         "profiles": (2, VisibilityPolicy.public_profiles),
         "hubs": (1, VisibilityPolicy.public_hubs),
     }
+    if kind == "hubs" and PAID in rest:
+        count, _, bought = rest.partition(PAID)
+        return noisy_hubs(count, *bought.split(",", 1))
     if kind in makers and rest:
         most, make = makers[kind]
         values = rest.split(",")
@@ -52,7 +58,8 @@ def open_policy(text: str) -> VisibilityPolicy:
     if not _exists(text):
         raise BadPolicy(
             f"{text!r} is neither a file nor a policy's name; "
-            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, profiles:0.5, hubs:0.1, or a policy.toml."
+            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, profiles:0.5, hubs:10,epsilon=0.1, hubs:0.1, or a "
+            "policy.toml."
         )
     return read_policy(text)
 
@@ -72,7 +79,7 @@ def read_policy(path: str | Path) -> VisibilityPolicy:
         "profiles": lambda: _profiles(content, file.parent),
         "attributes": lambda: _attributes(content, file.parent),
         "positions": lambda: _positions(content, file.parent),
-        "hubs": lambda: VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=content.get("rule", "any")),
+        "hubs": lambda: _hubs(content),
     }
     kind = _need(content, "kind")
     if not isinstance(kind, str) or kind not in makers:
@@ -137,6 +144,13 @@ def _profiles(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
 def _attributes(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
     rows = attribute_rows(_table(content, folder), content.get("missing", ""))
     return VisibilityPolicy.from_attributes(rows, _need(content, "rules"), content.get("otherwise", "private"))
+
+
+def _hubs(content: Mapping[str, Any]) -> VisibilityPolicy:
+    rule = content.get("rule", "any")
+    if "count" in content:
+        return noisy_hubs(content["count"], _need(content, "epsilon"), rule)
+    return VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=rule)
 
 
 def _positions(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:

@@ -109,7 +109,7 @@ class ParticipantContext:
         """What part of the own positions is asked about, and why no more; nothing where all are."""
         scope, others = self.view.policy.scope, self.view.n - 1
         covered = f"your answer covers {(others - self.outside) / others:.0%} of your positions"
-        why = f"{self.outside:,} lie outside, are not asked and lose nothing"
+        why = f"{self.outside:,} lie outside, are not asked and lose nothing by it"
         return [] if scope is None else [f"Scope      only positions where {scope}: {covered}; {why}"]
 
     def request(self, round_number: int) -> Request:

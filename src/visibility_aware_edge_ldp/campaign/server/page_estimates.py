@@ -279,7 +279,9 @@ def certificate(state: PageState) -> Markup | None:
             ("Loss per edge", f"{', '.join(lost)}; against all reports together"),
             _paid(said),
             ("Policy", f"{said['policy']}"),
-            ("Scope", f"only where {said['scope']['inside']}; the rest lost nothing") if "scope" in said else None,
+            ("Scope", f"only where {said['scope']['inside']}; the rest lost nothing by it")
+            if "scope" in said
+            else None,
             ("Positions", ", ".join(f"{count:,} {name}" for name, count in kept.items())),
             ("Response", ", ".join(f"{name} {labels.percent(rate)}" for name, rate in said["response"].items())),
             ("Assumes", tag("ul", [tag("li", f"that {text}") for text in said["assumptions"]], class_="plain")),

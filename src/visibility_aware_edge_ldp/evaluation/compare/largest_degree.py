@@ -46,7 +46,8 @@ def with_excess(
     if degrees is None or not truth or MAX_DEGREE.name not in beside:
         return dict(beside)
     variance = np.asarray(degrees.variance, dtype=np.float64)
-    size, side = known_means(design, cell.trust, cell.policy, cell.epsilon, variance.tobytes())
+    spent = design.left(cell.policy, cell.epsilon)
+    size, side = known_means(design, cell.trust, cell.policy, spent, variance.tobytes())
     off = float(np.max(degrees.value)) - float(truth)
     excess = ((abs(off) - size) / float(truth), float(np.sign(off)) - side)
     one = replace(beside[MAX_DEGREE.name], size_excess=excess[0], side_excess=excess[1])
