@@ -1,4 +1,4 @@
-"""The leak check: policies made from edges are flagged, policies made from public things are not.  [LEAK.1-4]"""
+"""The leak check: policies and scopes made from edges are flagged, others are not.  [LEAK.1-5]"""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from visibility_aware_edge_ldp.audit.leakage import (
 )
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
-from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope import Outside, Scope, list_scope, named_scope, public_lists
 from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
@@ -110,6 +111,71 @@ def test_homophily_is_explained_by_what_was_declared_and_by_nothing_else() -> No
 def test_what_is_made_from_groups_and_edges_is_flagged_although_groups_are_declared() -> None:
     within = [(u, v) for u, v in EDGES if u % GROUPS == v % GROUPS]
     assert leak(GRAPH, VisibilityPolicy.from_positions(friend_visible=within), TABLE).flagged
+
+
+EGOS = (3, 40, 77)
+LISTS = VisibilityPolicy.from_profiles(dict.fromkeys(EGOS, True), "any")
+WORLD = VisibilityAwareGraph(GRAPH, LISTS)
+# Lists that the policy does not make public, by somebody who calls them so.
+HIDDEN = VisibilityAwareGraph(GRAPH, VisibilityPolicy.from_profiles(dict.fromkeys((*EGOS, 5, 9, 12, 20), True), "any"))
+DRAWN = np.random.default_rng(4).integers(0, GRAPH.n, (300, 2)).tolist()
+SAME = [(u, v) for u in range(GRAPH.n) for v in range(u % GROUPS, GRAPH.n, GROUPS)]
+
+
+@pytest.mark.parametrize(
+    ("words", "declared"),
+    [
+        ("lists", None),
+        ("public", None),
+        ("group:group", TABLE),
+        ("lists & group:group", TABLE),
+        ("lists | group:group", TABLE),
+    ],
+)
+def test_a_scope_of_public_things_is_not_flagged(words: str, declared: dict[int, dict[str, int]] | None) -> None:
+    found = leak(GRAPH, WORLD.inside(words, TABLE).policy, declared)
+    assert found.passed
+    assert found.explained == pytest.approx(found.auc) or words == "public"
+
+
+@pytest.mark.parametrize(
+    ("scope", "declared"),
+    [
+        (Outside(list_scope(WORLD.public)), None),
+        (named_scope(GRAPH.names, DRAWN), None),
+        (named_scope(GRAPH.names, SAME), TABLE),
+    ],
+    ids=["outside lists", "a drawn file", "a file by groups"],
+)
+def test_nor_is_the_rest_or_a_public_file(scope: Scope, declared: dict[int, dict[str, int]] | None) -> None:
+    assert leak(GRAPH, LISTS.within(scope), declared).passed
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        list_scope(HIDDEN.public),
+        named_scope(GRAPH.names, EDGES),
+        list_scope(WORLD.public) | named_scope(GRAPH.names, EDGES[::8]),
+    ],
+    ids=["lists of others", "the edges", "lists and some edges"],
+)
+@pytest.mark.parametrize("declared", [None, TABLE], ids=["nothing declared", "groups declared"])
+def test_a_scope_that_looks_at_private_edges_is_flagged(
+    scope: Scope, declared: dict[int, dict[str, int]] | None
+) -> None:
+    found = leak(GRAPH, LISTS.within(scope), declared)
+    assert found.flagged
+    assert found.advice.startswith("The scope")
+
+
+def test_a_scope_explains_neither_itself_nor_its_policy() -> None:
+    assert leak(GRAPH, VisibilityPolicy.nothing().within(public_lists(HIDDEN.public))).flagged
+    assert leak(GRAPH, WORLD.inside("group:group", TABLE).policy).flagged
+    hubs = unlabelled(VisibilityPolicy.public_hubs("0.1"))
+    found = leak(GRAPH, VisibilityAwareGraph(GRAPH, hubs).inside("lists").policy)
+    assert found.flagged
+    assert found.advice.startswith("The policy")
 
 
 def sharing(*sizes: int) -> dict[int, dict[str, int]]:

@@ -21,6 +21,8 @@ from visibility_aware_edge_ldp.campaign.rehearsal_people import PEOPLE
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.public.scope_words import ScopeWords
+from visibility_aware_edge_ldp.public.statistic import exact
 
 
 @pytest.mark.long
@@ -43,6 +45,23 @@ def test_everybody_who_is_here_answers_and_the_server_counts_what_we_count(
     assert found.received > 1000
     assert list(temporary.iterdir()) == []
     assert processes_about(temporary) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("question", ["position", "triangles"])
+def test_inside_a_scope_people_answer_less_and_are_counted_inside(question: str, tmp_path: Path) -> None:
+    scope = ScopeWords("lists | group:ward", {"ward": {name: name % 4 for name in range(30)}})
+    place = tmp_path / "kept"
+    found = rehearse(world(20, 60), question, 2, absent="0.1", processes=2, keep=place, scope=scope)
+    assert found.same
+    inside = world(20, 60).inside(scope.scope(world(20, 60).public))
+    assert [each.truth for each in found.found] == [float(exact(inside.graph, each.statistic)) for each in found.found]
+    said = found.answers["certificate"]["scope"]
+    assert said["positions_outside"] == inside.public.outside > 0
+    assert "same ward" in said["inside"]
+    assert {each["counted"] for each in found.answers["estimates"].values()} == {"inside the scope"}
+    # People hold their whole lists, also what lies outside, which nobody is asked about.
+    assert sum(len(listed(place, number)) for number in range(20)) == 2 * inside.whole.m > 2 * inside.graph.m
 
 
 def test_two_rounds_of_positions_and_what_is_kept(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from support.campaign_vectors import CASES, FILES, OTHER_KEY, stored
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import LARGEST, SignedCharter
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 

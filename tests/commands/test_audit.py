@@ -163,6 +163,8 @@ def test_bad_input_leaves_with_2(run: Run, words: list[str], hint: str) -> None:
         (["busy.toml", "--attributes", "town"], True),
         (["busy.toml", "--attributes", "town, busy"], False),
         (["hubs:0.2"], True),
+        (["town.toml", "--scope", "group:town", "--attributes", "nodes.csv"], False),
+        (["town.toml", "--scope", "file:graph.txt"], True),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

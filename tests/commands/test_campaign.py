@@ -58,6 +58,18 @@ def test_a_new_campaign_as_json(town: Path, campaign: Run) -> None:
     assert again.json["issuer"] == said.json["issuer"]
 
 
+def test_a_new_campaign_inside_a_scope(town: Path, campaign: Run) -> None:
+    names = Path("roster.txt").read_text().splitlines()
+    Path("people.csv").write_text("id,ward\n" + "".join(f"{name},{place % 2}\n" for place, name in enumerate(names)))
+    words = ("--scope", "group:ward", "--attributes", "people.csv")
+    said = campaign("new", "inside", "--roster", "roster.txt", *NEW, *words)
+    assert said.code == 0, said.err
+    assert "Scope      both ends have the same ward: 40.0% of the positions" in said.out
+    told = campaign("new", "json", "--roster", "roster.txt", *NEW, *words, "--json").json
+    assert told["scope"] == {"inside": "both ends have the same ward", "positions_outside": 9}
+    assert "scope" not in campaign("new", "plain", "--roster", "roster.txt", *NEW, "--json").json
+
+
 def test_rosters_and_public_edges_of_several_kinds(town: Path, campaign: Run) -> None:
     Path("roster.csv").write_text("name,age\n1,30\n2,31\n3,32\n4,33\n")
     Path("roster.json").write_text('["ann", "bob", "eve"]')
@@ -264,6 +276,9 @@ def test_who_has_no_server_parts_is_told_what_to_install(words: str, town: Path)
         (("new", "x", "--roster", "roster.txt", *NEW, "--epsilon", "0"), "epsilon"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--policy", "hubs:0.1"), ""),
         (("new", "x", "--roster", "roster.txt", *NEW, "--public-edges", "edges.txt"), "not in the roster"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--scope", "lists"), "needs public friend lists"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--scope", "group:ward"), "--attributes FILE"),
+        (("new", "x", "--roster", "roster.txt", *NEW, "--scope", "file:edges.txt"), "not in the roster"),
         (("new", "x", "--roster", "roster.txt", *NEW, "--issuer-key", "roster.txt"), "not an issuer's key"),
         (("new", "x", "--roster", "twice.txt", *NEW), "written alike"),
         (("serve", "x"), "not the directory of a campaign"),

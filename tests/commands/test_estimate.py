@@ -31,6 +31,16 @@ def test_estimate_as_json(run: Run) -> None:
     assert losses["FRIEND_VISIBLE"] == {"epsilon": 4.0, "delta": 0.0}
 
 
+def test_hubs_chosen_by_noisy_degrees_are_paid_for(run: Run) -> None:
+    words = ("estimate", "random:30,60", "--trust", "position", "--policy", "hubs:3,epsilon=0.1", "--seed", "1")
+    said = run(*words, "--scope", "lists", "--json").json["certificate"]
+    assert said["loss_per_edge"]["PRIVATE"]["epsilon"] == pytest.approx(1.1)
+    assert said["paid_for_the_policy"]["PRIVATE"]["epsilon"] == pytest.approx(0.1)
+    assert said["policy"] == "3 public hubs, chosen by noisy degree (rule 'any')"
+    assert "3 public friend lists" in said["scope"]["inside"]
+    assert "ε = 0.1 per PRIVATE edge was paid for choosing the policy" in run(*words, "--certificate").out
+
+
 def test_estimate_as_a_table(run: Run) -> None:
     words = ("estimate", "tiny.txt", "--trust", "position", "--statistics", "edges,triangles", "--seed", "1")
     done = run(*words)

@@ -15,12 +15,12 @@ from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, Release
-from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy, noisy_top_k
+from visibility_aware_edge_ldp.public.private_hub_selection import NoisyHubs, hub_policy, noisy_hubs, noisy_top_k
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.simulate import collect
+from visibility_aware_edge_ldp.simulation.simulate import choose_hubs, collect
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -200,3 +200,51 @@ def test_the_choice_is_nearly_the_oracle_s_on_a_heavy_tailed_graph() -> None:
     chosen = bought(start, 20, 1)
     caught = [world.edge_counts[PUBLIC] for world in (chosen, oracle)]
     assert 0.9 * caught[1] <= caught[0] <= caught[1]
+
+
+# ── asked for by name ──
+
+
+def test_hubs_that_are_still_to_be_chosen_bind_to_nobody() -> None:
+    policy = noisy_hubs("3", "0.1")
+    assert policy.rule == NoisyHubs(3, Fraction("0.1"), "any")
+    assert str(policy) == "3 public hubs, to be chosen by noisy degree for ε = 0.1 (rule 'any')"
+    assert policy != noisy_hubs("3", "0.2")
+    with pytest.raises(BadPolicy, match="`estimate` and `compare` collect"):
+        policy.bind(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("count", "rule", "hint"), [("0", "any", "from 1 on"), ("2.5", "any", "whole number"), ("2", "all", "rule")]
+)
+def test_other_choices_are_refused(count: str, rule: str, hint: str) -> None:
+    with pytest.raises(BadPolicy, match=hint):
+        noisy_hubs(count, 1, rule)
+
+
+@pytest.mark.parametrize("rule", ["any", "both"])
+def test_the_door_chooses_by_reports_that_it_pays_for(rule: str) -> None:
+    graph = erdos_renyi(40, 160, 3)
+    asked = VisibilityAwareGraph(graph, noisy_hubs(4, "0.25", rule))
+    world = choose_hubs(asked, seed=5)
+    assert Bill(world.policy.paid)["PRIVATE"].epsilon == Fraction("0.25")
+    assert "4 public hubs, chosen by noisy degree" in str(world.policy)
+    assert choose_hubs(asked, seed=5).policy == world.policy
+    assert len({choose_hubs(asked, seed=seed).policy.digest for seed in range(8)}) > 1
+    assert choose_hubs(world) is world
+
+
+def test_estimates_through_the_door_say_what_the_choice_cost() -> None:
+    answers = estimate(erdos_renyi(40, 160, 3), "position", 1, "edges", policy="hubs:4,epsilon=0.25", seed=2)
+    assert answers.bill["PRIVATE"].epsilon == Fraction("1.25")
+    assert answers.certificate.as_dict()["paid_for_the_policy"]["PRIVATE"]["epsilon"] == 0.25
+
+
+def test_outside_a_scope_the_choice_is_still_lost() -> None:
+    """[HUBS.4]"""
+    world = choose_hubs(VisibilityAwareGraph(erdos_renyi(40, 160, 3), noisy_hubs(4, "0.25")), seed=1).inside("lists")
+    told = estimate(world, "position", 1, "edges", seed=2).certificate
+    assert "positions outside the scope lose nothing more than for choosing the policy" in told.summary
+    assert "lose nothing more than for choosing the policy, and nothing is said of them" in str(told)
+    free = VisibilityAwareGraph(world.whole, VisibilityPolicy.public_profiles("0.1")).inside("lists")
+    assert "lose nothing, and nothing is said" in str(estimate(free, "position", 1, "edges", seed=2).certificate)

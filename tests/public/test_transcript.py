@@ -11,11 +11,15 @@ import pytest
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.scope import group_scope, named_scope
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.transcript import (
     Transcript,
+    broadcast_size,
     holders,
     ones_between,
+    read_broadcast,
     refuse_part_rows,
     response_rate,
 )
@@ -113,3 +117,57 @@ def test_reports_of_whole_rows_pass_and_all_others_are_refused() -> None:
         answered[place] = False
         with pytest.raises(ProtocolViolation, match="part of its row"):
             refuse_part_rows(report(0, len(POSITIONS), answered), VIEW)
+
+
+SCOPED = VIEW.within(named_scope(range(7), [(0, 1), (0, 2), (0, 3), (2, 5), (3, 6), (5, 6), (1, 4)]))
+INSIDE = np.array([p in {(0, 1), (0, 2), (2, 5), (3, 6), (5, 6)} for p in POSITIONS])
+
+
+def test_without_a_scope_the_broadcast_is_both_planes() -> None:
+    sent = transcript(HIDDEN, HIDDEN & (ROWS % 2 == 0))
+    octets = sent.broadcast(VIEW)
+    assert octets == sent.answered.tobytes() + sent.ones.tobytes()
+    assert len(octets) == broadcast_size(VIEW) == 6
+    assert read_broadcast(SURVEY, octets, VIEW).digest == sent.digest
+
+
+@pytest.mark.parametrize("absent", [(), (0,), (2, 3)])
+def test_inside_a_scope_it_is_who_answered_and_a_bit_for_each_asked_position(absent: tuple[int, ...]) -> None:
+    answered = INSIDE & ~np.isin(ROWS, absent)
+    sent = transcript(answered, answered & (np.arange(len(POSITIONS)) % 3 > 0))
+    octets = sent.broadcast(SCOPED)
+    assert len(octets) == broadcast_size(SCOPED) == 2
+    assert octets[0] == sum(1 << user for user in (0, 2, 3, 5) if user not in absent)
+    found = read_broadcast(SURVEY, octets, SCOPED)
+    assert found.digest == sent.digest
+    assert (found.rows_answered(SCOPED) == sent.rows_answered(SCOPED)).all()
+
+
+@pytest.mark.parametrize(
+    ("octets", "words"),
+    [
+        (b"\0", "1 bytes; 2 are expected"),
+        (bytes([0b101101, 0, 0]), "3 bytes; 2 are expected"),
+        (bytes([0b10, 0]), "not asked"),  # user 1 is asked nothing
+        (bytes([1 << 7, 0]), "not asked"),  # there are seven users
+        (bytes([0b101101, 1 << 5]), "not asked"),  # five positions are asked
+        (bytes([0b101100, 1]), "not asked"),  # user 0 did not answer
+    ],
+)
+def test_other_bytes_are_refused(octets: bytes, words: str) -> None:
+    with pytest.raises(ProtocolViolation, match=words):
+        read_broadcast(SURVEY, octets, SCOPED)
+
+
+def test_many_positions_survive_the_way_there_and_back() -> None:
+    n = 1200
+    view = PublicView(range(n), VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    view = view.within(group_scope(range(n), "ward", {user: user % 7 for user in range(n) if user % 11}))
+    u, v = endpoints(n, 0, view.positions)
+    there = np.random.default_rng(1).random(n) < 0.8
+    answered = view.classes.inside(u, v) & there[u]
+    ones = answered & (np.random.default_rng(2).random(u.size) < 0.3)
+    sent = Transcript(SURVEY, *(np.packbits(plane, bitorder="little") for plane in (answered, ones)))
+    octets = sent.broadcast(view)
+    assert len(octets) == broadcast_size(view) < 0.08 * (sent.answered.size + sent.ones.size)
+    assert read_broadcast(SURVEY, octets, view).digest == sent.digest

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import salted
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start

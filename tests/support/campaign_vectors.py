@@ -14,8 +14,9 @@ import numpy as np
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, Receipt
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start

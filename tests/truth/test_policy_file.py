@@ -8,6 +8,7 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import noisy_hubs
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.truth.policy_file import NAMED, open_policy, read_policy
 
@@ -46,6 +47,9 @@ def test_names() -> None:
     assert open_policy("profiles:0.5,both") == VisibilityPolicy.public_profiles(0.5, "both")
     assert open_policy("hubs:0.1") == VisibilityPolicy.public_hubs(0.1)
     assert open_policy("hubs:0.1").is_oracle
+    assert open_policy("hubs:12,epsilon=0.1") == noisy_hubs(12, "0.1")
+    assert open_policy("hubs:12,epsilon=0.1,both") == noisy_hubs(12, "0.1", "both")
+    assert not open_policy("hubs:12,epsilon=0.1").is_oracle
     assert set(NAMED) == {"nothing", "document-001", "document-003"}
 
 
@@ -67,6 +71,8 @@ def test_a_path_is_a_name_too(folder: Path) -> None:
         ("profiles:2", "between 0 and 1"),
         ("hubs:2", "between 0 and 1"),
         ("hubs:x", "finite number"),
+        ("hubs:0.1,epsilon=1", "whole number"),
+        ("hubs:3,epsilon=1,all", "not a rule"),
     ],
 )
 def test_bad_names_are_refused(text: str, hint: str) -> None:
@@ -158,6 +164,13 @@ def test_rules_of_a_file_state_their_loss(folder: Path) -> None:
 def test_losses_that_make_no_sense(folder: Path, loss: str, hint: str) -> None:
     with pytest.raises(BadPolicy, match=hint):
         policy(folder, f'kind = "nothing"\nloss = {loss}')
+
+
+def test_hubs_that_are_bought(folder: Path) -> None:
+    held = policy(folder, 'kind = "hubs"\ncount = 5\nepsilon = "0.1"\nrule = "both"')
+    assert held == noisy_hubs(5, "0.1", "both")
+    with pytest.raises(BadPolicy, match="no 'epsilon'"):
+        policy(folder, 'kind = "hubs"\ncount = 5')
 
 
 def test_hubs_stay_an_oracle(folder: Path) -> None:

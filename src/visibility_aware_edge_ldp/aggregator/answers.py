@@ -67,7 +67,7 @@ class Certificate:
         if self.scope:
             sentences.append(
                 f"Scope: every number is of the graph inside, where {self.scope}. {self.outside:,} positions lie "
-                "outside: they are not asked, lose nothing, and nothing is said of them."
+                f"outside: they are not asked, lose nothing{self._but_the_choice}, and nothing is said of them."
             )
         if positions:
             sentences.append(f"Positions{' inside' if self.scope else ''}: {positions}.")
@@ -89,13 +89,18 @@ class Certificate:
         public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
         made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
         stamp = "Simulation, not private: seeded." if self.simulated else made
-        scope = "; positions outside the scope lose nothing" if self.scope else ""
+        scope = f"; positions outside the scope lose nothing{self._but_the_choice}" if self.scope else ""
         return f"Certificate: {self.trust}, at most {losses}{public}{scope}. {stamp}"
 
     @property
     def _shown(self) -> list[Hashable]:
         """The classes that positions have; all of them where nobody counted."""
         return [name for name in self.bill if not self.classes or name in self.classes]
+
+    @property
+    def _but_the_choice(self) -> str:
+        """What was paid for choosing the policy is lost everywhere.  [HUBS.4]"""
+        return " more than for choosing the policy" if self.paid else ""
 
     def _paid_before(self) -> list[str]:
         if not self.paid:

@@ -24,9 +24,10 @@ from visibility_aware_edge_ldp.audit.protocols import (
     refusals,
     rows,
     sample,
+    scope,
 )
 from visibility_aware_edge_ldp.audit.statistical import audits as statistical
-from visibility_aware_edge_ldp.audit.statistical import mutants
+from visibility_aware_edge_ldp.audit.statistical import mutants, shipped_scopes
 from visibility_aware_edge_ldp.audit.timing import campaign as timed_campaign
 from visibility_aware_edge_ldp.audit.timing import measure as timed
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
@@ -73,6 +74,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hubs,),
     (hub_selection,),
     (curator, published),
+    (scope,),
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),
@@ -117,12 +119,14 @@ def catalogue(runs: int = RUNS) -> tuple[Audit, ...]:
         *(LONG.get(audit.name, audit) if runs >= MANY_RUNS else audit for audit in EXACT),
         *at_size.built_in(),
         *statistical.audits(runs),
+        *shipped_scopes.audits(runs),
         *mutants.campaign_audits(runs),
         *statistical.one_run_audits(runs),
         *TIMED,
         *EXACT_MUTANTS,
         *at_size.MUTANTS,
         *mutants.mutants(runs),
+        *shipped_scopes.mutants(runs),
         *TIMED_MUTANTS,
         *registered(),
     )

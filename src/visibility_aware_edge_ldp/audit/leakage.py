@@ -1,23 +1,26 @@
-"""What a visibility policy tells by itself: how well it predicts edges, against policies dealt out anew.  [LEAK.1-4]"""
+"""What a visibility policy tells by itself: how well it predicts edges, against policies dealt out anew.  [LEAK.1-5]"""
 
 import math
-import tomllib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.audit.policy_features import CELLS, PolicyFeatures, policy_features
-from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.audit.policy_features import (
+    CELLS,
+    AskedRule,
+    PolicyFeatures,
+    policy_features,
+    scope_grounds,
+)
+from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.node_rules import Attributes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import Names
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.truth.attributes import attribute_rows, read_attributes
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 Ints = npt.NDArray[np.int64]
@@ -97,7 +100,7 @@ def leak(
     sample: int = SAMPLE,
     seed: int | str = 0,
 ) -> Leak:
-    """Measure what the policy alone tells about the edges.
+    """Measure what the policy alone tells about the edges; of a policy with a scope, what the worse of the two tells.
 
     Parameters
     ----------
@@ -109,6 +112,8 @@ def leak(
     """
     if shuffles < 1 / FALSE_ALARM - 1:
         raise BadInput(f"{shuffles} shuffles can flag nothing; use at least {1 / FALSE_ALARM - 1:.0f}.")
+    if policy.scope is not None:
+        return _of_both(graph, policy, attributes or {}, shuffles=shuffles, sample=sample, seed=seed)
     coins = keyed_random_bytes(seeded_key(seed, "leak"))
     users = np.sort(_shuffled(graph.n, coins)[:MOST_USERS])
     resolved, part = policy.resolved(graph.names, graph.degrees), graph.induced(users)
@@ -117,6 +122,19 @@ def leak(
     tables = [aucs(features, chosen, np.arange(part.n))]
     tables += [aucs(features, chosen, dealt_anew(groups, coins)) for _ in range(shuffles)]
     return _judged(policy, features, chosen, np.array(tables), groups)
+
+
+def _of_both(graph: Graph, policy: VisibilityPolicy, attributes: PublicAttributes, **options: Any) -> Leak:
+    """A policy and its scope, each by itself: the one that is flagged, else the one that could not be tested.  [LEAK.5]
+
+    The scope may go by the policy, by public friend lists and by what is declared.
+    """
+    chosen = policy.resolved(graph.names, graph.degrees)
+    grounds = scope_grounds(chosen, graph.names, graph.edges)
+    known = {name: {**grounds[name], **attributes.get(name, {})} for name in graph.names}
+    asked = VisibilityPolicy.of(AskedRule(chosen.rule))
+    found = leak(graph, asked, known, **options), leak(graph, policy.without_scope, attributes, **options)
+    return min(found, key=lambda each: (FLAGGED, UNTESTED, PASSED).index(each.verdict))
 
 
 def aucs(features: PolicyFeatures, sample: Sample, holder: Ints) -> list[float]:
@@ -226,9 +244,10 @@ def _judged(policy: VisibilityPolicy, features: PolicyFeatures, sample: Sample, 
 def _advice(policy: VisibilityPolicy, verdict: str, hides: bool) -> str:
     if policy.is_oracle:
         return "The policy is an oracle: it was chosen by looking at private edges; use it in simulations only."
+    what = "scope" if isinstance(policy.rule, AskedRule) else "policy"
     if verdict == FLAGGED:
         return (
-            "The policy goes with the edges more than what was declared explains: name the public attributes that "
+            f"The {what} goes with the edges more than what was declared explains: name the public attributes that "
             "decided it, or do not use it, for it tells about edges whatever the noise."
         )
     if verdict == UNTESTED and not hides:
@@ -238,11 +257,11 @@ def _advice(policy: VisibilityPolicy, verdict: str, hides: bool) -> str:
         )
     if verdict == UNTESTED:
         return (
-            "The policy could not be tested: too few users have equal declared attributes to be exchanged in "
+            f"The {what} could not be tested: too few users have equal declared attributes to be exchanged in "
             f"{FEWEST_DEALS} ways, so nothing could be flagged. Declare fewer attributes, or coarser ones, so that at "
             "least 6 users share theirs."
         )
-    return "The policy tells no more about edges than its declared grounds do, as far as this test can see."
+    return f"The {what} tells no more about edges than its declared grounds do, as far as this test can see."
 
 
 def deals(groups: Ints) -> int:
@@ -266,23 +285,3 @@ def _shuffled(count: int, coins: RandomBytes) -> Ints:
 
 def _words(coins: RandomBytes, count: int) -> npt.NDArray[np.uint64]:
     return np.frombuffer(coins(8 * count), dtype="<u8").astype(np.uint64)
-
-
-def declared_attributes(policy_file: str | Path, columns: Sequence[str]) -> PublicAttributes:
-    """These columns of the table that the policy file names, for each of its nodes."""
-    file = Path(policy_file)
-    content = tomllib.loads(file.read_text(encoding="utf-8")) if file.suffix == ".toml" else {}
-    if "file" not in content:
-        raise BadInput(
-            f"The policy {file} names no table of attributes, so none can be declared. "
-            "Use a policy.toml that has a 'file', or leave --attributes out."
-        )
-    table = read_attributes(file.parent / content["file"], node=content.get("node", "id"))
-    for column in columns:
-        if column not in table.columns:
-            known = ", ".join(table.columns)
-            raise BadInput(
-                f"There is no column {column!r} to declare; there are {known}.{did_you_mean(column, table.columns)}"
-            )
-    rows = attribute_rows(table, content.get("missing", ""))
-    return {name: {column: row[column] for column in columns} for name, row in rows.items()}

@@ -1,15 +1,21 @@
-"""What anybody can read off a policy about a position, to guess from: its class, its ends, their company.  [LEAK.3]"""
+"""What anybody can read off a policy about a position, to guess from: its class, its ends, their company.  [LEAK.3]
 
-from collections.abc import Iterator
+A scope is read as a policy too, and what may have decided it is worked out from public edges.  [LEAK.5]
+"""
+
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.rules import Classes, Names
+from visibility_aware_edge_ldp.public.rules import BoundRule, Classes, Names, Rule
+from visibility_aware_edge_ldp.public.scope import Scope, SharedList, public_lists
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Ints = npt.NDArray[np.int64]
@@ -20,6 +26,47 @@ KINDS_OF_USERS = 16
 CELLS = len(Visibility) * KINDS_OF_USERS**2
 _AT_ONCE = 256
 _OPEN = (Visibility.PUBLIC, Visibility.FRIEND_VISIBLE)
+
+
+@dataclass(frozen=True)
+class AskedRule:
+    """A scope as a rule, for the leak check alone: positions inside are FRIEND_VISIBLE, those outside PRIVATE."""
+
+    rule: Rule
+
+    def bind(self, names: Names) -> BoundRule:
+        bound = BoundPolicy(len(names), self.rule.bind(names))
+        asked, left_alone = np.uint8(Visibility.FRIEND_VISIBLE), np.uint8(Visibility.PRIVATE)
+        return lambda u, v: np.where(bound.inside(u, v), asked, left_alone)
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset({Visibility.FRIEND_VISIBLE, Visibility.PRIVATE})
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "asked", "rule": self.rule.describe()}
+
+
+def scope_grounds(
+    policy: VisibilityPolicy, names: Names, edges: npt.NDArray[np.int32]
+) -> dict[Hashable, dict[str, Hashable]]:
+    """For each user what a scope may go by besides attributes: its kind in the policy, and its public friend lists.
+
+    In whose lists a user stands is worked out anew from the edges at positions that the policy itself makes PUBLIC:
+    a scope made of other lists does not explain itself.  [LEAK.5]
+    """
+    bare = policy.without_scope
+    bound = bare.bind(names)
+    public = edges[bound.of(edges[:, 0], edges[:, 1]) == Visibility.PUBLIC]
+    kinds = bound.by_kinds
+    columns = {} if kinds is None else {"kind": kinds.kinds.tolist()}
+    if policy.scope is not None and _goes_by_lists(policy.scope):
+        columns["lists"] = [row.tobytes() for row in public_lists(PublicView(names, bare, public)).marks]
+    return {name: {key: column[i] for key, column in columns.items()} for i, name in enumerate(names)}
+
+
+def _goes_by_lists(scope: Scope) -> bool:
+    parts = [*getattr(scope, "parts", ()), *([scope.scope] if hasattr(scope, "scope") else [])]
+    return isinstance(scope, SharedList) or any(map(_goes_by_lists, parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +80,13 @@ class PolicyFeatures:
     users: Ints = field(repr=False)
     rows: dict[Visibility, Words] = field(repr=False)
     sizes: dict[Visibility, Ints] = field(repr=False)
+    of_scope: bool = False
 
     @property
     def names(self) -> list[str]:
         """Of the scores, in their order."""
+        if self.of_scope:
+            return ["whether the position is asked", "asked positions of the two ends", "asked company in common"]
         each = [(f"{kind} positions of the two ends", f"{kind} company in common") for kind in self.rows]
         return ["the position's class", *(name for pair in each for name in pair)]
 
@@ -78,7 +128,7 @@ def policy_features(policy: VisibilityPolicy, names: Names, users: Ints | None =
     ]
     rows = {kind: np.concatenate([part[kind] for part in parts]) for kind in kinds}
     sizes = {kind: np.bitwise_count(each).sum(axis=1, dtype=np.int64) for kind, each in rows.items()}
-    return PolicyFeatures(bound, chosen, rows, sizes)
+    return PolicyFeatures(bound, chosen, rows, sizes, isinstance(policy.rule, AskedRule))
 
 
 def _packed(bound: BoundPolicy, users: Ints, others: Ints, kinds: list[Visibility]) -> dict[Visibility, Words]:

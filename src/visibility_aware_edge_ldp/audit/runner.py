@@ -65,6 +65,8 @@ LONG_SECONDS: dict[str, float] = {
     "neighbourhood (b), shared": 3.1,
     "position, a sample": 2.5,
     "user histogram, one edge": 2.3,
+    "scope, position": 2.4,
+    "scope, user triangles": 1.7,
     "user triangles, at size": 11.0,
     "user 4-cycles, at size": 6.0,
     "curator triangles, with delta, at size": 8.0,

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
@@ -32,10 +33,11 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     token_hash,
     write_new,
 )
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms, checked_names, in_order, renumbered
+from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_scope
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import check_statistics
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -73,6 +75,7 @@ def new_campaign(
     retention: int = 0,
     split: Sequence[Fraction] = (),
     key: bytes | None = None,
+    scope: ScopeWords | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -90,11 +93,13 @@ def new_campaign(
         The rounds' shares of epsilon, for two rounds of the question "position"; half each by default.
     key
         The issuer's private key; a new one by default.
+    scope
+        Where positions are asked about; everywhere by default.
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
     _refuse_formulas(names)
-    documents, secret = drafted(names, policy, edges, epoch), new_key() if key is None else key
+    documents, secret = drafted(names, policy, edges, epoch, scope), new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
@@ -105,14 +110,6 @@ def new_campaign(
     )
     write(place, _files(charter, documents, secret))
     return charter
-
-
-def drafted(names: Iterable[Hashable], policy: VisibilityPolicy, edges: npt.ArrayLike, epoch: str) -> Documents:
-    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]"""
-    given = checked_names(names)
-    roster = tuple(in_order(given, epoch))
-    place = {name: i for i, name in enumerate(roster)}
-    return Documents(roster, policy, renumbered(edges, [place[name] for name in given]))
 
 
 def charter_of(
@@ -130,8 +127,9 @@ def charter_of(
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
     kind, exact = question_named(question), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
-    survey = kind.survey(documents.view, exact, asked, split)
     try:
+        refuse_scope(kind, documents.view)
+        survey = kind.survey(documents.view, exact, asked, split)
         charter = Charter(
             title=title,
             issuer=issuer,

@@ -178,7 +178,7 @@ def read_name(content: Content) -> str | int:
     raise unreadable(f"the name {shortened(content)}")
 
 
-def _write_value(value: Hashable) -> Content:
+def write_value(value: Hashable) -> Content:
     """A value of an attribute: a text, a number, or nothing."""
     if value is None:
         return []
@@ -189,7 +189,8 @@ def _write_value(value: Hashable) -> Content:
     raise BadPolicy(f"An attribute's value is a text or a number; {shortened(value)} is neither.")
 
 
-def _read_value(content: Content) -> Hashable:
+def read_value(content: Content) -> Hashable:
+    """The inverse of :func:`write_value`."""
     if content == []:
         return None
     if isinstance(content, dict):
@@ -219,10 +220,10 @@ def _read_positions(content: Content) -> dict[frozenset[str | int], Visibility]:
 def _write_attributes(rule: Attributes) -> Object:
     columns = sorted({line.column for line in rule.rules})
     rows: list[Content] = [
-        [write_name(name), [_write_value(row.get(column)) for column in columns]] for name, row in _by_name(rule.table)
+        [write_name(name), [write_value(row.get(column)) for column in columns]] for name, row in _by_name(rule.table)
     ]
     lines: list[Content] = [
-        [line.kind, line.column, _write_value(line.value), str(line.visibility)] for line in rule.rules
+        [line.kind, line.column, write_value(line.value), str(line.visibility)] for line in rule.rules
     ]
     return {"columns": list[Content](columns), "rows": rows, "rules": lines, "otherwise": str(rule.otherwise)}
 
@@ -232,7 +233,7 @@ def _read_attributes(content: Content) -> Attributes:
     columns = [text_of(each) for each in list_of(found["columns"])]
     rows = distinct((read_name(name), _read_row(columns, values)) for name, values in tuples_of(found["rows"], 2))
     lines = tuple(
-        AttributeRule(text_of(kind), text_of(column), class_of(given), _read_value(value))
+        AttributeRule(text_of(kind), text_of(column), class_of(given), read_value(value))
         for kind, column, value, given in tuples_of(found["rules"], 4)
     )
     if not lines or columns != sorted({line.column for line in lines}):
@@ -244,7 +245,7 @@ def _read_row(columns: list[str], values: Content) -> dict[str, Hashable]:
     found = list_of(values)
     if len(found) != len(columns):
         raise unreadable("a row of attributes")
-    return {column: _read_value(value) for column, value in zip(columns, found, strict=True)}
+    return {column: read_value(value) for column, value in zip(columns, found, strict=True)}
 
 
 def _read_table(content: Content) -> tuple[tuple[Visibility, ...], ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.rehearsal_people import (
@@ -39,13 +39,15 @@ from visibility_aware_edge_ldp.campaign.rehearsal_processes import (
     Done,
     RehearsalFailed,
     Workers,
+    new_place,
     serving,
 )
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
+from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.simulation.worlds import Progress, Steps
 
@@ -133,6 +135,7 @@ def rehearse(
     keep: Path | None = None,
     progress: Progress | None = None,
     announce: Announce | None = None,
+    scope: ScopeWords | None = None,
 ) -> Rehearsal:
     """Ask everybody in a graph, with the real programs, and compare; cleans up whatever happens.
 
@@ -146,6 +149,8 @@ def rehearse(
         A directory for everything that is made: the campaign, its store, and everybody's homes. It must not exist.
     announce
         Is told how many seconds are left, once a few people have had their turns; not where there are few people.
+    scope
+        Where positions are asked about; everywhere by default. The world is then the one without a scope.
     """
     kind = question_named(question)
     share = parse_share(absent, "the share of absent people")
@@ -154,13 +159,14 @@ def rehearse(
     workers = min(processes or 2 * (os.cpu_count() or 1), world.graph.n)
     import visibility_aware_edge_ldp.campaign.server.sqlite  # noqa: F401 - says what is missing before all else
 
-    with _place(keep) as place:
+    with new_place(keep) as place:
         count = rounds or kind.rounds[0]
         charter = new_campaign(
             place / "campaign",
             names=world.graph.names,
             policy=world.policy,
             edges=world.public.edges,
+            scope=scope,
             question=question,
             epsilon=epsilon,
             statistics=tuple(statistics) or kind.default_statistics,
@@ -170,7 +176,8 @@ def rehearse(
             epoch="rehearsal",
         )
         steps = Steps(progress, charter.nodes * (count + 1))
-        return _Stage(world, place, charter, float(share), workers, steps, announce).play()
+        counted = world if scope is None else world.inside(scope.scope(world.public))
+        return _Stage(counted, place, charter, float(share), workers, steps, announce).play()
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,16 +291,3 @@ class _Stage:
             self.traffic["sent"] / n,
             self.traffic["received"] / n,
         )
-
-
-@contextmanager
-def _place(keep: Path | None) -> Iterator[Path]:
-    """A directory for everything; unless it is kept, nothing of it is left, whatever happens."""
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="va-edge-ldp-rehearsal-", ignore_cleanup_errors=True) as place:
-            yield Path(place)
-        return
-    if keep.exists():
-        raise BadInput(f"{keep} exists already; name a directory that does not.")
-    keep.mkdir(parents=True, mode=0o700)
-    yield keep

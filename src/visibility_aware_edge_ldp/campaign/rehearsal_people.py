@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.directory import TOKENS
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import Person, Plan
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.client.views import two_hop
 from visibility_aware_edge_ldp.mechanisms.randomness import secure_coins
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

@@ -8,6 +8,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from typing import IO, Any
 from visibility_aware_edge_ldp.campaign.http_client import LARGEST, Patience, Reply, Transport
 from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
-from visibility_aware_edge_ldp.errors import VaEdgeLdpError
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 _SERVER = "visibility_aware_edge_ldp.campaign.server.serving"
@@ -240,6 +241,19 @@ def _pipe(end: IO[str] | None) -> IO[str]:
 def _last_line(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return lines[-1] if lines else "it gave no reason."
+
+
+@contextmanager
+def new_place(keep: Path | None) -> Iterator[Path]:
+    """A directory for everything; unless it is kept, nothing of it is left, whatever happens."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="va-edge-ldp-rehearsal-", ignore_cleanup_errors=True) as place:
+            yield Path(place)
+        return
+    if keep.exists():
+        raise BadInput(f"{keep} exists already; name a directory that does not.")
+    keep.mkdir(parents=True, mode=0o700)
+    yield keep
 
 
 if __name__ == "__main__":

@@ -58,8 +58,12 @@ class Client(ABC, Generic[S, V, R]):
     """The number of a survey's first round."""
 
     def __init__(self, view: V, public: PublicView, purse: Purse) -> None:
-        self._view, self._public, self._purse = inside_scope(view, public), public, purse
+        self._view, self._public, self._purse = self.cut(view, public), public, purse
         self._answers: dict[tuple[str, int], R] = {}
+
+    def cut(self, view: V, public: PublicView) -> V:
+        """What of the view this client answers about: nothing outside the policy's scope.  [SCOPE.2]"""
+        return inside_scope(view, public)
 
     def answer(self, survey: S, round_number: int, random_bytes: RandomBytes, present: Bits | None = None) -> R:
         """The report of one round; asked again, the same report again, whatever the random bytes.  [POSITION.2]

@@ -1,7 +1,7 @@
 """``va-edge-ldp audit``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,15 +33,20 @@ def audit(
     ] = False,
     graph: Annotated[str | None, typer.Option(help="Check a policy instead: with this graph's edges.")] = None,
     policy: Annotated[str | None, typer.Option(help="With --graph: the policy, as for estimate.")] = None,
+    scope: Annotated[str | None, typer.Option(help="With --policy: a scope too, as for estimate.")] = None,
     attributes: Annotated[
-        str | None, typer.Option(help="With --graph: columns of the policy's table that are public, comma-separated.")
+        str | None,
+        typer.Option(
+            help="With --graph: columns of the policy's table that are public, comma-separated; with --scope, the "
+            "table of the nodes (a CSV file) whose columns it goes by."
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option(help="Write audit.html and audit.json here.")] = None,
     as_json: common.JsonOption = False,
 ) -> None:
     """Check every privacy claim on this machine, and that broken twins are caught; or what a policy tells."""
-    if graph is not None or policy is not None or attributes is not None:
-        _check_policy(graph, policy, attributes, as_json)
+    if any(given is not None for given in (graph, policy, scope, attributes)):
+        _check_policy(graph, policy, scope, attributes, as_json)
         return
 
     from visibility_aware_edge_ldp.audit.catalogue import MANY_RUNS, Choice, chosen
@@ -72,26 +77,36 @@ def audit(
         common.print_tour(MEANING, STEPS)
 
 
-def _check_policy(graph: str | None, policy: str | None, attributes: str | None, as_json: bool) -> None:
-    """The leak check: what does the policy alone tell about this graph's edges?"""
-    from visibility_aware_edge_ldp.audit.leakage import declared_attributes, leak
+def _check_policy(
+    graph: str | None, policy: str | None, scope: str | None, attributes: str | None, as_json: bool
+) -> None:
+    """The leak check: what do the policy, and its scope, alone tell about this graph's edges?"""
+    from visibility_aware_edge_ldp.audit.leakage import leak
     from visibility_aware_edge_ldp.audit.tables import leak_table
     from visibility_aware_edge_ldp.errors import AuditFailed
-    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.truth.policy_file import declared_attributes, open_policy, scope_attributes
 
     if graph is None or policy is None:
         raise BadInput("Checking a policy needs the edges and the policy. Give both --graph and --policy.")
-    columns = [] if attributes is None else [name.strip() for name in attributes.split(",")]
-    opened = open_policy(policy)
-    found = leak(
-        common.open_named(graph, None, as_json), opened, declared_attributes(policy, columns) if columns else None
-    )
+    named = [] if attributes is None else [name.strip() for name in attributes.split(",")]
+    table = next((name for name in named if scope and Path(name).is_file()), None)
+    columns = [name for name in named if name != table]
+    held, opened = common.open_named(graph, None, as_json), open_policy(policy)
+    declared: dict[Any, dict[str, Any]] = declared_attributes(policy, columns) if columns else {}
+    if scope is not None:
+        opened = VisibilityAwareGraph(held, opened).inside(scope, table).policy
+        for name, row in scope_attributes(scope, table).items():
+            declared[name] = {**declared.get(name, {}), **row}
+    found = leak(held, opened, declared or None)
     if as_json:
-        common.print_json("policy-check", {"graph": graph, "policy": policy, "declared": columns, **found.as_dict()})
+        said = {"graph": graph, "policy": policy, **({"scope": scope} if scope else {}), "declared": columns}
+        common.print_json("policy-check", {**said, **found.as_dict()})
     else:
         common.print_findings(leak_table(found))
     if not found.passed:
         raise AuditFailed(found.advice)
     if not as_json:
         common.print_words(found.advice)
-        common.print_tour(TELLS, {common.to_type("estimate", graph, policy=policy): "one collection under this policy"})
+        again = common.to_type("estimate", graph, policy=policy, scope=scope, attributes=table)
+        common.print_tour(TELLS, {again: "one collection under this policy"})

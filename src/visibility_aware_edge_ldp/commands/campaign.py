@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 import visibility_aware_edge_ldp.commands.campaign_labels as labels
-from visibility_aware_edge_ldp.commands.common import JsonOption, print_json, print_table
+from visibility_aware_edge_ldp.commands.common import (
+    AttributesOption,
+    JsonOption,
+    ScopeOption,
+    print_json,
+    print_table,
+)
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
@@ -35,6 +41,8 @@ def new(
     policy: Annotated[
         str, typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, or a policy.toml.")
     ] = "nothing",
+    scope: ScopeOption = None,
+    attributes: AttributesOption = None,
     public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
     rounds: labels.RoundsOption = None,
     closes: Annotated[
@@ -58,7 +66,7 @@ def new(
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
-    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy, read_scope
 
     deadlines, names = _deadlines(question, rounds, closes), labels.names_in(roster)
     if fewest > len(names):
@@ -78,14 +86,17 @@ def new(
         epoch=epoch,
         retention=labels.span(retention),
         key=_key(issuer_key),
+        scope=None if scope is None else read_scope(scope, attributes),
     )
     view = read_campaign(directory).documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         costs = {str(kind): str(loss) for kind, loss in found.items()}
-        print_json("campaign-new", {**labels.campaign_facts(charter), "directory": str(directory), "loss": costs})
+        facts = {**labels.campaign_facts(charter), **labels.scope_facts(view)}
+        print_json("campaign-new", {**facts, "directory": str(directory), "loss": costs})
         return
-    typer.echo("\n".join([*labels.head_lines(charter), *labels.promise_lines(found), "", *_hand_out(directory)]))
+    lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
+    typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
     for line in labels.dear_lines(found):
         typer.echo(line, err=True)
@@ -164,6 +175,7 @@ def close(
 
 def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
+    from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
 
     operator = labels.operator_at(place, token_file)
@@ -173,7 +185,8 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
         print_json("campaign-estimate", content)
         return
     try:
-        rows = [labels.answer_row(name, found) for name, found in content["estimates"].items()]
+        inside = f" {INSIDE}" if content["certificate"].get("scope") else ""
+        rows = [labels.answer_row(f"{name}{inside}", found) for name, found in content["estimates"].items()]
         lines = labels.certificate_lines(content, charter)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ProtocolViolation("The server's answers lack what answers of their version have.") from error

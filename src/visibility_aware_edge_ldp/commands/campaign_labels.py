@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from visibility_aware_edge_ldp.campaign.charter import Charter
     from visibility_aware_edge_ldp.campaign.http_client import Operator
+    from visibility_aware_edge_ldp.public.view import PublicView
 
 QuestionOption = Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")]
 EpsilonOption = Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")]
@@ -192,10 +193,27 @@ def certificate_lines(content: Mapping[str, Any], charter: Charter) -> list[str]
         *losses,
         "  an edge at a PUBLIC position is not protected: everybody knows it",
         f"Policy: {said['policy']}.",
+        *([f"Scope: every number is of the graph inside, where {said['scope']['inside']}."] if "scope" in said else []),
         *(f"Assumes that {text}." for text in said["assumptions"]),
         *_doubts(content),
         *(f"Not estimated: {name}. {why}" for name, why in content["refused"].items()),
     ]
+
+
+def scope_lines(view: PublicView) -> list[str]:
+    """Where a campaign asks, and how much that is; nothing where it asks everywhere."""
+    if view.policy.scope is None:
+        return []
+    return [
+        f"Scope      {view.policy.scope}: {1 - view.outside / view.positions:.1%} of the positions; the others are not "
+        "asked and lose nothing by this campaign"
+    ]
+
+
+def scope_facts(view: PublicView) -> dict[str, Any]:
+    """The same as JSON."""
+    scope = view.policy.scope
+    return {} if scope is None else {"scope": {"inside": str(scope), "positions_outside": view.outside}}
 
 
 def noise_lines(errors: Mapping[str, tuple[Any, Any]]) -> list[str]:

@@ -17,6 +17,8 @@ def rehearse(
     statistics: common.StatisticsOption = None,
     rounds: labels.RoundsOption = None,
     policy: common.PolicyOption = "nothing",
+    scope: common.ScopeOption = None,
+    attributes: common.AttributesOption = None,
     absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
     processes: Annotated[
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
@@ -34,13 +36,16 @@ def rehearse(
     from visibility_aware_edge_ldp.campaign.rehearsal import rehearse as run
     from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy, read_scope
 
     held = common.open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
     asked = statistics.split(",") if statistics else ()
     with common.ending_in_order(), common.progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
-        found = run(world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce)
+        found = run(
+            world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce,
+            scope=None if scope is None else read_scope(scope, attributes),
+        )  # fmt: skip
     common.say_what_was_read(graph, held, as_json)
     if as_json:
         common.print_json("campaign-rehearse", {"graph": common.about(world.graph), **found.as_dict()})
@@ -63,15 +68,16 @@ def _span(seconds: float) -> str:
 
 
 def _print(world: Any, found: Any, keep: Path | None) -> None:
-    from visibility_aware_edge_ldp.aggregator.answers import number
+    from visibility_aware_edge_ldp.aggregator.answers import INSIDE, number
 
+    inside = f" {INSIDE}" if found.answers["certificate"].get("scope") else ""
     common.print_table(
         f"{world.graph.source}: {found.charter.nodes:,} people, question {found.charter.question!r}, "
         f"ε = {found.charter.epsilon}",
         ("statistic", "truth", "estimate", "± s.e.", "95 % interval", "covers"),
         [
             (
-                each.statistic,
+                f"{each.statistic}{inside}",
                 number(each.truth),
                 number(each.estimate),
                 "none" if each.standard_error is None else number(each.standard_error),

@@ -200,6 +200,12 @@ class VisibilityPolicy:
         """The set of positions that is asked about and counted in; None where all are."""
         return self.rule.scope if isinstance(self.rule, InsideRule) else None
 
+    @property
+    def without_scope(self) -> VisibilityPolicy:
+        """The same policy for all positions."""
+        rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
+        return type(self).of(rule, self.assumptions, self.multipliers, self.paid)
+
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
         return self.multipliers.of(kind)
@@ -249,8 +255,9 @@ class VisibilityPolicy:
     @property
     def words(self) -> str:
         """The policy in words, without its scope."""
-        rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
-        return str(rule) + ("" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}")
+        return str(self.without_scope.rule) + (
+            "" if self.multipliers.is_default else f"; loss per edge: {self.multipliers}"
+        )
 
     def __str__(self) -> str:
         return self.words + ("" if self.scope is None else f"; inside the scope where {self.scope}")

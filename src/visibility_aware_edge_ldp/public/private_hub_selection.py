@@ -1,19 +1,59 @@
 """Public hubs that are chosen privately: the highest noisy degrees, bought and billed.  [HUBS.1-3]"""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 from operator import or_
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.privacy import Release
-from visibility_aware_edge_ldp.public.node_rules import AGREED, profile_rule
+from visibility_aware_edge_ldp.privacy import Number, Release, parse_epsilon
+from visibility_aware_edge_ldp.public.node_rules import AGREED, profile_rule, profile_table
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import BoundRule, Names
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+
+
+@dataclass(frozen=True)
+class NoisyHubs:
+    """So many hubs are public, which noisy degrees are still to choose: what somebody asks for, before anybody reports.
+
+    ``epsilon`` is what all noisy degrees together cost an edge.  [HUBS.1]
+    """
+
+    count: int
+    epsilon: Fraction
+    rule: str
+
+    def bind(self, names: Names) -> BoundRule:
+        raise BadPolicy(
+            "The hubs of this policy are chosen by noisy degrees, which `estimate` and `compare` collect and nothing "
+            "else does; name public hubs in a policy.toml instead."
+        )
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        return frozenset(cell for row in profile_table(self.rule) for cell in row)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "noisy hubs", "count": self.count, "epsilon": str(self.epsilon), "rule": self.rule}
+
+    def __str__(self) -> str:
+        cost = f"for ε = {float(self.epsilon):g}"
+        return f"{self.count:,} public hubs, to be chosen by noisy degree {cost} (rule {self.rule!r})"
+
+
+def noisy_hubs(count: str | int, epsilon: Number, rule: str = "any") -> VisibilityPolicy:
+    """The policy of so many hubs that noisy degrees will choose at this loss per edge."""
+    text = str(count)
+    if not text.isdecimal() or not int(text):
+        raise BadPolicy(f"Hubs that are chosen by noisy degrees are a whole number from 1 on; got {text!r}.")
+    profile_table(rule)
+    return VisibilityPolicy.of(NoisyHubs(int(text), parse_epsilon(epsilon), rule))
 
 
 def noisy_top_k(

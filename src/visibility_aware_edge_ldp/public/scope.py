@@ -214,20 +214,26 @@ def list_scope(view: PublicView) -> Scope:
 
     A friend list is public where every position of its owner is PUBLIC.
     """
-    public = ~np.asarray(view.users_with(NON_PUBLIC).any(axis=0))
-    ends = np.concatenate([view.edges, view.edges[:, ::-1]]).astype(np.int64)
-    ends = ends[public[ends[:, 0]]]
-    owners, lists = np.unique(ends[:, 0], return_inverse=True)
-    if not owners.size:
+    found = public_lists(view)
+    if not found.lists:
         raise BadPolicy(
             "The scope 'lists' needs public friend lists, and this policy makes none; use one that does, such as "
             "profiles:0.1, or the scope group:ATTRIBUTE."
         )
+    return found | PublicPositions()
+
+
+def public_lists(view: PublicView) -> SharedList:
+    """From what everybody knows to who stands in which public friend list; there may be none."""
+    public = ~np.asarray(view.users_with(NON_PUBLIC).any(axis=0))
+    ends = np.concatenate([view.edges, view.edges[:, ::-1]]).astype(np.int64)
+    ends = ends[public[ends[:, 0]]]
+    owners, lists = np.unique(ends[:, 0], return_inverse=True)
     marks = np.zeros((view.n, -(-owners.size // _WORD)), np.uint64)
     for nodes, held in ((ends[:, 1], lists.ravel()), (owners, np.arange(owners.size))):
         bits = np.uint64(1) << (held % _WORD).astype(np.uint64)
         np.bitwise_or.at(marks, (nodes, held // _WORD), bits)
-    return SharedList(marks, int(owners.size)) | PublicPositions()
+    return SharedList(marks, int(owners.size))
 
 
 def group_scope(names: Names, attribute: str, values: Mapping[Hashable, Hashable]) -> Scope:

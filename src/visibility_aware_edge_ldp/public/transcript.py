@@ -1,4 +1,8 @@
-"""The first round as everybody may read it: which positions answered, and what they said."""
+"""The first round as everybody may read it: which positions answered, what they said, and the bytes that carry it.
+
+Without a scope the bytes are both planes, two bits a position. Inside a scope they are one bit a user, who answered,
+and one bit for each position that is asked: where public knowledge says that nothing is, nothing is sent.
+"""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -10,7 +14,8 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.positions import row_of, row_start
+from visibility_aware_edge_ldp.public.layout import octets, pack
+from visibility_aware_edge_ldp.public.positions import TILE, row_of, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -66,6 +71,61 @@ class Transcript:
         if _in_part(answers, _asked_between(view, starts)):
             raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
         return answers > 0
+
+    def broadcast(self, view: PublicView) -> bytes:
+        """The bytes that everybody downloads, from which :func:`read_broadcast` makes the same transcript."""
+        answered = self.rows_answered(view)
+        if view.policy.scope is None:
+            return self.answered.tobytes() + self.ones.tobytes()
+        said = [_bits(self.ones, run)[_asked(view, run)] for run in _runs(view)]
+        return pack(answered) + pack(np.concatenate([np.empty(0, np.bool_), *said]))
+
+
+def broadcast_size(view: PublicView) -> int:
+    """How many bytes everybody downloads; public knowledge alone decides it."""
+    if view.policy.scope is None:
+        return 2 * octets(view.positions)
+    return octets(view.n) + octets(view.positions - view.class_sizes[Visibility.PUBLIC])
+
+
+def read_broadcast(survey: str, data: bytes, view: PublicView) -> Transcript:
+    """The transcript in these bytes, of the survey with this identity; refuses what no honest round broadcasts."""
+    size = broadcast_size(view)
+    if len(data) != size:
+        raise ProtocolViolation(f"The transcript has {len(data):,} bytes; {size:,} are expected.")
+    flat = np.frombuffer(data, np.uint8)
+    if view.policy.scope is None:
+        return Transcript(survey, flat[: size // 2], flat[size // 2 :])
+    users, said = flat[: octets(view.n)], np.unpackbits(flat[octets(view.n) :], bitorder="little").view(np.bool_)
+    rows = np.unpackbits(users, count=view.n, bitorder="little").view(np.bool_)
+    starts, used, planes = row_start(view.n, np.arange(view.n + 1)), 0, []
+    for run in _runs(view):
+        asked, ones = _asked(view, run), np.zeros(run.stop - run.start, np.bool_)
+        count = int(np.count_nonzero(asked))
+        ones[asked], used = said[used : used + count], used + count
+        counts: Ints = np.diff(np.clip(starts, run.start, run.stop)).astype(np.int64)
+        here = np.repeat(rows, counts)
+        planes.append((np.packbits(asked & here, bitorder="little"), np.packbits(ones, bitorder="little")))
+    found = Transcript(
+        survey, *(np.concatenate([np.empty(0, np.uint8), *plane]) for plane in zip(*planes, strict=True))
+    )
+    if found.broadcast(view) != data:
+        raise ProtocolViolation("The transcript holds answers of positions that were not asked.")
+    return found
+
+
+def _runs(view: PublicView) -> list[slice]:
+    """All positions, so many at a time, from full bytes on."""
+    return [slice(start, min(start + TILE, view.positions)) for start in range(0, view.positions, TILE)]
+
+
+def _bits(plane: Octets, run: slice) -> Bits:
+    found = plane[run.start >> 3 : (run.stop + 7) >> 3]
+    return np.unpackbits(found, count=run.stop - run.start, bitorder="little").view(np.bool_)
+
+
+def _asked(view: PublicView, run: slice) -> Bits:
+    return ~_bits(view.class_bits[Visibility.PUBLIC], run)
 
 
 def _to_read(array: npt.NDArray[T]) -> npt.NDArray[T]:

@@ -28,7 +28,9 @@ from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import position_count
+from visibility_aware_edge_ldp.public.private_hub_selection import NoisyHubs, hub_policy
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
@@ -134,6 +136,22 @@ def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterato
         yield from before
         before = following
     yield from before
+
+
+def choose_hubs(world: VisibilityAwareGraph, seed: int | str | None = None) -> VisibilityAwareGraph:
+    """The world with its hubs chosen by everybody's noisy degree, paid for; a world that has its policy stays.
+
+    Everybody reports its degree once, before anything is public; the policy keeps what that cost.  [HUBS.1-2, HUBS.4]
+    """
+    asked = world.policy.rule
+    if not isinstance(asked, NoisyHubs):
+        return world
+    nobody, guard = VisibilityPolicy.nothing(), world.policy.multipliers
+    before = VisibilityAwareGraph(world.whole, nobody.guarded(guard.friend_visible, guard.private))
+    label = None if seed is None else f"{seed} choice of hubs"
+    reports = collect(before, degree_survey(before.public, asked.epsilon), label)
+    chosen = hub_policy(before.public, reports.reported, asked.count, reports.releases, asked.rule)
+    return VisibilityAwareGraph(world.whole, chosen)
 
 
 def collect(

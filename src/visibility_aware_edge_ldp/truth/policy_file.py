@@ -1,20 +1,15 @@
 """Policies by name or from a file ``policy.toml``."""
 
 import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.scope import (
-    PublicPositions,
-    Scope,
-    group_scope,
-    list_scope,
-    named_scope,
-    parse_scope,
-)
+from visibility_aware_edge_ldp.public.private_hub_selection import noisy_hubs
+from visibility_aware_edge_ldp.public.scope import Scope
+from visibility_aware_edge_ldp.public.scope_words import MISSING, ScopeWords
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.truth.attributes import NodeTable, attribute_rows, read_attributes
 
@@ -24,6 +19,7 @@ NAMED: dict[str, Callable[[], VisibilityPolicy]] = {
     "document-003": lambda: VisibilityPolicy("0.331"),
 }
 
+PAID = ",epsilon="
 # What a policy file of each kind may say.
 KEYS = {
     "nothing": {"loss"},
@@ -31,7 +27,7 @@ KEYS = {
     "profiles": {"profiles", "file", "node", "public_when", "rule", "loss"},
     "attributes": {"file", "node", "missing", "rules", "otherwise", "loss"},
     "positions": {"public", "friend_visible", "otherwise", "loss"},
-    "hubs": {"fraction", "rule", "loss"},
+    "hubs": {"fraction", "count", "epsilon", "rule", "loss"},
 }
 
 
@@ -39,7 +35,8 @@ def open_policy(text: str) -> VisibilityPolicy:
     """What the command line calls a policy.
 
     A name from ``NAMED``, ``fractions:PUBLIC,FRIEND_VISIBLE,PRIVATE``, ``profiles:FRACTION[,RULE]``,
-    ``hubs:FRACTION`` (an oracle, for simulations), or the path of a ``.toml`` file.
+    ``hubs:COUNT,epsilon=EPSILON[,RULE]`` (chosen by noisy degrees, which are paid for), ``hubs:FRACTION`` (an oracle,
+    for simulations), or the path of a ``.toml`` file.
     """
     kind, _, rest = text.partition(":")
     if text in NAMED:
@@ -49,6 +46,9 @@ def open_policy(text: str) -> VisibilityPolicy:
         "profiles": (2, VisibilityPolicy.public_profiles),
         "hubs": (1, VisibilityPolicy.public_hubs),
     }
+    if kind == "hubs" and PAID in rest:
+        count, _, bought = rest.partition(PAID)
+        return noisy_hubs(count, *bought.split(",", 1))
     if kind in makers and rest:
         most, make = makers[kind]
         values = rest.split(",")
@@ -58,7 +58,8 @@ def open_policy(text: str) -> VisibilityPolicy:
     if not _exists(text):
         raise BadPolicy(
             f"{text!r} is neither a file nor a policy's name; "
-            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, profiles:0.5, hubs:0.1, or a policy.toml."
+            f"use {', '.join(NAMED)}, fractions:0.15,0.35,0.5, profiles:0.5, hubs:10,epsilon=0.1, hubs:0.1, or a "
+            "policy.toml."
         )
     return read_policy(text)
 
@@ -78,7 +79,7 @@ def read_policy(path: str | Path) -> VisibilityPolicy:
         "profiles": lambda: _profiles(content, file.parent),
         "attributes": lambda: _attributes(content, file.parent),
         "positions": lambda: _positions(content, file.parent),
-        "hubs": lambda: VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=content.get("rule", "any")),
+        "hubs": lambda: _hubs(content),
     }
     kind = _need(content, "kind")
     if not isinstance(kind, str) or kind not in makers:
@@ -145,6 +146,13 @@ def _attributes(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
     return VisibilityPolicy.from_attributes(rows, _need(content, "rules"), content.get("otherwise", "private"))
 
 
+def _hubs(content: Mapping[str, Any]) -> VisibilityPolicy:
+    rule = content.get("rule", "any")
+    if "count" in content:
+        return noisy_hubs(content["count"], _need(content, "epsilon"), rule)
+    return VisibilityPolicy.public_hubs(_need(content, "fraction"), rule=rule)
+
+
 def _positions(content: Mapping[str, Any], folder: Path) -> VisibilityPolicy:
     from visibility_aware_edge_ldp.truth.readers import read_graph
 
@@ -168,38 +176,70 @@ def _with_numbers(profiles: Mapping[str, str]) -> dict[Hashable, str | bool]:
     return {int(name) if name.isdecimal() else name: word for name, word in profiles.items()}
 
 
+def declared_attributes(policy_file: str | Path, columns: Sequence[str]) -> dict[Hashable, dict[str, Hashable]]:
+    """These columns of the table that the policy file names, for each of its nodes."""
+    file = Path(policy_file)
+    content = tomllib.loads(file.read_text(encoding="utf-8")) if file.suffix == ".toml" else {}
+    if "file" not in content:
+        raise BadInput(
+            f"The policy {file} names no table of attributes, so none can be declared. "
+            "Use a policy.toml that has a 'file', or leave --attributes out."
+        )
+    table = read_attributes(file.parent / content["file"], node=content.get("node", "id"))
+    for column in columns:
+        if column not in table.columns:
+            known = ", ".join(table.columns)
+            raise BadInput(
+                f"There is no column {column!r} to declare; there are {known}.{did_you_mean(column, table.columns)}"
+            )
+    rows = attribute_rows(table, content.get("missing", ""))
+    return {name: {column: row[column] for column in columns} for name, row in rows.items()}
+
+
 def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
     """What the command line calls a scope: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &.
 
     ``group:year,missing=0`` leaves nodes with the value 0 outside. ``attributes`` is a table of the nodes, or the path
     of a CSV file with a column "id".
     """
+    return read_scope(text, attributes).scope(view)
 
-    def group(words: str) -> Scope:
-        attribute, _, missing = words.partition(",missing=")
-        if attributes is None:
-            raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
-        table = read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes
-        rows = attribute_rows(table)
-        known = dict.fromkeys(column for row in rows.values() for column in row)
-        if attribute not in known:
-            raise BadPolicy(
-                f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
-            )
-        values = {name: row.get(attribute) for name, row in rows.items()}
-        given = {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
-        return group_scope(view.names, attribute, given)
 
-    def file(path: str) -> Scope:
-        from visibility_aware_edge_ldp.truth.readers import read_graph
+def read_scope(text: str, attributes: Any = None) -> ScopeWords:
+    """The words of a scope, as in :func:`open_scope`, with the columns and the files that they name."""
+    from visibility_aware_edge_ldp.truth.readers import read_graph
 
+    groups, paths = ScopeWords(text).needs()
+    names = {path: Path(path).name for path in paths}
+    if len(set(names.values())) < len(names):
+        raise BadPolicy(f"Two files of the scope {text!r} have the same name; rename one of them.")
+    files = {}
+    for path, name in names.items():
         listed = read_graph(path)
-        return named_scope(view.names, ((listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()))
+        files[name] = [(listed.names[u], listed.names[v]) for u, v in listed.edges.tolist()]
+        text = text.replace(f"file:{path}", f"file:{name}")
+    return ScopeWords(text, {words: _column(words, attributes) for words in groups}, files)
 
-    makers: dict[str, Callable[[str], Scope]] = {
-        "lists": lambda rest: list_scope(view),
-        "public": lambda rest: PublicPositions(),
-        "group": group,
-        "file": file,
-    }
-    return parse_scope(text, makers)
+
+def _column(words: str, attributes: Any) -> dict[Hashable, Hashable]:
+    """The values of the attribute that a group names, of all who have one."""
+    attribute, _, missing = words.partition(MISSING)
+    if attributes is None:
+        raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
+    rows = attribute_rows(read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes)
+    known = dict.fromkeys(column for row in rows.values() for column in row)
+    if attribute not in known:
+        raise BadPolicy(
+            f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
+        )
+    values = {name: row.get(attribute) for name, row in rows.items()}
+    return {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
+
+
+def scope_attributes(text: str, attributes: Any = None) -> dict[Hashable, dict[str, Hashable]]:
+    """For each node the values that a scope's words go by: what its leak check may take as public."""
+    found: dict[Hashable, dict[str, Hashable]] = {}
+    for words, column in read_scope(text, attributes).columns.items():
+        for name, value in column.items():
+            found.setdefault(name, {})[words] = value
+    return found

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, caps_entry
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, quote, record

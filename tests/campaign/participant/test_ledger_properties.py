@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant import ledger as ledgers
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry

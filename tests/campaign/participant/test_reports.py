@@ -14,7 +14,8 @@ from campaign.conftest import QUICK, STATISTICS, TOWN
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import Reply, Transport
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.answering import memo_key

@@ -28,11 +28,12 @@ from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes, nameless
 from visibility_aware_edge_ldp.campaign.server.question_estimates import question_estimates
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.hubs import HubClient

@@ -11,15 +11,20 @@ import pytest
 from support.comparisons import small
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.evaluation.compare import runner
+from visibility_aware_edge_ldp.evaluation.compare.comparison import compared
 from visibility_aware_edge_ldp.evaluation.compare.design import (
     Cell,
     Design,
+    designed,
     questions_for,
     trust_models,
 )
 from visibility_aware_edge_ldp.evaluation.compare.runner import Checkpoint
-from visibility_aware_edge_ldp.evaluation.results import AWARE
+from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.public.trust import TRUSTS
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.truth.policy_file import open_policy
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 
 @pytest.mark.parametrize(
@@ -97,3 +102,20 @@ def test_a_design_can_be_sent() -> None:
     sent: Design = pickle.loads(pickle.dumps(design))
     assert "worlds" not in vars(sent)
     assert sent.digest("user", AWARE) == design.digest("user", AWARE)
+
+
+def test_a_policy_that_was_bought_leaves_less_for_its_collections() -> None:
+    """[HUBS.2] Everybody loses the same by all that was ever reported."""
+    design = designed(erdos_renyi(30, 90, 1), open_policy("hubs:3,epsilon=0.25"), ["1"], 1, "edges", "position", seed=1)
+    assert (design.paid(AWARE), design.paid(UNIFORM)) == (Fraction(1, 4), 0)
+    assert (design.left(AWARE, Fraction(1)), design.left(UNIFORM, Fraction(1))) == (Fraction(3, 4), 1)
+    cells = {cell.policy: runner.run_cell(design, cell) for cell in design.cells}
+    own = estimate(design.worlds[AWARE], "position", "0.75", ("edges",), seed=design.label(design.cells[0]))
+    assert cells[AWARE].found["edges"].value == own["edges"].value
+    told = compared(design, {cell: cells[cell.policy] for cell in design.cells})
+    assert told.policy.endswith("; choosing it cost ε = 0.25 of each loss")
+
+
+def test_what_a_choice_leaves_nothing_of_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"leaves nothing of ε = 0\.25"):
+        designed(erdos_renyi(30, 90, 1), open_policy("hubs:3,epsilon=0.25"), ["1", "0.25"], 1, "edges", "position")

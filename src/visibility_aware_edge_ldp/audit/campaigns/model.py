@@ -14,7 +14,8 @@ from typing import TypeVar
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.protocols import chain
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility

@@ -18,10 +18,10 @@ import numpy as np
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings, noise_laws
 from visibility_aware_edge_ldp.audit.protocols import chain
+from visibility_aware_edge_ldp.campaign.documents import in_order
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
-from visibility_aware_edge_ldp.campaign.terms import in_order
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy

@@ -18,10 +18,10 @@ from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as rando
 from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
 from visibility_aware_edge_ldp.audit.engine.small_worlds import World
 from visibility_aware_edge_ldp.audit.protocols import chain
+from visibility_aware_edge_ldp.campaign.documents import in_order
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
-from visibility_aware_edge_ldp.campaign.terms import in_order
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import chained

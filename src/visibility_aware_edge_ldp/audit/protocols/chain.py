@@ -21,7 +21,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.campaign.charter import Round
-from visibility_aware_edge_ldp.campaign.directory import charter_of, drafted
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, quote, record
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges

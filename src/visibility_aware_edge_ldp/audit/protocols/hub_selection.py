@@ -44,6 +44,7 @@ class Choice:
     follow_up: str = "1"
     rule: str = "any"
     client: type[DegreeClient] = DegreeClient
+    charged: bool = True
 
     @cached_property
     def view(self) -> PublicView:
@@ -77,8 +78,9 @@ class Choice:
         return Fraction(self.epsilon) * multiplier(Visibility.PRIVATE) + Fraction(self.follow_up) * multiplier(kind)
 
     def policy(self, reports: Reports) -> VisibilityPolicy:
-        """What the real choice makes of the reports."""
-        return hub_policy(self.view, np.array(reports), 1, self.degrees.releases, self.rule)
+        """What the real choice makes of the reports; a mutant's policy has forgotten what they cost."""
+        made = hub_policy(self.view, np.array(reports), 1, self.degrees.releases, self.rule)
+        return made if self.charged else VisibilityPolicy.of(made.rule, made.assumptions, made.multipliers)
 
 
 def _chance(noise: int, rate: float) -> float:
@@ -98,7 +100,8 @@ class FollowUp:
     def billed(self) -> dict[Visibility, Fraction]:
         """What the choice and the survey cost together, by their bills."""
         survey, bill = self._survey(next(worlds(PATTERN)))[1], Bill(self._policy.paid)
-        return {kind: bill[str(kind)].epsilon + survey.round_price(kind, 1) for kind in NON_PUBLIC}
+        paid = {kind: bill[kind].epsilon if kind in bill else Fraction(0) for kind in NON_PUBLIC}
+        return {kind: paid[kind] + survey.round_price(kind, 1) for kind in NON_PUBLIC}
 
     def _survey(self, world: World) -> tuple[PublicView, PositionSurvey]:
         """The hub's list is published, with the bits that it has in this world."""
@@ -176,7 +179,15 @@ _MUTANTS: tuple[tuple[str, type[DegreeClient]], ...] = (
     ("a user without friends answers without noise", degree_audits.SureAlone),
 )
 AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
-MUTANTS: tuple[Audit, ...] = tuple(
-    Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
-    for broken, client in _MUTANTS
+MUTANTS: tuple[Audit, ...] = (
+    *(
+        Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
+        for broken, client in _MUTANTS
+    ),
+    Audit(
+        NAME,
+        "exact",
+        partial(audit_choice, NAME, [Choice("1", charged=False)]),
+        "what the noisy degrees cost is left out of later bills",
+    ),
 )

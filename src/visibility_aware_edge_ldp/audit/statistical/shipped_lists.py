@@ -177,9 +177,9 @@ def degrees(lists: FriendLists, public: PublicView, purse: Purse, client: type[D
     return lambda survey, coins: degree_wire.decode(degree_wire.encode(holders.answer(survey, 1, coins))).values.T
 
 
-def bins(lists: FriendLists, public: PublicView, purse: Purse) -> Answer:
+def bins(lists: FriendLists, public: PublicView, purse: Purse, client: Callable[..., Any] = HistogramClient) -> Answer:
     """Holders of friend lists who tell the bin of their degree."""
-    holders = HistogramClient(lists, public, purse)
+    holders = client(lists, public, purse)
 
     def answer(survey: Any, coins: RandomBytes) -> Columns:
         report = histogram_wire.decode(histogram_wire.encode(holders.answer(survey, 1, coins)))
@@ -204,15 +204,19 @@ class Pairs:
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
-        public = same_class(self.kind, 4)
+        public = self.public(4)
         return billed(self.surveys(public), self.kind, self.epsilon, public)
+
+    def public(self, nodes: int) -> PublicView:
+        """What everybody knows of so many users."""
+        return same_class(self.kind, nodes)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """The columns of both users' reports."""
         return in_batches(self._batch, edges, WORLDS_AT_ONCE, seed)
 
     def _batch(self, edges: Bits, seed: str) -> Columns:
-        public = same_class(self.kind, 2 * edges.size)
+        public = self.public(2 * edges.size)
         surveys, friends = self.surveys(public), np.repeat(edges, 2)
         partners = (np.flatnonzero(friends) ^ 1).astype(np.int32)
         lists = FriendLists(0, np.concatenate([[0], np.cumsum(friends)]), partners)

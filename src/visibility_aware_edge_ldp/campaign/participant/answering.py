@@ -251,7 +251,7 @@ def _first(page: Page, context: ParticipantContext) -> bytes | None:
 def question_lines(task: Task, quote: Quote) -> list[str]:
     """What is asked, of whom and by whom, and what it costs."""
     context = task.context
-    charter, public = context.charter, int((context.classes == Visibility.PUBLIC).sum()) - 1
+    charter, public = context.charter, int((context.classes == Visibility.PUBLIC).sum()) - 1 - context.outside
     lines = [
         f"Campaign   {charter.title} ({charter.identity[:12]}), round {task.round} of {len(charter.rounds)}",
         f"Issuer     {charter.issuer}",
@@ -259,6 +259,7 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"one of {charter.nodes:,}",
         f"Asks       {context.question.formats[task.round - 1].asks}",
         f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
+        *context.scope_lines,
         f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
         f"Closes     {date(charter.rounds[task.round - 1].closes)}",

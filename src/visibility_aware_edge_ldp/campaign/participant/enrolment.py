@@ -10,10 +10,10 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.charter import FORMAT as CHARTER_FORMAT
 from visibility_aware_edge_ldp.campaign.charter import LARGEST as LARGEST_CHARTER
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Patience, Transport
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode, sync, verify, write_over
-from visibility_aware_edge_ldp.campaign.terms import Documents
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 

@@ -209,7 +209,8 @@ def _nothing_asked(ledger: Ledger, context: ParticipantContext) -> list[str]:
 
     It cannot be stopped from here, so it is charged beyond the caps too: later questions are then declined.
     """
-    lines = ["Nothing is asked of you: all your positions are public, or others hold them."]
+    outside = ", outside the campaign's scope" if context.outside else ""
+    lines = [f"Nothing is asked of you: all your positions are public{outside}, or others hold them."]
     with ledger.writing() as page:
         _refuse_unknown_epoch(page, context.charter.epoch)
         lines += answering.beyond_lines(page, context)

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.terms import Documents, Terms
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.position import randomize, verify_round
@@ -28,7 +29,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
-from visibility_aware_edge_ldp.public.layout import octets, pack, part_of
+from visibility_aware_edge_ldp.public.layout import pack, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
 from visibility_aware_edge_ldp.public.surveys import hubs, position, rows
@@ -36,7 +37,7 @@ from visibility_aware_edge_ldp.public.surveys.base import verify
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
-from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.transcript import Transcript, read_broadcast
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -96,6 +97,20 @@ class ParticipantContext:
         found[edges[edges[:, 0] == self.number, 1]] = True
         found[edges[edges[:, 1] == self.number, 0]] = True
         return found
+
+    @cached_property
+    def outside(self) -> int:
+        """How many of this participant's positions lie outside the campaign's scope."""
+        others = np.delete(np.arange(self.view.n), self.number)
+        return int(np.count_nonzero(~self.view.classes.inside(np.full(others.size, self.number), others)))
+
+    @property
+    def scope_lines(self) -> list[str]:
+        """What part of the own positions is asked about, and why no more; nothing where all are."""
+        scope, others = self.view.policy.scope, self.view.n - 1
+        covered = f"your answer covers {(others - self.outside) / others:.0%} of your positions"
+        why = f"{self.outside:,} lie outside, are not asked and lose nothing by it"
+        return [] if scope is None else [f"Scope      only positions where {scope}: {covered}; {why}"]
 
     def request(self, round_number: int) -> Request:
         """What a round asks of this participant, and what that costs."""
@@ -217,18 +232,13 @@ def _first_round(survey: RowSurvey, view: PublicView, broadcast: Transcript) -> 
     return FirstRound(survey, view, broadcast).prepared()
 
 
-@lru_cache(maxsize=1)
-def _transcript(survey: str, octets_of_both: bytes) -> Transcript:
-    halves = np.frombuffer(octets_of_both, np.uint8)
-    return Transcript(survey, halves[: halves.size // 2], halves[halves.size // 2 :])
+# The broadcast is the same for everybody who answers from this process.
+_read_broadcast = lru_cache(maxsize=1)(read_broadcast)
 
 
 def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes) -> Transcript:
     """The broadcast first answers; refuses them if this participant's are not among them as they were sent."""
-    size = octets(context.view.positions)
-    if len(transcript) != 2 * size:
-        raise ProtocolViolation(f"The transcript has {len(transcript):,} bytes; {2 * size:,} are expected.")
-    broadcast = _transcript(context.terms.survey.first.identity, transcript)
+    broadcast = _read_broadcast(context.terms.survey.first.identity, transcript, context.view)
     sent = position.decode(first)
     for whole, own in ((broadcast.answered, sent.answered), (broadcast.ones, sent.ones)):
         if part_of(whole, sent.start, sent.count).tobytes() != own:

@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantCo
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt, leaf, report_in, verify
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
-from visibility_aware_edge_ldp.public.layout import octets
+from visibility_aware_edge_ldp.public.transcript import broadcast_size
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 ANSWERS_FORMAT = "va-edge-ldp estimates 2"
@@ -100,7 +100,7 @@ def second_task(transport: Transport, context: ParticipantContext, first: bytes)
 
 def _on_transcript(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> Task:
     """The broadcast first answers: of the digest that the round pins, with the own row in it unchanged."""
-    octets_sent = transport.get("/v1/rounds/1/transcript", 2 * octets(context.view.positions)).body
+    octets_sent = transport.get("/v1/rounds/1/transcript", broadcast_size(context.view)).body
     transcript = own_transcript(context, report_in(first), octets_sent)
     pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
     if pinned != {transcript.digest}:

@@ -148,18 +148,20 @@ def _bound(found: QuestionEstimates, statistic: str, liars: int) -> float:
 
 
 def _certificate(terms: Terms, found: QuestionEstimates, rounds: Mapping[int, Bodies]) -> Certificate:
-    policy = terms.view.policy
+    view, policy = terms.view, terms.view.policy
     return Certificate(
         trust=terms.charter.trust,
         trust_words=f"{terms.question.labels.trust}; the aggregator is not trusted.",
         bill=Bill((*policy.paid, *found.releases)),
         paid=policy.paid,
-        policy=str(policy),
-        classes={str(kind): size for kind, size in terms.view.class_sizes.items() if size},
+        policy=policy.words,
+        classes={str(kind): size for kind, size in view.inside_sizes.items() if size},
         response={f"round {number}": _response(terms, number, rounds)[2] for number in rounds},
         assumptions=(*ASSUMPTIONS, *policy.assumptions),
         simulated=False,
         campaign=terms.charter.identity,
+        scope=str(policy.scope or ""),
+        outside=view.outside,
     )
 
 

@@ -101,7 +101,10 @@ def answers(state: PageState) -> Markup:
     found = _found(state)
     refused: dict[str, str] = state.content.get("refused", {})
     head = ["Statistic", "Estimate", "± s.e.", "95 % interval"]
-    table = labels.table("Estimates", head, [_row(name, each) for name, each in found.items()]) if found else None
+    inside = " inside the scope" if "scope" in state.content.get("certificate", {}) else ""
+    table = (
+        labels.table(f"Estimates{inside}", head, [_row(name, each) for name, each in found.items()]) if found else None
+    )
     return labels.section(
         "answers",
         "Answers",
@@ -276,6 +279,9 @@ def certificate(state: PageState) -> Markup | None:
             ("Loss per edge", f"{', '.join(lost)}; against all reports together"),
             _paid(said),
             ("Policy", f"{said['policy']}"),
+            ("Scope", f"only where {said['scope']['inside']}; the rest lost nothing by it")
+            if "scope" in said
+            else None,
             ("Positions", ", ".join(f"{count:,} {name}" for name, count in kept.items())),
             ("Response", ", ".join(f"{name} {labels.percent(rate)}" for name, rate in said["response"].items())),
             ("Assumes", tag("ul", [tag("li", f"that {text}") for text in said["assumptions"]], class_="plain")),

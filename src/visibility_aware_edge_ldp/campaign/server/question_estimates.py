@@ -3,8 +3,8 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -32,14 +32,15 @@ from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.layout import part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.statistic import statistic
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
-from visibility_aware_edge_ldp.public.transcript import Transcript
-from visibility_aware_edge_ldp.public.view import Octets, PublicView
+from visibility_aware_edge_ldp.public.transcript import Transcript, read_broadcast
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 Bodies: TypeAlias = dict[int, bytes]  # each participant's upload
@@ -182,20 +183,20 @@ def flagged_in(store: Store, terms: Terms) -> list[Flag]:
 class FirstRoundBroadcast:
     """The first round's transcript: who answered, the octets that are broadcast, and their digest."""
 
-    survey: str
     octets: bytes = field(repr=False)
-    digest: str
+    transcript: Transcript = field(repr=False)
     view: PublicView = field(repr=False)
 
-    @cached_property
-    def _halves(self) -> Octets:
-        return np.frombuffer(self.octets, np.uint8).reshape(2, -1)
+    @property
+    def digest(self) -> str:
+        return self.transcript.digest
 
     def report(self, participant: int) -> bytes:
         """What a participant reported in the first round."""
         start, count = row_start(self.view.n, participant), self.view.n - 1 - participant
-        answered, ones = (part_of(half, start, count).tobytes() for half in self._halves)
-        return position.encode(PositionReport(self.survey, 1, start, count, answered, ones))
+        planes = self.transcript.answered, self.transcript.ones
+        answered, ones = (part_of(plane, start, count).tobytes() for plane in planes)
+        return position.encode(PositionReport(self.transcript.survey, 1, start, count, answered, ones))
 
 
 def first_survey(terms: Terms) -> PositionSurvey | None:
@@ -212,20 +213,18 @@ def broadcast_of(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast |
     collection = PositionCollection(survey, terms.view)
     for body in bodies:
         collection.absorb(position.decode(report_in(body)))
-    transcript = collection.transcript
-    transcript.rows_answered(terms.view)
-    return FirstRoundBroadcast(
-        survey.identity, transcript.answered.tobytes() + transcript.ones.tobytes(), transcript.digest, terms.view
-    )
+    octets = collection.transcript.broadcast(terms.view)
+    return FirstRoundBroadcast(octets, read_broadcast(survey.identity, octets, terms.view), terms.view)
 
 
 def stored_broadcast(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroadcast:
     """The transcript that was stored; refuses one that is not what was broadcast."""
-    survey = first_survey(terms)
-    half = np.frombuffer(octets, np.uint8).reshape(2, -1)
-    if survey is None or Transcript(survey.identity, half[0], half[1]).digest != digest:
+    survey, found = first_survey(terms), None
+    with suppress(ProtocolViolation):
+        found = None if survey is None else read_broadcast(survey.identity, octets, terms.view)
+    if found is None or found.digest != digest:
         raise StoreDamaged("The kept transcript is not the one that was broadcast. Restore the store from a copy.")
-    return FirstRoundBroadcast(survey.identity, octets, digest, terms.view)
+    return FirstRoundBroadcast(octets, found, terms.view)
 
 
 def refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Mapping[int, bytes]) -> None:

@@ -147,7 +147,8 @@ def degree_design(design: Design, found: Comparison) -> tuple[dict[str, Any], di
     places: dict[Cell, Cell] = {}
     for (trust, epsilon), trials in needed.items():
         before = max(run_before[trust, float(epsilon), name] for name in names[trust])
-        cells = [Cell(trust, policy, design.epsilon_of_degrees(trust, epsilon), trial)
+        spent = {policy: design.epsilon_of_degrees(trust, design.left(policy, epsilon)) for policy in design.policies}
+        cells = [Cell(trust, policy, spent[policy] + design.paid(policy), trial)
                  for trial in range(max(trials - before, 0)) for policy in design.policies]  # fmt: skip
         places |= {cell: Cell(trust, cell.policy, epsilon, design.most + cell.trial) for cell in cells}
     most = 1 + max((cell.trial for cell in places), default=0)
@@ -163,7 +164,7 @@ def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
         design.graph.source,
         design.graph.n,
         design.graph.m,
-        str(aware.policy),
+        _described(design),
         {str(kind): size for kind, size in aware.public.class_sizes.items()},
         aware.policy.assumptions,
         int(design.options.get(POSITION.name, {}).get("rounds", 1)),
@@ -173,6 +174,12 @@ def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
         aware.policy.multipliers,
         _histograms(design, trials),
     )
+
+
+def _described(design: Design) -> str:
+    """The policy in words, with what choosing it has cost, which collections under it have less to spend."""
+    paid, words = design.paid(AWARE), str(design.worlds[AWARE].policy)
+    return f"{words}; choosing it cost ε = {float(paid):g} of each loss" if paid else words
 
 
 def _evaluation(design: Design, trials: Mapping[Cell, Trial], policy: str) -> Evaluation:
@@ -202,7 +209,8 @@ def _of_a_centre(design: Design, policy: str, epsilon: Fraction) -> dict[str, Ex
     """One answer of a centre has noise of a known law, whose tails are not normal."""
     centre = Centre(design.worlds[policy], worked_out=design.worked_out[policy])
     names, options = design.questions[CURATOR.name], design.options[CURATOR.name]
-    return curator_errors(centre, epsilon, delta_of_each(options.get("delta", 0), names), design.truths, names)
+    spent = design.left(policy, epsilon)
+    return curator_errors(centre, spent, delta_of_each(options.get("delta", 0), names), design.truths, names)
 
 
 def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHistogram, ...]:

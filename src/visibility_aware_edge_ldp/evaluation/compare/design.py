@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Bill, Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import (
@@ -29,11 +29,13 @@ from visibility_aware_edge_ldp.public.statistic import (
     statistic,
 )
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre
 from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for
+from visibility_aware_edge_ldp.simulation.simulate import choose_hubs
 from visibility_aware_edge_ldp.truth.graph import Graph
 
-HISTOGRAM = DEGREE_HISTOGRAM.name
+HISTOGRAM, PRIVATE = DEGREE_HISTOGRAM.name, Visibility.PRIVATE
 # What noisy degrees alone answer and no standard error tells.
 DEGREES_ALONE = (MAX_DEGREE.name, HISTOGRAM)
 # Options under which degrees have another law than that of one answer from everybody.
@@ -137,6 +139,15 @@ class Design:
         split = {name: value for name, value in self.options[trust].items() if name == "degree_share"}
         return plan_for(self.questions[trust], epsilon, self.graph.n, **split).degree_epsilon
 
+    def paid(self, policy: str) -> Fraction:
+        """What choosing a policy has cost a PRIVATE edge already, in units of its multiplier.  [HUBS.2]"""
+        found = Bill(self.policies[policy].paid)
+        return found[PRIVATE].epsilon / self.policies[policy].multiplier(PRIVATE) if PRIVATE in found else Fraction(0)
+
+    def left(self, policy: str, epsilon: Fraction) -> Fraction:
+        """What a collection may spend, so that everybody loses this epsilon by all that was ever reported."""
+        return epsilon - self.paid(policy)
+
     def label(self, cell: Cell) -> str | None:
         """The seed of a cell: fresh noise for each."""
         return None if self.seed is None else f"{self.seed} {cell.policy} epsilon {cell.epsilon} trial {cell.trial}"
@@ -173,7 +184,7 @@ def designed(
         raise BadInput(f"At least one trial is needed; got {trials}.")
     if not losses:
         raise BadInput("At least one epsilon is needed, such as 1.")
-    aware = VisibilityAwareGraph(graph, policy)
+    aware = choose_hubs(VisibilityAwareGraph(graph, policy), seed)
     guard = aware.policy.multipliers
     nothing = VisibilityPolicy.nothing().guarded(guard.friend_visible, guard.private)
     policies = {AWARE: aware.policy, UNIFORM: nothing}
@@ -183,7 +194,13 @@ def designed(
         names[HISTOGRAM] = None
     truths = {name: exact(aware.graph, name) for name in names}
     each = _options_of(questions, options or {})
-    return Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials)
+    design = Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials)
+    if min(losses) <= design.paid(AWARE):
+        raise BadInput(
+            f"Choosing the policy costs ε = {float(design.paid(AWARE)):g}, which leaves nothing of ε = "
+            f"{float(min(losses)):g}; compare at larger ones."
+        )
+    return design
 
 
 def trust_models(trust: str | Sequence[str]) -> tuple[str, ...]:

@@ -47,7 +47,8 @@ def with_excess(
         return dict(beside)
     # Rounded, so that it is the same in each trial, and the law is worked out once.
     variance = np.asarray(degrees.variance, dtype=np.float32)
-    size, side = known_means(design, cell.trust, cell.policy, cell.epsilon, variance.tobytes())
+    spent = design.left(cell.policy, cell.epsilon)
+    size, side = known_means(design, cell.trust, cell.policy, spent, variance.tobytes())
     off = float(np.max(degrees.value)) - float(truth)
     excess = ((abs(off) - size) / float(truth), float(np.sign(off)) - side)
     one = replace(beside[MAX_DEGREE.name], size_excess=excess[0], side_excess=excess[1])

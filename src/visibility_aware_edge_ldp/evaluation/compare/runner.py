@@ -99,7 +99,8 @@ def run_cell(design: Design, cell: Cell) -> Trial:
     start, asked, world = time.perf_counter(), design.asked(cell), design.worlds[cell.policy]
     options = design.options[cell.trust]
     known = design.worked_out[cell.policy] if cell.trust == CURATOR.name else None
-    found = collected(world, cell.trust, cell.epsilon, asked, options, design.label(cell), known)
+    spent = design.left(cell.policy, cell.epsilon)
+    found = collected(world, cell.trust, spent, asked, options, design.label(cell), known)
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust] if name in found}
     drawn = None if cell.trial else found.get(HISTOGRAM)

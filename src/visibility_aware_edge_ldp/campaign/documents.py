@@ -1,0 +1,245 @@
+"""The documents of a campaign: roster, policy and public edges as canonical JSON, each pinned.  [CHARTER.4, CHARTER.5]
+
+A scope stands in the policy's document: its words, and the public tables that they go by. Who stands in which public
+list is not written down once more: whoever has the roster, the policy and the public edges works it out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.campaign.policy_text import (
+    Object,
+    distinct,
+    object_of,
+    policy_bytes,
+    policy_from_bytes,
+    read_name,
+    read_value,
+    text_of,
+    tuples_of,
+    unreadable,
+    write_name,
+    write_value,
+)
+from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
+from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import canonical
+from visibility_aware_edge_ldp.public.scope_words import ScopeWords
+from visibility_aware_edge_ldp.public.view import PublicView
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.charter import Charter
+
+Name = str | int
+LONGEST_NAME = 200
+Edges = npt.NDArray[np.int32]
+SCOPE = "scope"
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """What everybody knows of a campaign: who is asked, which positions are public, and the public edges.
+
+    ``roster`` are the names in the order that numbers them; ``edges`` are pairs of such numbers, the smaller first,
+    sorted: all that the policy makes public, also those outside a ``scope``.
+    """
+
+    roster: tuple[Name, ...] = field(repr=False)
+    policy: VisibilityPolicy
+    edges: Edges = field(repr=False)
+    scope: ScopeWords | None = None
+
+    @cached_property
+    def view(self) -> PublicView:
+        """The public view that both sides compute with; each works the scope out by itself.  [SCOPE.1]"""
+        whole = PublicView(self.roster, self.policy, self.edges)
+        return whole if self.scope is None else whole.within(self.scope.scope(whole))
+
+    @cached_property
+    def data(self) -> dict[str, bytes]:
+        """The bytes of each document, by its name."""
+        roster, edges = encode(list[Content](self.roster)), encode(self.edges.tolist())
+        return {"roster": roster, "policy": document_bytes(self.policy, self.scope), "edges": edges}
+
+    @classmethod
+    def from_bytes(cls, charter: Charter, roster: bytes, policy: bytes, edges: bytes) -> Documents:
+        """The documents of a charter; refuses one byte that it does not pin, and a roster in another order."""
+        for name, data in (("roster", roster), ("policy", policy), ("edges", edges)):
+            if digest(data) != getattr(charter, name):
+                raise ProtocolViolation(f"The {name} document is not the one that the charter names; fetch it again.")
+        names = _read_roster(roster)
+        if len(names) != charter.nodes:
+            raise ProtocolViolation(
+                f"The charter is for {charter.nodes:,} participants; its roster has {len(names):,}."
+            )
+        if list(names) != in_order(names, charter.epoch):
+            raise ProtocolViolation(
+                "The roster is not in the order of its public hash, so somebody chose who holds what; do not answer."
+            )
+        rule, scope = document_from_bytes(policy)
+        documents = cls(names, rule, _read_edges(edges, charter.nodes), scope)
+        try:
+            documents.view.classes  # noqa: B018 - refuses a policy about other people
+        except BadPolicy as error:
+            raise ProtocolViolation(f"The documents do not fit together: {error}") from error
+        return documents
+
+
+def drafted(
+    names: Iterable[Hashable],
+    policy: VisibilityPolicy,
+    edges: npt.ArrayLike,
+    epoch: str,
+    scope: ScopeWords | None = None,
+) -> Documents:
+    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]"""
+    given = checked_names(names)
+    roster = tuple(in_order(given, epoch))
+    place = {name: i for i, name in enumerate(roster)}
+    own = None if scope is None else scope.for_roster(roster)
+    return Documents(roster, policy, renumbered(edges, [place[name] for name in given]), own)
+
+
+def in_order(names: Iterable[Name], epoch: str) -> list[Name]:
+    """The names by SHA-256 of the epoch and the name as written: nobody chooses who holds a position.  [CHARTER.5]
+
+    The number 7 and the text "7" are one person's name to every ledger, so they have one place in the order.
+    """
+    return sorted(names, key=lambda name: hashlib.sha256(encode([epoch, str(name)])).digest())
+
+
+def checked_names(names: Iterable[Hashable]) -> list[Name]:
+    """Names that a roster can have: short texts without control characters, or whole numbers, no two written alike."""
+    found = [write_name(name) for name in names]
+    for name in found:
+        if len(str(name)) > LONGEST_NAME:
+            raise BadInput(
+                f"A roster's names have up to {LONGEST_NAME} characters, as everybody downloads all of them; "
+                f"{shortened(name)} has {len(str(name)):,}."
+            )
+        if isinstance(name, str) and (not name or any(unicodedata.category(letter) == "Cc" for letter in name)):
+            raise BadInput(
+                f"A roster's names have letters and no control characters; {shortened(name)} cannot be used."
+            )
+    twice = next((name for name, times in Counter(map(str, found)).items() if times > 1), None)
+    if twice is not None:
+        raise BadInput(
+            f"Two names of the roster are written alike, {shortened(twice)}; give everybody a name of its own."
+        )
+    return found
+
+
+def _read_roster(data: bytes) -> tuple[Name, ...]:
+    content = decode(data)
+    if not isinstance(content, list) or not all(isinstance(name, (str, int)) for name in content):
+        raise ProtocolViolation("A roster is a list of names, which are texts or whole numbers.")
+    try:
+        return tuple(checked_names(content))  # type: ignore[arg-type]
+    except BadInput as error:
+        raise ProtocolViolation(f"The roster cannot be used: {error}") from error
+
+
+def _read_edges(data: bytes, nodes: int) -> Edges:
+    content = decode(data)
+    if not isinstance(content, list) or not all(_is_pair(pair) for pair in content):
+        raise ProtocolViolation("Public edges are a list of pairs of places in the roster.")
+    edges = np.array(content, np.int64).reshape(-1, 2)
+    if len(edges) and (edges.min() < 0 or edges.max() >= nodes or (edges[:, 0] >= edges[:, 1]).any()):
+        raise ProtocolViolation("A public edge joins two different places of the roster, the smaller one first.")
+    codes = edges[:, 0] * nodes + edges[:, 1]
+    if (np.diff(codes) <= 0).any():
+        raise ProtocolViolation("Public edges are sorted, and each stands once.")
+    return edges.astype(np.int32)
+
+
+def _is_pair(pair: Content) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and all(type(end) is int for end in pair)
+
+
+def renumbered(edges: npt.ArrayLike, places: Sequence[int]) -> Edges:
+    """Public edges between old places, as sorted pairs of new ones: ``places[old]`` is where a name has gone."""
+    found = np.asarray(places, np.int64)[np.asarray(edges, np.int64).reshape(-1, 2)]
+    found = np.unique(np.sort(found, axis=1), axis=0)
+    return found.astype(np.int32)
+
+
+# ── the policy's document ──
+
+
+def document_bytes(policy: VisibilityPolicy, scope: ScopeWords | None = None) -> bytes:
+    """The bytes of a policy's document; without a scope they are the policy's."""
+    data = policy_bytes(policy)
+    return data if scope is None else encode({**_object(data), SCOPE: _write_scope(scope)})
+
+
+def document_from_bytes(data: bytes) -> tuple[VisibilityPolicy, ScopeWords | None]:
+    """The policy without a scope, and the scope, in these bytes."""
+    content = _object(data)
+    if SCOPE not in content:
+        return policy_from_bytes(data), None
+    scope = _read_scope(content.pop(SCOPE))
+    policy = policy_from_bytes(encode(content))
+    if document_bytes(policy, scope) != data:
+        raise unreadable("lists of its scope that are not in their order")
+    return policy, scope
+
+
+def _object(data: bytes) -> Object:
+    content = decode(data)
+    return content if isinstance(content, dict) else {}
+
+
+def _write_scope(scope: ScopeWords) -> Content:
+    columns: Object = {
+        words: [[write_name(name), write_value(value)] for name, value in sorted(column.items(), key=_by_name)]
+        for words, column in scope.columns.items()
+    }
+    files: Object = {}
+    for words, pairs in scope.files.items():
+        ordered = sorted(
+            {tuple(sorted(pair, key=canonical)) for pair in pairs}, key=lambda pair: list(map(canonical, pair))
+        )
+        files[words] = [[*map(write_name, pair)] for pair in ordered]
+    return {"words": scope.words, "columns": columns, "files": files}
+
+
+def _by_name(item: tuple[Hashable, Hashable]) -> str:
+    return canonical(item[0])
+
+
+def _read_scope(content: Content) -> ScopeWords:
+    found = object_of(content, "words", "columns", "files")
+    columns, files = found["columns"], found["files"]
+    if not isinstance(columns, dict) or not isinstance(files, dict):
+        raise unreadable("the tables of its scope")
+    scope = ScopeWords(
+        text_of(found["words"]),
+        {words: _column(rows) for words, rows in columns.items()},
+        {words: _pairs(rows) for words, rows in files.items()},
+    )
+    try:
+        needed = scope.needs()
+    except BadPolicy as error:
+        raise unreadable("the words of its scope") from error
+    if needed != (set(scope.columns), set(scope.files)):
+        raise unreadable("tables that the words of its scope do not go by")
+    return scope
+
+
+def _column(rows: Content) -> dict[Hashable, Hashable]:
+    return distinct((read_name(name), read_value(value)) for name, value in tuples_of(rows, 2))
+
+
+def _pairs(rows: Content) -> list[tuple[Hashable, Hashable]]:
+    return [(read_name(a), read_name(b)) for a, b in tuples_of(rows, 2)]
