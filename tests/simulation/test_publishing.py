@@ -56,7 +56,16 @@ def test_a_budget_belongs_to_one_graph_and_keeps_its_total(tmp_path: Path) -> No
             publish(other, tmp_path / "b.json", budget, "0.5", "edges")
     with pytest.raises(Refused, match="in total, which never changes"):
         publish(WORLD, tmp_path / "b.json", budget, "0.5", "edges", total=9)
-    with pytest.raises(BadInput, match="holds something else"):
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    budget, file, other = tmp_path / "budget", tmp_path / "a.json", tmp_path / "b.json"
+    publish(WORLD, file, budget, 1, "edges", total=2)
+    with pytest.raises(BadInput, match=r"holds something else.*Nothing was spent"):
+        publish(WORLD, file, budget, "0.5", "edges")
+    assert spending(budget).left == (1, 0)
+    publish(WORLD, other, budget, "0.5", "edges")
+    with pytest.raises(BadInput, match=r"holds something else.*What was spent is kept"):
         publish(WORLD, file, budget, "0.5", "edges")
 
 

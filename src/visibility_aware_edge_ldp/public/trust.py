@@ -99,7 +99,7 @@ CURATOR = Trust(
     "central, not local: a trusted centre holds the whole graph; the promise is against those who see its answers.",
     "one centre is trusted with the whole graph",
     f"CURATOR (a trusted centre; not local privacy): its questions share one ε: {PILOT_SHARE} for a pilot, and the "
-    "rest where the pilot says that it is needed. `estimate --trust curator` would give ε to each.",
+    "rest where the pilot says that it is needed.",
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "stars:4"),
     options=("delta",),
     compared=("delta",),

@@ -129,7 +129,7 @@ def publish(
     asked = parse_epsilon(epsilon), max(price.delta for price in loss.values())
     ledger = _open(Path(budget), world, total, total_delta)
     request = _request(ledger, world, names, asked[0], parse_delta(delta))
-    repeated = _reserve(ledger, request, names, asked)
+    repeated = _reserve(ledger, request, names, asked, Path(release))
     if not repeated:
         centre = Centre(world, cap=asked[0], delta=asked[1])
         answers, surveys = ask_within(centre, asked[0], delta, names, publish=True)
@@ -206,13 +206,15 @@ def _request(
     return digest(encode({"graph": graph, "asked": asked, "epsilon": str(epsilon), "delta": str(delta)}))
 
 
-def _reserve(ledger: Ledger, request: str, names: Sequence[str], asked: tuple[Fraction, Fraction]) -> bool:
-    """Step 1: reserve what the request costs, once; whether its release was stored before."""
+def _reserve(ledger: Ledger, request: str, names: Sequence[str], asked: tuple[Fraction, Fraction], path: Path) -> bool:
+    """Step 1: reserve what the request costs, once, if its file can be new; whether its release was stored before."""
     with ledger.writing() as page:
         if page.one("memo", key=request) is not None:
             return True
         if page.one("charge", key=request) is None:
             _spending(page).refuse_beyond(*asked)
+            if path.exists():
+                raise BadInput(f"{path} holds something else; choose another name for the release. Nothing was spent.")
             words: dict[str, Content] = {"epsilon": str(asked[0]), "delta": str(asked[1]), "asked": list(names)}
             page.append(Entry("charge", key=request, content=encode(words)))
     return False
