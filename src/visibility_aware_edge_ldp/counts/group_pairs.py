@@ -13,7 +13,7 @@ from visibility_aware_edge_ldp.compute.reproducible_math import dot, product, we
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
-from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import AllScores, Floats, Ints, ScoreFunction, score, spread, square
 
 Step = Callable[[float], None]
 # Rows at a time: at most, and at least.
@@ -40,7 +40,7 @@ class RowSample:
         return np.concatenate([np.ones(len(self.certain)), np.full(len(self.drawn), each)])
 
 
-def drawn_rows(scores: GroupScores, size: int, coin: str) -> RowSample | None:
+def drawn_rows(scores: AllScores, size: int, coin: str) -> RowSample | None:
     """``size`` rows: the longest, and of the others a simple random sample by a public coin; None if that is all.
 
     The coin is text that was public before anybody answered, so that who is drawn does not hang on the answers.
