@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
+from visibility_aware_edge_ldp.counts.group_pairs import rows_by_group
 from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
 from visibility_aware_edge_ldp.counts.scores import Scores
@@ -95,3 +96,25 @@ def test_with_nothing_public_and_no_ones_there_is_nothing_to_count() -> None:
     planes = np.stack([pack_rows(each, 40) for each in (inside, np.zeros((40, 40), bool))])
     scores = Scores(40, planes, np.array([-0.5, 1.5]), np.tri(2, dtype=bool), by_groups={0: GroupPlane(groups, table)})
     assert scope_triangle_sums(scores, np.arange(40), np.ones(40))["count"] == pytest.approx(-(0.5**3) * 3 * 4 * 120)
+
+
+def test_rows_of_groups_are_right_on_average_over_coins() -> None:
+    """Of what goes by pairs; the twin in which every row stands for equally many is not."""
+    known, _ = world(400, "once", 5)
+    whole = scope_triangle_sums(known, np.arange(400), np.ones(400))["one noisy"]
+    found, even = [], []
+    for coin in range(40):
+        nodes, weights = rows_by_group(known, 80, str(coin))
+        assert nodes.size == np.unique(nodes).size < 120
+        found.append(scope_triangle_sums(known, nodes, weights)["one noisy"] / whole - 1)
+        even.append(scope_triangle_sums(known, nodes, np.full(nodes.size, 400 / nodes.size))["one noisy"] / whole - 1)
+    assert abs(np.mean(found)) < 4 * np.std(found) / 40**0.5
+    assert np.std(found) < 0.1
+    assert abs(np.mean(even)) > 4 * np.std(even) / 40**0.5
+
+
+def test_all_rows_where_there_are_no_more() -> None:
+    known, _ = world(60, "once", 5)
+    nodes, weights = rows_by_group(known, 60, "coin")
+    assert nodes.tolist() == list(range(60))
+    assert (weights == 1).all()

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degree_histogram import histogram
-from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, sum_pairs
+from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
@@ -87,9 +87,7 @@ class WorkBudget:
     def scope_sums(self, scores: Scores, coin: str) -> triangles.Sums:
         """The sums behind triangles where answers go by groups of nodes; rows are drawn by this public coin."""
         self.refuse_sampling()
-        sample = drawn_rows(scores, self.rows(scores.n, False), coin)
-        nodes = np.arange(scores.n) if sample is None else np.concatenate([sample.certain, sample.drawn])
-        weights = np.ones(scores.n) if sample is None else sample.weights
+        nodes, weights = rows_by_group(scores, self.rows(scores.n, False), coin)
         return scope_triangle_sums(scores, nodes, weights, self.engine)
 
     def steps(self, work: str, total: float) -> Callable[[float], None] | None:
