@@ -22,11 +22,12 @@ from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degree_histogram import histogram
-from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, sum_pairs
+from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.scores import Floats, spread
+from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
@@ -83,6 +84,12 @@ class WorkBudget:
             )
             sums |= {"triangles/count": 3 * total.value, "triangles/sampling": 9 * total.sampling}
         return PairSums(sums, rows)
+
+    def scope_sums(self, scores: Scores, coin: str) -> triangles.Sums:
+        """The sums behind triangles where answers go by groups of nodes; rows are drawn by this public coin."""
+        self.refuse_sampling()
+        nodes, weights = rows_by_group(scores, self.rows(scores.n, False), coin)
+        return scope_triangle_sums(scores, nodes, weights, self.engine)
 
     def steps(self, work: str, total: float) -> Callable[[float], None] | None:
         """For one of the long works: is told how much more of it is done; threads may call it at once."""
@@ -148,6 +155,9 @@ class ScoreEstimates:
         }
         if isinstance(self.scores, GroupScores):
             flat, rows = self.budget.pair_sums(self.scores, names, self.collection.survey.identity)
+        elif self.scores.asked_by_groups and names == {TRIANGLE_SUMS}:
+            found = self.budget.scope_sums(self.scores, self.collection.survey.identity)
+            flat = {f"{TRIANGLE_SUMS}/{key}": value for key, value in found.items()}
         else:
             self.budget.refuse_sampling()
             flat = triangles.sum_over_pairs(

@@ -13,13 +13,15 @@ from visibility_aware_edge_ldp.compute.reproducible_math import dot, product, we
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
-from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, Scores, score, spread, square
 
 Step = Callable[[float], None]
 # Rows at a time: at most, and at least.
 BLOCK, FEWEST = 256, 32
 # Rows that are always in a sample: the longest ones, which matter most.
 CERTAIN = 128
+# Rows of a group at least, where groups differ.
+FEW_OF_A_GROUP = 2
 NAMES = (*(f"triangles/{name}" for name in triangles.NAMES), *(f"cycles/{name}" for name in cycles.NAMES))
 # Triangles want the first three forms; 4-cycles all eight, and the difference of the fourth's two orders.
 TRIANGLE_FORMS = 3
@@ -52,6 +54,30 @@ def drawn_rows(scores: GroupScores, size: int, coin: str) -> RowSample | None:
     order = np.argsort(tickets(f"rows of a sample\x1f{coin}", len(others)), kind="stable")
     drawn = np.sort(others[order[: size - len(certain)]])
     return RowSample(certain, drawn, len(others))
+
+
+def rows_by_group(scores: Scores, size: int, coin: str) -> tuple[Ints, Floats]:
+    """About ``size`` nodes and how many rows each stands for: the longest, and some of each group by a public coin.
+
+    A row's part of the variance goes with the square of how many are asked with it, and so does its spread: groups get
+    rows in that proportion.  [SCOPE.6]
+    """
+    if size >= scores.n:
+        return np.arange(scores.n), np.ones(scores.n)
+    planes = list(scores.by_groups.values())
+    groups = planes[0].groups
+    order = np.argsort(-scores.node_sums(score), kind="stable")
+    certain, others = order[: min(CERTAIN, size // 2)], np.sort(order[min(CERTAIN, size // 2) :])
+    asked = np.logical_or.reduce([each.table for each in planes]) @ np.bincount(groups)
+    left = np.bincount(groups[others], minlength=asked.size)
+    share = left * asked.astype(np.float64) ** 2
+    wanted = np.rint((size - certain.size) * share / max(share.sum(), 1.0)).astype(np.int64)
+    wanted = np.where(asked > 0, np.minimum(left, np.maximum(wanted, FEW_OF_A_GROUP)), 0)
+    mixed = others[np.lexsort((tickets(f"rows of groups\x1f{coin}", others.size), groups[others]))]
+    place = np.arange(others.size) - np.repeat(np.cumsum(left) - left, left)
+    drawn = mixed[place < wanted[groups[mixed]]]
+    weights = (left / np.maximum(wanted, 1))[groups[drawn]]
+    return np.concatenate([certain, drawn]), np.concatenate([np.ones(certain.size), weights])
 
 
 class PairSums(NamedTuple):

@@ -167,6 +167,12 @@ class Scores:
         found = [by_group(plane) for plane in range(len(self.planes))]
         return {(i, b): own.joined_degrees(each) for i, own in self.by_groups.items() for b, each in enumerate(found)}
 
+    @cached_property
+    def asked_by_groups(self) -> bool:
+        """Whether every noisy position lies in a plane by groups: in each class, everybody has answered."""
+        noisy = self.member[spread(self.values) != 0]
+        return bool(self.by_groups) and bool(noisy[:, list(self.by_groups)].any(axis=1).all())
+
     def in_group_order(self) -> "Scores":
         """The same scores with the nodes in an order in which those of joined groups stand close."""
         if not self.by_groups or self.complete:

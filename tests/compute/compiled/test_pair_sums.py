@@ -73,3 +73,21 @@ def test_systems_of_equations(size: int) -> None:
     assert twin.cholesky(matrix).tobytes() == root.tobytes()
     assert twin.solved(root, vector).tobytes() == found.tobytes()
     assert twin.solved(root, several).tobytes() == columns.tobytes()
+
+
+@pytest.mark.parametrize("planes", [0, 2])
+def test_sums_of_two_paths_are_their_twins_to_the_last_digit(planes: int) -> None:
+    compiled = pytest.importorskip(
+        "visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed"
+    )
+    draw = np.random.default_rng(planes)
+    words = draw.integers(0, 2**63, (planes, 128, 2)).astype(np.uint64)
+    rows, columns, others = np.array([3, 77]), np.arange(1, 128, 2), draw.integers(0, 3, 64)
+    arguments = (
+        draw.integers(0, 9, (3, 2, 64)).astype(np.int32), draw.normal(size=3), words, rows, columns,
+        draw.normal(size=(2, 3)), others, draw.normal(size=(4, 64)), draw.normal(size=(planes, 64)),
+        draw.normal(size=(2, planes)), draw.normal(size=2),
+    )  # fmt: skip
+    found, expected = (each.path_sums(*arguments) for each in (compiled, pair_sums))
+    assert found.shape == (2, 2)
+    assert (found == expected).all()

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numba import uint64
 
 from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, whole_cycles
@@ -54,6 +55,34 @@ def through_groups(
             first, second = there[j] - closed[own] * held, back[groups[j]] - closed[groups[j]] * held
             total[i, j] = first + second
             difference[i, j] = first - second
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def path_sums(
+    counts: Any, weights: Any, words: Any, rows: Any, columns: Any, by_row: Any, others: Any, by_column: Any,
+    away: Any, by_bits: Any, ends: Any,
+) -> Any:  # fmt: skip
+    """As ``pair_sums.path_sums``, pair by pair."""
+    planes, sums = words.shape[0], np.zeros((rows.size, 2))
+    for i in range(rows.size):
+        u = rows[i]
+        for j in range(columns.size):
+            v = columns[j]
+            if u == v:
+                continue
+            paths = by_row[i, others[j]] + by_column[0, j]
+            own, noise = by_column[1, j], by_column[2, j]
+            for k in range(planes):
+                if (words[k, u, v >> 6] >> uint64(v & 63)) & uint64(1):
+                    paths -= away[k, j]
+                    own += by_bits[0, k]
+                    noise += by_bits[1, k]
+            for q in range(weights.size):
+                paths += weights[q] * counts[q, i, j]
+            once = noise * paths
+            sums[i, 0] += once * paths
+            sums[i, 1] += once * (ends[i] + by_column[3, j] - 2.0 * own)
+    return sums
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
