@@ -55,7 +55,7 @@ WAYS: tuple[Way, ...] = (
     (POSITION, MIXED, {"sample_positions": "1/2"}),
     (USER, MIXED, {}),
     (USER, MIXED.guarded("3", "1"), {"statistics": ["edges", *STATISTICS]}),
-    (USER, MIXED, {"statistics": list(STATISTICS)}),
+    (USER, MIXED, {"statistics": list(STATISTICS), "dropout": 0.2}),
     (USER, MIXED, {"statistics": ["triangles"], "degree_share": "1/8"}),
     (USER, MIXED, {"statistics": ["degree_histogram"], "hide": "degree"}),
     (NEIGHBOURHOOD, HUBS, {"reporters": "hubs"}),
