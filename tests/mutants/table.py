@@ -74,7 +74,11 @@ class MisplacedError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One bug, as ``mutants.toml`` describes it; ``also`` are further replacements that it needs in the same file."""
+    """One bug, as ``mutants.toml`` describes it; ``also`` are further replacements that it needs in the same file.
+
+    A ``harmless`` one is a control. Of one that ``differs``, the audit may say that it follows another law than it is
+    said to follow, and not that an edge loses more than is claimed.
+    """
 
     name: str
     file: str
@@ -84,6 +88,7 @@ class Mutant:
     loss: str
     also: tuple[tuple[str, str], ...] = ()
     harmless: bool = False
+    differs: bool = False
 
     @property
     def module(self) -> str:
