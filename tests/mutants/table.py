@@ -50,7 +50,8 @@ AUDITS: dict[str, tuple[str, ...]] = {
     "public/surveys/hubs": ("refusals", "neighbourhood (b)", "campaign hubs"),
     "public/surveys/curator": ("curator",),
     "public/": ("classes", "scopes", "whole estimates", "position"),
-    "simulation/": ("whole estimates", "release budgets"),
+    "simulation/": ("coins in use", "whole estimates", "release budgets"),
+    "campaign/participant/enrolment": ("coins in use",),
     "campaign/participant/reports": ("campaign",),
     "campaign/": ("campaign ledger", "campaign", "chained"),
 }
