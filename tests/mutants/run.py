@@ -29,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mutants.table import HERE, PACKAGE, TESTS, MisplacedError, Mutant, read
 
 LIMIT = 420.0
+# How the audit says that noise is not of the law that it is said to have; no loss is stated then.
+ANOTHER_LAW = ("ProtocolViolation: A client adds another noise", "differences ")
 # Quick ones, of every part of the table: what continuous integration runs.
 SHORT = (
     "response-epsilon-doubled",
@@ -57,6 +59,12 @@ class Result:
     invalid: str = ""
     late: str = ""
     seconds: float = 0.0
+    differs: bool = False
+
+    @property
+    def rang(self) -> bool:
+        """Of a control: whether the audit said something that it must not."""
+        return bool(self.audit) and not (self.differs and self.found.startswith(ANOTHER_LAW))
 
     @property
     def verdict(self) -> str:
@@ -79,6 +87,7 @@ class Result:
 def tried(mutant: Mutant, extent: str, with_tests: bool, limit: float) -> Result:
     """Plant one mutant and see who notices."""
     result, start = Result(mutant.name, mutant.file, mutant.loss, mutant.harmless), time.monotonic()
+    result.differs = mutant.differs
     if mutant.changes_nothing():
         result.invalid = "it changes nothing"
         return result
@@ -188,7 +197,7 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
     """How many of the real mutants were caught by whom; and whether a control rang."""
     real = [each for each in results if not each.harmless and not each.invalid]
     counts = {verdict: sum(each.verdict == verdict for each in real) for verdict in ("audit", "test", "nothing")}
-    rang = [each.name for each in results if each.harmless and each.audit]
+    rang = [each.name for each in results if each.harmless and each.rang]
     invalid = [each.name for each in results if each.invalid]
     missed = [each.name for each in real if each.verdict == "nothing"]
     return {"mutants": len(real), **counts, "missed": missed, "controls_that_rang": rang, "invalid": invalid}

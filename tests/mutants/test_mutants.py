@@ -61,6 +61,17 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, capsys: pyt
     assert len(file.read_text("utf-8").splitlines()) == 2
 
 
+def test_more_noise_is_another_law_and_no_loss() -> None:
+    """The audit tells a difference from the law otherwise than a loss.  [LARGE.3]"""
+    (control,) = (each for each in MUTANTS if each.name == "control-more-flips")
+    result = run.tried(control, "near", with_tests=False, limit=120)
+    assert result.found.startswith(run.ANOTHER_LAW)
+    assert not result.rang
+    assert run.summary([result])["controls_that_rang"] == []
+    result.found = "PRIVATE 1.1 of 1"
+    assert run.summary([result])["controls_that_rang"] == ["control-more-flips"]
+
+
 def test_nothing_in_the_work_tree_changes() -> None:
     file = PACKAGE / "mechanisms" / "randomized_response.py"
     before = file.read_bytes()

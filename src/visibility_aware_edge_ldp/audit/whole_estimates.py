@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -25,10 +26,12 @@ from visibility_aware_edge_ldp.audit.engine.findings import (
     exact_mutants,
 )
 from visibility_aware_edge_ldp.audit.protocols import refusals
+from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.client.clients import CLIENTS
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.reporter import Client, Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope import named_scope
@@ -41,6 +44,7 @@ from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSIT
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.worlds import random_bytes_for
 
 N = 12
 RING = [(i, (i + step) % N) for i in range(N) for step in (1, 2)]
@@ -55,7 +59,7 @@ WAYS: tuple[Way, ...] = (
     (POSITION, MIXED, {"sample_positions": "1/2"}),
     (USER, MIXED, {}),
     (USER, MIXED.guarded("3", "1"), {"statistics": ["edges", *STATISTICS]}),
-    (USER, MIXED, {"statistics": list(STATISTICS)}),
+    (USER, MIXED, {"statistics": list(STATISTICS), "dropout": 0.2}),
     (USER, MIXED, {"statistics": ["triangles"], "degree_share": "1/8"}),
     (USER, MIXED, {"statistics": ["degree_histogram"], "hide": "degree"}),
     (NEIGHBOURHOOD, HUBS, {"reporters": "hubs"}),
@@ -182,6 +186,24 @@ def audit_scopes(name: str, clients: Clients, about: str) -> Finding:
     return Finding(name, "exact", (Loss("otherwise", 0, changed),), len(pairs), about)
 
 
+# ── coins as the programs take them ──
+
+Source = Callable[[], RandomBytes]
+
+
+def sources() -> list[Source]:
+    """Where a participant's program and simulations take coins from: each of these must be unlike all others."""
+    fresh: list[Source] = [Surroundings().random_bytes, lambda: random_bytes_for(None)("answers", 0)]
+    seeded = [partial(random_bytes_for("a seed"), *labels) for labels in product(("first", "second"), (0, 8))]
+    return [*fresh, *fresh, *seeded, partial(random_bytes_for("another"), "first", 0)]
+
+
+def audit_sources(name: str, made: Callable[[], list[Source]], about: str) -> Finding:
+    """How many blocks of sixteen bytes come twice, from all sources together."""
+    blocks = np.frombuffer(b"".join(source()(1 << 12) for source in made()), "V16")
+    return Finding(name, "exact", (Loss("again", 0, blocks.size - np.unique(blocks).size),), blocks.size, about)
+
+
 # ── what is run ──
 
 
@@ -198,8 +220,12 @@ AUDITS = (
     exact("whole estimates", audit_estimates, WAYS, "all rounds that are paid for, of 15 ways to estimate, and bills"),
     exact("believed margins", audit_margins, believed_margin, "36 plans: the δ of shortfalls, added up one by one"),
     exact("scopes", audit_scopes, CLIENTS, _SCOPED),
+    exact("coins in use", audit_sources, sources, "blocks, not ε: of participants' programs and of simulations"),
 )
 MUTANTS = (
+    *exact_mutants(
+        audit_sources, [("coins in use, known", "All answer with one key.", lambda: [lambda: fresh_coins("known")] * 2)]
+    ),
     *exact_mutants(
         audit_margins,
         [

@@ -5,6 +5,7 @@ What is counted are differences, not ε; 0 is claimed.  [POSITION.0], [SCOPE.1]
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
@@ -28,7 +29,7 @@ PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 Pair = Callable[[Any, Any], Any]
 # Names of two types: a number is not the word that looks like it.
 NAMES: tuple[Hashable, ...] = ("ann", 7, "bob", "cay", "7", "dan", 3, "eve", "fay", 12, "gus")
-TOWNS: dict[Hashable, str | None] = dict(zip(NAMES, (*"AABBACC", None, *"ACB"), strict=True))
+TOWNS: dict[Hashable, str | None] = dict(zip(NAMES, (*"AABBACC", None, "A", None, "B"), strict=True))
 AGES: dict[Hashable, int | None] = dict(zip(NAMES, (30, 30, 40, 30, None, 40, 50, 50, 30, 40, 30), strict=True))
 SHOWN = frozenset({"ann", 7, "fay"})
 LISTED: list[tuple[Hashable, Hashable]] = [("ann", "bob"), ("bob", "cay"), (3, 12), ("7", "gus")]
@@ -199,6 +200,19 @@ def drawn_differences() -> tuple[int, int]:
     return different, 3 * u.size
 
 
+def multiplier_differences() -> int:
+    """How often a policy guards a class otherwise than it was told to."""
+    plain, different = VisibilityPolicy.nothing(), 0
+    for friends, own in (("2", "1"), ("3", "1/2"), ("5/2", "2")):
+        told = {PUBLIC: Fraction(0), FRIEND_VISIBLE: Fraction(friends), PRIVATE: Fraction(own)}
+        guarded = plain.guarded(friends, own)
+        different += sum(guarded.multiplier(kind) != told[kind] for kind in Visibility)
+        different += sum(guarded.multipliers.of(kind) != told[kind] for kind in Visibility)
+    losses = [{**RULES[0], "loss": "7/2"}, *RULES[1:]]
+    stated = VisibilityPolicy.from_attributes(_TABLE, losses)
+    return different + int(stated.multiplier(FRIEND_VISIBLE) != Fraction(7, 2))
+
+
 def shared_digests() -> int:
     """How many different policies, rosters and multipliers have the digest of another; surveys are told apart by it."""
     every = [policy for policy, _ in policies()] + [policy for policy, *_ in scoped()]
@@ -218,7 +232,7 @@ def audit_classes(name: str, change: Change, about: str) -> Finding:
     """How often the software gives a position another class than the rule says."""
     found = [class_differences(change(policy), rule) for policy, rule in policies()]
     found += [class_differences(change(policy), rule, inside) for policy, rule, inside in scoped()]
-    found += [drawn_differences(), (shared_digests(), 1)]
+    found += [drawn_differences(), (shared_digests(), 1), (multiplier_differences(), 1)]
     losses = (Loss("otherwise", 0, sum(different for different, _ in found)),)
     return Finding(name, "exact", losses, sum(looked for _, looked in found), about)
 
