@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.campaign_vectors import CASES, CLOSES, EPOCH, KEY, NAMES, charter_for, documents_of, upload
+from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of
@@ -25,12 +27,16 @@ from visibility_aware_edge_ldp.campaign.documents import (
     in_order,
     renumbered,
 )
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
+from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
+from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 people = st.lists(
@@ -207,6 +213,42 @@ def test_a_participant_answers_less_and_is_told_why() -> None:
         ParticipantContext(charter_for("degrees", documents_of("degrees")), documents_of("degrees"), 0).scope_lines
         == []
     )
+
+
+@pytest.mark.parametrize("question", ["position", "degrees", "triangles"])
+def test_a_friend_outside_changes_no_byte_of_a_report(question: str) -> None:
+    """[SCOPE.2]"""
+    made, statistics = scoped("groups"), ("triangles",) if question == "triangles" else ("edges",)
+    charter = charter_in(made, question, statistics)
+    context = ParticipantContext(charter, made, made.roster.index("Bea"))
+    coins = keyed_random_bytes(seeded_key("outside", 1))
+    drawn = [coins(1 << 12)]
+
+    def again() -> RandomBytes:
+        left = bytearray(drawn[0])
+
+        def take(count: int) -> bytes:
+            found = bytes(left[:count])
+            del left[:count]
+            return found
+
+        return take
+
+    def sent(*friends: int) -> list[bytes]:
+        bits = np.isin(np.arange(12), [made.roster.index(NAMES[friend]) for friend in friends])
+        make = partial(Making, context, account_of([], context.names), Friends(bits, ()))
+        first = REPORTS[question][0](make(again())).report
+        if question != "triangles":
+            return [first]
+        transcript = PositionCollection(context.terms.row_survey, made.view)
+        transcript.absorb(position.decode(first))
+        heard = transcript.transcript.broadcast(made.view)
+        return [first, REPORTS[question][1](make(again(), first, heard)).report]
+
+    # 4, 7 and 10 live in Bea's ward, 2 and 5 do not.
+    assert sent(4, 2, 5) == sent(4) == sent(4, 8)
+    asked = next(f for f in (4, 7, 10) if question == "degrees" or made.roster.index(NAMES[f]) > context.number)
+    assert sent(asked) != sent()
 
 
 def test_the_server_takes_rows_inside_the_scope_and_no_other() -> None:

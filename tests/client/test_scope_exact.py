@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.client import reporter
+from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
+from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.scope import Outside, group_scope
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
-from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
+from visibility_aware_edge_ldp.public.transcript import Transcript, broadcast_size, read_broadcast
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.rows import collect_rows
 from visibility_aware_edge_ldp.simulation.simulate import collect_assigned_triangles, collect_hubs, reports
 from visibility_aware_edge_ldp.truth.graph import Graph
@@ -99,3 +106,25 @@ def test_the_complement_of_a_scope_is_a_scope_too() -> None:
     inside, outside = world_of(GRAPH), world_of(GRAPH, Outside(SCOPE))
     assert inside.graph.m + outside.graph.m == GRAPH.m
     assert inside.public.outside + outside.public.outside == inside.public.positions
+
+
+@pytest.mark.parametrize("statistic", ["triangles", "four_cycles"])
+def test_sums_on_the_small_broadcast_are_those_on_all_first_answers(statistic: str) -> None:
+    world = world_of(GRAPH)
+    survey = row_surveys(world.public, 2, [statistic])[statistic]
+    found = collect_rows(world, {statistic: survey}, seed=3, dropout=0.2)[statistic]
+    heard = found.first.transcript
+    octets = heard.broadcast(world.public)
+    everybody = VisibilityAwareGraph(GRAPH, POLICY).public
+    assert len(octets) == broadcast_size(world.public) < 0.3 * broadcast_size(everybody)
+    again = read_broadcast(heard.survey, octets, world.public)
+    planes = heard.answered.tobytes(), heard.ones.tobytes()
+    lists = FriendLists(0, GRAPH.neighbours[0], GRAPH.neighbours[1].astype(np.int32))
+
+    def sums(transcript: Transcript) -> list[int]:
+        client = TwoRoundClient(lists, world.public, Purse(dict.fromkeys(Visibility, Fraction(9))))
+        client.recall(survey, PositionReport(heard.survey, 1, 0, world.public.positions, *planes))
+        report = client.total(survey, FirstRound(survey, world.public, transcript), keyed_random_bytes(bytes(32)))
+        return [*report.reaches.tolist(), *report.totals.tolist()]
+
+    assert sums(again) == sums(heard)

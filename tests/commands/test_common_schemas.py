@@ -27,6 +27,7 @@ QUICK = {
         f"estimate {GRAPH} --trust user --hide degree --truth",
         f"estimate {GRAPH} --trust neighbourhood --policy hubs:0.2",
         f"estimate {GRAPH} --trust curator --delta 1e-6",
+        f"estimate {GRAPH} --trust position --policy hubs:3,epsilon=0.1 --scope lists",
     ],
     "publish": [
         f"publish {GRAPH} --budget budget.ledger --release release.json --total 2 --statistics edges,triangles"
@@ -37,7 +38,10 @@ QUICK = {
         "audit --mechanism Hadamard --way exact",
         "audit --mechanism Hadamard --way statistical --runs 400",
     ],
-    "policy-check": [f"audit --graph {GRAPH} --policy profiles:0.5"],
+    "policy-check": [
+        f"audit --graph {GRAPH} --policy profiles:0.5",
+        f"audit --graph {GRAPH} --policy profiles:0.1 --scope public",
+    ],
     "datasets": ["datasets list"],
 }
 SLOW = {

@@ -12,6 +12,7 @@ import pytest
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.transcript import broadcast_size
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.truth.graph import Graph
@@ -98,6 +99,10 @@ def test_real_profiles(facebook: Graph, data_folder: Any, tmp_path: Path) -> Non
     )
     egos = VisibilityAwareGraph(facebook, read_policy(tmp_path / "egos.toml"))
     assert egos.public.class_sizes[Visibility.PUBLIC] == 10 * 4_038 - 45
+    # Inside their lists less than a fifth is asked, and a tenth of the bytes is broadcast.
+    inside = egos.inside("lists")
+    assert inside.share_inside["positions"] < 0.18
+    assert broadcast_size(inside.public) < 0.09 * broadcast_size(egos.public)
     disclosed = VisibilityAwareGraph(facebook, read_policy(tmp_path / "open.toml"))
     assert all(size > 0 for size in disclosed.public.class_sizes.values())
     assert not disclosed.policy.is_oracle

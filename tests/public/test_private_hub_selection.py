@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
-from visibility_aware_edge_ldp.simulation.simulate import choose_hubs, collect
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs, collect
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -226,12 +226,12 @@ def test_other_choices_are_refused(count: str, rule: str, hint: str) -> None:
 def test_the_door_chooses_by_reports_that_it_pays_for(rule: str) -> None:
     graph = erdos_renyi(40, 160, 3)
     asked = VisibilityAwareGraph(graph, noisy_hubs(4, "0.25", rule))
-    world = choose_hubs(asked, seed=5)
+    world = buy_hubs(asked, seed=5)
     assert Bill(world.policy.paid)["PRIVATE"].epsilon == Fraction("0.25")
     assert "4 public hubs, chosen by noisy degree" in str(world.policy)
-    assert choose_hubs(asked, seed=5).policy == world.policy
-    assert len({choose_hubs(asked, seed=seed).policy.digest for seed in range(8)}) > 1
-    assert choose_hubs(world) is world
+    assert buy_hubs(asked, seed=5).policy == world.policy
+    assert len({buy_hubs(asked, seed=seed).policy.digest for seed in range(8)}) > 1
+    assert buy_hubs(world) is world
 
 
 def test_estimates_through_the_door_say_what_the_choice_cost() -> None:
@@ -242,7 +242,7 @@ def test_estimates_through_the_door_say_what_the_choice_cost() -> None:
 
 def test_outside_a_scope_the_choice_is_still_lost() -> None:
     """[HUBS.4]"""
-    world = choose_hubs(VisibilityAwareGraph(erdos_renyi(40, 160, 3), noisy_hubs(4, "0.25")), seed=1).inside("lists")
+    world = buy_hubs(VisibilityAwareGraph(erdos_renyi(40, 160, 3), noisy_hubs(4, "0.25")), seed=1).inside("lists")
     told = estimate(world, "position", 1, "edges", seed=2).certificate
     assert "positions outside the scope lose nothing more than for choosing the policy" in told.summary
     assert "lose nothing more than for choosing the policy, and nothing is said of them" in str(told)

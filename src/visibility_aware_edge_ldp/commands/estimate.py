@@ -100,11 +100,11 @@ def estimate(
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
-    from visibility_aware_edge_ldp.simulation.simulate import choose_hubs
+    from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
-    world = choose_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
+    world = buy_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
     if scope is not None:
         world = world.inside(scope, attributes)
     absent = float(parse_share(dropout, "dropout"))

@@ -18,7 +18,7 @@ from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust
 from visibility_aware_edge_ldp.simulation.execution import Request
 from visibility_aware_edge_ldp.simulation.models import answer
 from visibility_aware_edge_ldp.simulation.options import Keywords, Options, options_for
-from visibility_aware_edge_ldp.simulation.simulate import choose_hubs
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.simulation.worlds import Phases, Progress, check_world
 
 
@@ -96,7 +96,7 @@ def estimate(
     Answers
         Estimates by name, with standard errors, intervals, the bill and the certificate.
     """
-    world = choose_hubs(VisibilityAwareGraph.of(world, policy), seed)
+    world = buy_hubs(VisibilityAwareGraph.of(world, policy), seed)
     check_world(world)
     model = trust_model(trust)
     if parse_share(dropout, "dropout") == 1:

@@ -138,7 +138,7 @@ def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterato
     yield from before
 
 
-def choose_hubs(world: VisibilityAwareGraph, seed: int | str | None = None) -> VisibilityAwareGraph:
+def buy_hubs(world: VisibilityAwareGraph, seed: int | str | None = None) -> VisibilityAwareGraph:
     """The world with its hubs chosen by everybody's noisy degree, paid for; a world that has its policy stays.
 
     Everybody reports its degree once, before anything is public; the policy keeps what that cost.  [HUBS.1-2, HUBS.4]

@@ -10,6 +10,8 @@ import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import endpoints
+from visibility_aware_edge_ldp.public.scope import list_scope
 from visibility_aware_edge_ldp.public.surveys.hubs import (
     PLAIN,
     SHARED,
@@ -48,6 +50,19 @@ def test_territories_are_the_hubs_lists() -> None:
     assert plan.marks[[0, 1, 9]].tolist() == [0, 0, 0]
     assert hub_plan(VIEW, keep=1).sizes.tolist() == [5, 2]  # 5 and 6 stay with the first
     assert hub_plan(VIEW, keep=1).digest != plan.digest
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_positions_that_belong_to_a_territory_are_the_scope_of_the_lists(keep: int) -> None:
+    """[HUB.7]"""
+    u, v = endpoints(10, 0, VIEW.positions)
+    classes, marks = VIEW.classes.of(u, v), hub_plan(VIEW, keep=keep).marks
+    belongs = ((marks[u] & marks[v]) != 0) & (classes != Visibility.PUBLIC)
+    listed = list_scope(VIEW).holds(u, v, classes) & (classes != Visibility.PUBLIC)
+    assert not (belongs & ~listed).any()
+    assert (belongs == listed).all() == (keep == 2)  # two hubs report
+    loose = np.count_nonzero((classes != Visibility.PUBLIC) & ~belongs)
+    assert loose == hub_plan(VIEW, keep=keep).loose_positions + hub_plan(VIEW, keep=keep).unseen_positions
 
 
 def test_positions_are_counted_by_where_their_ends_are() -> None:

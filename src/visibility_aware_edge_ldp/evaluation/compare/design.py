@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre
 from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for
-from visibility_aware_edge_ldp.simulation.simulate import choose_hubs
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.truth.graph import Graph
 
 HISTOGRAM, PRIVATE = DEGREE_HISTOGRAM.name, Visibility.PRIVATE
@@ -184,7 +184,7 @@ def designed(
         raise BadInput(f"At least one trial is needed; got {trials}.")
     if not losses:
         raise BadInput("At least one epsilon is needed, such as 1.")
-    aware = choose_hubs(VisibilityAwareGraph(graph, policy), seed)
+    aware = buy_hubs(VisibilityAwareGraph(graph, policy), seed)
     guard = aware.policy.multipliers
     nothing = VisibilityPolicy.nothing().guarded(guard.friend_visible, guard.private)
     policies = {AWARE: aware.policy, UNIFORM: nothing}

@@ -40,7 +40,7 @@ KEEP = 3
 
 @dataclass(frozen=True, eq=False)
 class HubPlan:
-    """Reporters in their public order, and for each node the territories that hold it.
+    """Reporters in their public order, and for each node the territories, parts of public lists, that hold it.  [HUB.7]
 
     ``marks`` has bit h set where the territory of reporter h holds the node, and is 0 for nodes that hide nothing.
     """
