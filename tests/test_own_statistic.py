@@ -124,6 +124,14 @@ def test_a_model_without_an_estimator_says_who_has_one(trust: str) -> None:
         va.estimate(WORLD, trust, 1, [NAME], seed=1)
 
 
+def test_an_estimator_under_an_unknown_name_is_told_what_protocols_there_are() -> None:
+    statistic.STATISTICS[NAME] = replace(MEAN_DEGREE, estimators={"degree": from_degrees})
+    with pytest.raises(
+        BadStatistic, match=r"no estimator in the user model; estimators are named by protocol: .*degrees"
+    ):
+        va.estimate(WORLD, "user", 1, [NAME], seed=1)
+
+
 def test_protocols_and_trust_models_know_whose_reports_tell_it() -> None:
     assert {each.name for each in TRUSTS.values() if protocol.answers(each, NAME)} == {"position", "user"}
     assert {name for name, each in protocol.PROTOCOLS.items() if each.answers(NAME)} == {

@@ -32,6 +32,14 @@ def test_seeds_repeat_and_secret_coins_do_not(trust: str) -> None:
     assert len({tuple(values(run)) for run in secret}) > 1
 
 
+@pytest.mark.parametrize("all_of_them", ["all", ["all"]])
+def test_all_means_what_the_trust_model_answers(all_of_them: str | list[str]) -> None:
+    central = ["edges", "max_degree", "triangles", "stars:2", "stars:3"]
+    assert list(estimate(WORLD, "curator", 1, all_of_them, seed=1)) == central
+    assert list(estimate(WORLD, "neighbourhood", 1, all_of_them, seed=1)) == ["triangles"]
+    assert {*central, "degrees", "four_cycles"} < {*estimate(WORLD, "position", 1, all_of_them, seed=1)}
+
+
 def test_the_graph_is_cut_into_all_its_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("visibility_aware_edge_ldp.simulation.worlds.TILE", 64)
     views = list(cut(WORLD.graph))

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.protocol import answers
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
 from visibility_aware_edge_ldp.simulation.execution import Request
@@ -52,7 +52,8 @@ def estimate(
         The loss per PRIVATE edge, twice that per FRIEND_VISIBLE edge unless the policy says otherwise; once
         for all statistics together, in every trust model.
     statistics
-        Names such as "edges", "triangles", "stars:3"; "all" for every one. Default: those of the trust model.
+        Names such as "edges", "triangles", "stars:3"; "all" for every one that the trust model answers.
+        Default: the usual ones of the trust model.
     policy
         Which positions of a bare graph are public: a policy, or its name, such as "profiles:0.5". Default: none.
     truth
@@ -127,13 +128,21 @@ def true_value(truth: Any, estimate: Estimate) -> float | npt.NDArray[np.float64
 
 
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The statistics asked for, or those that the trust model answers by default, as far as the graph has them."""
+    """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
+
+    "all" means every one of the package that the trust model answers.
+    """
     model, n = trust_model(trust), world.graph.n
     wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
+    if statistics == "all" or (statistics is not None and [*statistics] == ["all"]):
+        return tuple(name for name in wanted if answers(model, name))
     if model is not USER and any(tail_start(name) is not None for name in wanted):
         raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
     for name in wanted:
         if not is_built_in(name) and not answers(model, name):
             able = [each.name for each in TRUSTS.values() if answers(each, name)]
-            raise BadStatistic(f"{name} has no estimator in the {trust} model; use {' or '.join(able)}.")
+            way_out = (
+                f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"
+            )
+            raise BadStatistic(f"{name} has no estimator in the {trust} model; {way_out}.")
     return wanted
