@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.rules import (
     Rule,
     SameClass,
 )
-from visibility_aware_edge_ldp.public.scope import Scope
+from visibility_aware_edge_ldp.public.scope import Outside, Scope
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     Multipliers,
@@ -199,6 +199,16 @@ class VisibilityPolicy:
     def scope(self) -> Scope | None:
         """The set of positions that is asked about and counted in; None where all are."""
         return self.rule.scope if isinstance(self.rule, InsideRule) else None
+
+    @property
+    def outside(self) -> VisibilityPolicy:
+        """The same policy for the positions outside its scope, and nothing inside."""
+        if not isinstance(self.rule, InsideRule):
+            raise BadPolicy(
+                "Every position is asked, and nothing lies outside; give the policy a scope (--scope) first."
+            )
+        rest = inside_rule(self.rule.rule, Outside(self.rule.scope))
+        return type(self).of(rest, self.assumptions, self.multipliers, self.paid)
 
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
