@@ -16,6 +16,8 @@ CENTRAL_WORDS = "per edge: even someone who sees all answers of the centre learn
 
 # What follows the name of a statistic that is counted in a scope.
 INSIDE = "inside the scope"
+# The same for what a sample outside was asked for too, and for all of it.
+BEYOND = ("not wholly inside", "inside and outside")
 SIMULATED = "Simulated: every client ran on this machine, which held the whole graph."
 COLLECTED = "Collected by campaign {}: everybody answered from a device of their own."
 
@@ -27,7 +29,7 @@ class Certificate:
     ``bill`` is the total; ``paid`` are the releases in it that the policy was made from. ``also`` are promises under
     other relations, and ``per_list`` repeats the loss as much of the literature states it. ``campaign`` is the identity
     of the campaign that people answered; without one, everything was simulated. ``scope`` says where positions are
-    asked and counted, and ``outside`` how many are not; without one, all are.
+    asked and counted, and ``outside`` how many are not; without one, all are. ``rest`` says what was asked outside.
     """
 
     trust: str
@@ -49,6 +51,7 @@ class Certificate:
     campaign: str = ""
     scope: str = ""
     outside: int = 0
+    rest: str = ""
 
     def lines(self) -> list[str]:
         """The certificate in sentences."""
@@ -65,9 +68,10 @@ class Certificate:
             f"Policy: {self.policy}.",
         ]
         if self.scope:
+            left = f"they are not asked, lose nothing{self._but_the_choice}, and nothing is said of them."
             sentences.append(
-                f"Scope: every number is of the graph inside, where {self.scope}. {self.outside:,} positions lie "
-                f"outside: they are not asked, lose nothing{self._but_the_choice}, and nothing is said of them."
+                f"Scope: {'numbers are' if self.rest else 'every number is'} of the graph inside, where {self.scope}. "
+                f"{self.outside:,} positions lie outside: {self.rest or left}"
             )
         if positions:
             sentences.append(f"Positions{' inside' if self.scope else ''}: {positions}.")
@@ -89,7 +93,8 @@ class Certificate:
         public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
         made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
         stamp = "Simulation, not private: seeded." if self.simulated else made
-        scope = f"; positions outside the scope lose nothing{self._but_the_choice}" if self.scope else ""
+        some = self._but_the_choice + (" unless the coin drew them" if self.rest else "")
+        scope = f"; positions outside the scope lose nothing{some}" if self.scope else ""
         return f"Certificate: {self.trust}, at most {losses}{public}{scope}. {stamp}"
 
     @property
@@ -134,6 +139,7 @@ class Certificate:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
+        scope = {"inside": self.scope, "positions_outside": self.outside, **({"rest": self.rest} if self.rest else {})}
         return {
             "trust": self.trust,
             "relation": self.relation.__name__,
@@ -144,7 +150,7 @@ class Certificate:
             **{f"loss_{promise.relation.__name__}": float(promise.epsilon) for promise in self.also},
             "policy": self.policy,
             "positions": dict(self.classes),
-            **({"scope": {"inside": self.scope, "positions_outside": self.outside}} if self.scope else {}),
+            **({"scope": scope} if self.scope else {}),
             "response": dict(self.response),
             "assumptions": list(self.assumptions),
             **({"notes": list(self.notes)} if self.notes else {}),
@@ -157,14 +163,19 @@ class Certificate:
 class Answers(Mapping[str, Estimate], Tabular):
     """Estimates by the name of their statistic.
 
-    ``truths`` are the true values where a simulation was asked for them (``truth=True``), else empty.
+    ``truths`` are the true values where a simulation was asked for them (``truth=True``), else empty. ``rest`` has for
+    a statistic what is not wholly inside the scope, and the sum, where a sample outside was asked.
     """
 
     def __init__(
-        self, estimates: Mapping[str, Estimate], certificate: Certificate, truths: Mapping[str, Any] | None = None
+        self,
+        estimates: Mapping[str, Estimate],
+        certificate: Certificate,
+        truths: Mapping[str, Any] | None = None,
+        rest: Mapping[str, tuple[Estimate, Estimate]] | None = None,
     ) -> None:
         self._estimates, self.certificate = dict(estimates), certificate
-        self.truths = dict(truths or {})
+        self.truths, self.rest = dict(truths or {}), dict(rest or {})
 
     def __getitem__(self, statistic: str) -> Estimate:
         if statistic not in self._estimates:
@@ -186,10 +197,16 @@ class Answers(Mapping[str, Estimate], Tabular):
         """One row a statistic, or one for each entry of an array, with its label."""
         kept = self.certificate.not_for_release
         scope = {"counted": INSIDE} if self.certificate.scope else {}
-        return [
+        rows = [
             {**row, **scope, "errors_are_for_release": name not in kept}
             for name, found in self.items()
             for row in _records(name, found, level, self.truths)
+        ]
+        return rows + [
+            {**row, "counted": counted, "errors_are_for_release": True}
+            for name in self.rest
+            for each, counted in self._with_rest(name)[1:]
+            for row in _records(name, each, level, dict.fromkeys(self.truths, math.nan))
         ]
 
     def draw(self, axes: Any) -> None:
@@ -207,8 +224,14 @@ class Answers(Mapping[str, Estimate], Tabular):
 
     def rows(self, level: float = 0.95) -> list[tuple[str, str, str, str]]:
         """(statistic, estimate, standard error, interval) as texts; an array is told by its size."""
-        rows = [_row(estimate, level) for estimate in self.values()]
-        return [(f"{row[0]} {INSIDE}", *row[1:]) for row in rows] if self.certificate.scope else rows
+        if not self.certificate.scope:
+            return [_row(estimate, level) for estimate in self.values()]
+        shown = [(found, counted) for name in self for found, counted in self._with_rest(name)]
+        return [(f"{row[0]} {counted}", *row[1:]) for found, counted in shown for row in [_row(found, level)]]
+
+    def _with_rest(self, name: str) -> list[tuple[Estimate, str]]:
+        """An estimate inside, and what a sample outside adds to it."""
+        return [(self[name], INSIDE), *zip(self.rest.get(name, ()), BEYOND, strict=False)]
 
     def __str__(self) -> str:
         table = [("statistic", "estimate", "± s.e.", "95 % interval"), *self.rows()]
@@ -233,6 +256,10 @@ class Answers(Mapping[str, Estimate], Tabular):
                     **estimate.as_dict(level),
                     **({"counted": INSIDE} if self.certificate.scope else {}),
                     "errors_are_for_release": name not in kept,
+                    **{
+                        key: {**each.as_dict(level), "counted": counted}
+                        for key, (each, counted) in zip(("rest", "sum"), self._with_rest(name)[1:], strict=False)
+                    },
                 }
                 for name, estimate in self.items()
             },

@@ -152,8 +152,8 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
             plane = backend.kernels("tiles").arranged(flat_plane, places.slots, places.sides)
         return GroupScores(places, low, high, plane)
 
-    def scores(self) -> Scores:
-        """The unbiased score of every position, as planes.  [AGGREGATE.1], [SAMPLE.3]"""
+    def outcome_planes(self) -> tuple[list[tuple[list[Octets], list[float]]], dict[int, GroupPlane]]:
+        """For public edges and each asked class: nested bits and their scores; and which planes go by groups."""
         drawn = float(self.survey.rate)
         groups: list[tuple[list[Octets], list[float]]] = []
         known = self.view.classes.by_groups if self.survey.sample is None else None
@@ -168,6 +168,11 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
                 if known is not None and rate == 1:
                     by_groups[sum(len(bits) for bits, _ in groups)] = GroupPlane(known.kinds, known.table == kind)
                 groups.append((self.nested(kind), values))
+        return groups, by_groups
+
+    def scores(self) -> Scores:
+        """The unbiased score of every position, as planes.  [AGGREGATE.1], [SAMPLE.3]"""
+        groups, by_groups = self.outcome_planes()
         return scores_of(groups, self.view.n, by_groups)
 
     def best_scores(self) -> Scores | GroupScores:

@@ -43,6 +43,9 @@ ScopeOption = Annotated[
     str | None,
     typer.Option(help="Ask and count only inside: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &."),
 ]
+RestOption = Annotated[
+    str, typer.Option(help="Position, in a scope: leave what is not wholly inside, or sample:S of what lies outside.")
+]
 AttributesOption = Annotated[
     str | None, typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE.")
 ]

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.commands.common import (
     HeaderOption,
     JsonOption,
     PolicyOption,
+    RestOption,
     ScopeOption,
     SeedOption,
     StatisticsOption,
@@ -38,7 +39,7 @@ AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
 DEFAULTS = {
     "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
-    "hide": "edge", "reporters": "auto",
+    "hide": "edge", "reporters": "auto", "rest": "leave",
 }  # fmt: skip
 LARGE = 5
 MINUTE = 60
@@ -62,6 +63,7 @@ def estimate(
     policy: PolicyOption = "nothing",
     scope: ScopeOption = None,
     attributes: AttributesOption = None,
+    rest: RestOption = "leave",
     statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
@@ -110,7 +112,7 @@ def estimate(
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
-        "degree_share": degree_share, "hide": hide, "reporters": reporters,
+        "degree_share": degree_share, "hide": hide, "reporters": reporters, "rest": rest,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)

@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.rules import (
     Rule,
     SameClass,
 )
-from visibility_aware_edge_ldp.public.scope import Scope
+from visibility_aware_edge_ldp.public.scope import Outside, Scope
 from visibility_aware_edge_ldp.public.visibility import (
     DEFAULT_MULTIPLIERS,
     Multipliers,
@@ -205,6 +205,16 @@ class VisibilityPolicy:
         """The same policy for all positions."""
         rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
         return type(self).of(rule, self.assumptions, self.multipliers, self.paid)
+
+    @property
+    def outside(self) -> VisibilityPolicy:
+        """The same policy for the positions outside its scope, and nothing inside."""
+        if not isinstance(self.rule, InsideRule):
+            raise BadPolicy(
+                "Every position is asked, and nothing lies outside; give the policy a scope (--scope) first."
+            )
+        rest = inside_rule(self.rule.rule, Outside(self.rule.scope))
+        return type(self).of(rest, self.assumptions, self.multipliers, self.paid)
 
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""

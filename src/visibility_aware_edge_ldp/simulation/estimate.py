@@ -88,6 +88,9 @@ def estimate(
     sample_positions
         Position model: the share of all positions that a public coin draws and that are asked; the others lose
         nothing. Saves answers and memory, and costs accuracy, which standard errors tell.
+    rest
+        Position model in a scope: "leave" (nothing is said of what is not wholly inside), or "sample:S": of the
+        positions outside, the share S that a public coin draws is asked too; ``Answers.rest`` has what they tell.
     engine
         Position and user model: who counts triangles, or answers for the users of the second round: "threads", "dask"
         (workers on this machine, "dask:4" four), or a cluster's address, "dask://host:8786". The numbers are the same.
@@ -111,7 +114,7 @@ def estimate(
     wanted = statistics_for(world, trust, named)
     phases = progress if isinstance(progress, Phases) else Phases(progress)
     found = answer(Request(world, epsilon, wanted, chosen, dropout, seed, phases))
-    return found if not truth else Answers(found, found.certificate, true_values(world, found))
+    return found if not truth else Answers(found, found.certificate, true_values(world, found), found.rest)
 
 
 def true_values(world: VisibilityAwareGraph, found: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -35,10 +35,10 @@ from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
 from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
+from visibility_aware_edge_ldp.simulation.scope_rest import COIN_ASSUMPTION, with_rest
 from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, collect_assigned_triangles, collect_hubs
 from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Steps, certificate, watched
 
-COIN_ASSUMPTION = "the coin of the sample was public before anybody answered, and hangs on no bit"
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
@@ -66,6 +66,8 @@ def position(request: Request) -> Answers:
     """Every non-public position answers by randomized response in each round."""
     if request.options.is_sampled:
         return sample(request)
+    if request.options.rest_sample is not None:
+        return with_rest(request)
     run, work = request.run, request.options.work
     if run.strategy == PLANES and run.over_pairs:
         WorkBudget(work).refuse_sampling()

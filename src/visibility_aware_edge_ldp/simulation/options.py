@@ -24,11 +24,17 @@ SAMPLE_ALONE = (
     "A sample of positions is drawn in the position model, for the unbiased estimator, and needs neither a "
     "share of the work nor an engine; leave the others out."
 )
+REST_ALONE = (
+    "What is not wholly inside a scope is estimated by the unbiased estimator, from a sample outside and everybody "
+    "inside, and needs neither a share of the work nor an engine; leave the others out."
+)
+LEAVE = "leave"
 NOT_OF_THIS_MODEL = {
     "hide": "hide is 'edge', or in the user model 'degree'; got {value!r} in the {trust} model.",
     "reporters": "Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.",
     "work": "A share of the work is chosen in the position model, not in {trust}; leave it out.",
     "sample_positions": SAMPLE_ALONE,
+    "rest": "What is not wholly inside a scope is sampled in the position model, not in {trust}; leave it out.",
     "engine": "An engine works for the position and the user model, not for {trust}; leave it out.",
     "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
@@ -50,6 +56,7 @@ class Keywords(TypedDict, total=False):
     reporters: str
     work: float | None
     sample_positions: Number
+    rest: str
     engine: str | None
 
 
@@ -79,13 +86,27 @@ class PositionOptions(Options):
     work: float | None = None
     sample_positions: Number = 1
     engine: str | None = None
+    rest: str = LEAVE
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        plain = self.estimator == "unbiased" and self.work is None and self.engine is None and not self.is_sampled
+        if self.rest_sample is not None and not plain:
+            raise BadInput(REST_ALONE)
         if self.is_sampled and (self.estimator != "unbiased" or self.work is not None or self.engine is not None):
             raise BadInput(SAMPLE_ALONE)
         if self.estimator not in ESTIMATORS:
             raise BadInput(f"{self.estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
+
+    @property
+    def rest_sample(self) -> Number | None:
+        """The share of the positions outside the scope that is asked too; None where they are left alone."""
+        kind, _, share = self.rest.partition(":")
+        if (kind, share) == (LEAVE, ""):
+            return None
+        if kind != "sample" or not share:
+            raise BadInput(f"The rest is {LEAVE!r}, or 'sample:S' with a share such as sample:0.1; got {self.rest!r}.")
+        return share
 
     @property
     def is_sampled(self) -> bool:
