@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from benchmarks.registry import OURS, Comparison, Setting, Target, Work
 from benchmarks.timing import seconds
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
+from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.execution import Run
+from visibility_aware_edge_ldp.simulation.options import statistics_for
 from visibility_aware_edge_ldp.simulation.runtime_forecast import forecast
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

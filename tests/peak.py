@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for
+from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.execution import Run
+from visibility_aware_edge_ldp.simulation.options import statistics_for
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 

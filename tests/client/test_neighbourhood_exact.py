@@ -16,13 +16,13 @@ import pytest
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, World, edges_of, flipped, positions, view_of
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood import MIXED
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood_stage import (
+    CountedByAllThree,
     OwnedStage,
     Spoken,
     losses_between,
     plan_of,
     real_users,
 )
-from visibility_aware_edge_ldp.audit.protocols.neighbourhood_twins import CountedByAllThree
 from visibility_aware_edge_ldp.client.neighbourhood import owned_triangles
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey

@@ -8,7 +8,6 @@ coins.  [COMPOSITION.1], [TRIANGLE.5], [OWNER.2], [SCOPE.2]
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -25,6 +24,7 @@ from visibility_aware_edge_ldp.audit.engine.findings import (
     exact_finding,
     exact_mutants,
 )
+from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, N, overheard
 from visibility_aware_edge_ldp.audit.protocols import refusals
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.client.clients import CLIENTS
@@ -46,12 +46,8 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.worlds import random_bytes_for
 
-N = 12
-RING = [(i, (i + step) % N) for i in range(N) for step in (1, 2)]
 POLICY = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="any")
-MIXED = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="both")
 HUBS = POLICY | VisibilityPolicy.from_positions([], [(1, 2), (3, 4)])
-DELTA = "1/100"
 Way = tuple[Trust, VisibilityPolicy, Mapping[str, Any]]
 WAYS: tuple[Way, ...] = (
     (POSITION, MIXED, {}),
@@ -75,25 +71,6 @@ BOTH_ENDS = 2
 
 
 # ── what an estimate costs ──
-
-
-@contextmanager
-def overheard() -> Iterator[dict[tuple[str, int], tuple[Any, int]]]:
-    """Which rounds of which surveys are paid for and answered meanwhile, each once, whoever answers them."""
-    heard: dict[tuple[str, int], tuple[Any, int]] = {}
-    real = Client.answer
-
-    def answer(client: Any, survey: Any, number: int, *given: Any) -> Any:
-        told = real(client, survey, number, *given)
-        if client.prices(survey, number):
-            heard[survey.identity, number] = survey, number + 1 - client.first_round
-        return told
-
-    Client.answer = answer  # type: ignore[method-assign,assignment]
-    try:
-        yield heard
-    finally:
-        Client.answer = real  # type: ignore[method-assign]
 
 
 def estimate_losses(way: Way) -> Iterator[Loss]:

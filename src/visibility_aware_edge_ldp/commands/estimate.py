@@ -209,8 +209,8 @@ def _forecast(
     work: float | None, engine: str | None, quiet: bool,
 ) -> Iterator[Any]:  # fmt: skip
     """Before a large run, what it needs; while it runs, how far it is."""
-    from visibility_aware_edge_ldp.simulation.estimate import statistics_for
     from visibility_aware_edge_ldp.simulation.execution import FILED, Run
+    from visibility_aware_edge_ldp.simulation.options import statistics_for
     from visibility_aware_edge_ldp.simulation.runtime_forecast import forecast, is_large
     from visibility_aware_edge_ldp.simulation.worlds import Phases
 

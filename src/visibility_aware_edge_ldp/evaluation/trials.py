@@ -20,7 +20,8 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE, TRANSITIVITY, exact, is_built_in
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
-from visibility_aware_edge_ldp.simulation.estimate import estimate, statistics_for, true_value
+from visibility_aware_edge_ldp.simulation.estimate import estimate, true_value
+from visibility_aware_edge_ldp.simulation.options import statistics_for
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 LARGEST = MAX_DEGREE.name

@@ -8,16 +8,15 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
+from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
-from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
-from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
+from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.trust import POSITION, trust_model
 from visibility_aware_edge_ldp.simulation.execution import Request
 from visibility_aware_edge_ldp.simulation.models import answer
-from visibility_aware_edge_ldp.simulation.options import Keywords, Options, options_for
+from visibility_aware_edge_ldp.simulation.options import Keywords, Options, options_for, statistics_for
 from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.simulation.worlds import Phases, Progress, check_world
 
@@ -128,24 +127,3 @@ def true_value(truth: Any, estimate: Estimate) -> float | npt.NDArray[np.float64
         return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
     bins: list[Any] = list(estimate.labels or ())
     return np.array([truth[first : last + 1].sum() for first, last in bins], dtype=np.float64)
-
-
-def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
-
-    "all" means every one of the package that the trust model answers.
-    """
-    model, n = trust_model(trust), world.graph.n
-    wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
-    if statistics == "all" or (statistics is not None and [*statistics] == ["all"]):
-        return tuple(name for name in wanted if answers(model, name))
-    if model is not USER and any(tail_start(name) is not None for name in wanted):
-        raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
-    for name in wanted:
-        if not is_built_in(name) and not answers(model, name):
-            able = [each.name for each in TRUSTS.values() if answers(each, name)]
-            way_out = (
-                f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"
-            )
-            raise BadStatistic(f"{name} has no estimator in the {trust} model; {way_out}.")
-    return wanted

@@ -67,7 +67,7 @@ def position(request: Request) -> Answers:
     if request.options.is_sampled:
         return sample(request)
     if request.options.rest_sample is not None:
-        return with_rest(request)
+        return with_rest(request, collect)
     run, work = request.run, request.options.work
     if run.strategy == PLANES and run.over_pairs:
         WorkBudget(work).refuse_sampling()

@@ -9,14 +9,33 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, TypedDict
 
-from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
+from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
+from visibility_aware_edge_ldp.public.statistic import (
+    FOUR_CYCLES,
+    TRANSITIVITY,
+    TRIANGLES,
+    check_statistics,
+    is_built_in,
+    possible,
+    statistic,
+    tail_start,
+)
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample
-from visibility_aware_edge_ldp.public.trust import CURATOR, DEGREE_SHARE, NEIGHBOURHOOD, POSITION, USER, Trust
+from visibility_aware_edge_ldp.public.trust import (
+    CURATOR,
+    DEGREE_SHARE,
+    NEIGHBOURHOOD,
+    POSITION,
+    TRUSTS,
+    USER,
+    Trust,
+    trust_model,
+)
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ESTIMATORS = ("unbiased", "ipw_capped")
@@ -259,3 +278,24 @@ def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
         spent[f"the rows' {name.replace('_', ' ')}"] = survey.total
         spent["their standard errors"] = spent.get("their standard errors", Fraction(0)) + survey.reach
     return {what: float(share) for what, share in spent.items()}
+
+
+def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
+
+    "all" means every one of the package that the trust model answers.
+    """
+    model, n = trust_model(trust), world.graph.n
+    wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
+    if statistics == "all" or (statistics is not None and [*statistics] == ["all"]):
+        return tuple(name for name in wanted if answers(model, name))
+    if model is not USER and any(tail_start(name) is not None for name in wanted):
+        raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
+    for name in wanted:
+        if not is_built_in(name) and not answers(model, name):
+            able = [each.name for each in TRUSTS.values() if answers(each, name)]
+            way_out = (
+                f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"
+            )
+            raise BadStatistic(f"{name} has no estimator in the {trust} model; {way_out}.")
+    return wanted

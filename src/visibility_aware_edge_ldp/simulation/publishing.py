@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, promised
-from visibility_aware_edge_ldp.simulation.estimate import statistics_for
+from visibility_aware_edge_ldp.simulation.options import statistics_for
 from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, check_world
 
 SCHEMA = "va-edge-ldp/release/1"

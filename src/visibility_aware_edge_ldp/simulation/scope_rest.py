@@ -1,7 +1,11 @@
 """POSITION in a scope, with a sample of the positions outside: three numbers for each statistic.  [SCOPE.7-8]"""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.collection import estimate
@@ -12,15 +16,19 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.public.trust import POSITION
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.execution import Request
-from visibility_aware_edge_ldp.simulation.simulate import collect
 from visibility_aware_edge_ldp.simulation.worlds import certificate
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.simulation.execution import Request
 
 COIN_ASSUMPTION = "the coin of the sample was public before anybody answered, and hangs on no bit"
 
 
-def with_rest(request: Request) -> Answers:
-    """Everybody inside the scope answers, and outside those that a public coin draws, at the same loss.  [SCOPE.7-8]"""
+def with_rest(request: Request, collect: Callable[..., PositionCollection]) -> Answers:
+    """Everybody inside the scope answers, and outside those that a public coin draws, at the same loss.  [SCOPE.7-8]
+
+    ``collect`` lets a world's clients answer a survey, and gives their answers together.
+    """
     world, seed, chosen = request.world, request.seed, request.options
     refuse_others(request.statistics)
     outer = VisibilityAwareGraph(world.whole, world.policy.outside)

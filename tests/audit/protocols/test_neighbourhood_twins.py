@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.protocols import neighbourhood as exact_owned
-from visibility_aware_edge_ldp.audit.protocols import neighbourhood_twins as twins
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_stage as twins
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood_stage import OwnedStage, plan_of, sent_counts
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.client.reporter import Purse

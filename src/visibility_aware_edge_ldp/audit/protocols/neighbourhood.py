@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
-from visibility_aware_edge_ldp.audit.protocols import neighbourhood_twins as twins
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_stage as twins
 from visibility_aware_edge_ldp.audit.protocols.neighbourhood_stage import (
     Client,
     OwnedPair,

@@ -16,7 +16,7 @@ import numpy as np
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Floats
 from visibility_aware_edge_ldp.audit.engine.small_worlds import Pattern, positions, view_of, worlds
-from visibility_aware_edge_ldp.audit.protocols import neighbourhood_stage, neighbourhood_twins
+from visibility_aware_edge_ldp.audit.protocols import neighbourhood_stage
 from visibility_aware_edge_ldp.audit.protocols.degrees import all_degrees
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -218,8 +218,8 @@ _MUTANTS = (
     ("bounds that are believed without a delta", BelievedStage(bill=partial(findings.recast, _NO_DELTA))),
     (
         "every triangle counted by all three of its users (document 004)",
-        BelievedStage(4, client=neighbourhood_twins.CountedByAllThree),
+        BelievedStage(4, client=neighbourhood_stage.CountedByAllThree),
     ),
-    (neighbourhood_twins.ALONE, BelievedStage(4, client=neighbourhood_twins.SureAlone)),
+    (neighbourhood_stage.ALONE, BelievedStage(4, client=neighbourhood_stage.SureAlone)),
 )
 MUTANTS = tuple(findings.exact(NAME, audit_believed, [stage], broken=broken) for broken, stage in _MUTANTS)

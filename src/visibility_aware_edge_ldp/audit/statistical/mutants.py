@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness, findings
-from visibility_aware_edge_ldp.audit.protocols import chain, hubs, mechanisms, neighbourhood_twins, position
+from visibility_aware_edge_ldp.audit.protocols import chain, hubs, mechanisms, neighbourhood_stage, position
 from visibility_aware_edge_ldp.audit.statistical import shipped_lists
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALL, BITS, HUBS, Pace, paced
 from visibility_aware_edge_ldp.audit.statistical.shipped_counts import Hubs, Owned
@@ -234,7 +234,7 @@ _ROWS: list[tuple[str, str, str, list[shipped_lists.Shipment], Pace]] = [
         "noise scaled by own degree",
         "neighbourhood (a), clipped",
         "A user's noise is as wide as its own degree, which an edge changes (document 004).",
-        [Owned(PRIVATE, epsilon=Fraction(1), drawn=STAR, client=neighbourhood_twins.OwnScale)],
+        [Owned(PRIVATE, epsilon=Fraction(1), drawn=STAR, client=neighbourhood_stage.OwnScale)],
         ALL,
     ),
     (

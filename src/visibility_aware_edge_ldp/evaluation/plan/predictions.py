@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.estimate import statistics_for
+from visibility_aware_edge_ldp.simulation.options import statistics_for
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
 TOO_LARGE = 1 / 3
