@@ -85,7 +85,15 @@ def test_tables_and_what_cannot_be_shown(run: Run, finds: Callable[..., Any]) ->
     assert "∞" in done.out
     assert "1 of 1 audits of the real code" in done.out
     assert "no alarm is no proof" in " ".join(done.out.split())
+    assert "That broken twins were caught" in " ".join(done.out.split())
     assert max(map(len, done.out.splitlines())) <= 100
+
+
+def test_where_no_twin_ran_none_is_said_to_be_caught(run: Run, finds: Callable[..., Any]) -> None:
+    finds(found(1.0))
+    said = " ".join(run("--no-twins").out.split())
+    assert "No broken twin was audited" in said
+    assert "twins were caught" not in said
 
 
 @pytest.mark.parametrize("as_json", [False, True])

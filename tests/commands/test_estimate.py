@@ -69,6 +69,19 @@ def test_six_lines_at_most_follow_the_numbers(run: Run, more: tuple[str, ...]) -
     assert not any("va-edge-ldp" in line for line in brief)
 
 
+def test_what_to_try_next_keeps_the_scope_or_says_that_it_goes_beyond(run: Run) -> None:
+    done = run("estimate", "random:30,60", "--policy", "profiles:0.5", "--scope", "lists", "--statistics", "edges")
+    again, whole = (next(line for line in done.out.splitlines() if f"ldp {word}" in line) for word in ("est", "comp"))
+    assert "--scope lists" in again
+    assert whole.endswith("a report of the whole graph")
+
+
+def test_names_of_statistics_stay_whole_on_a_narrow_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run("estimate", "random:30,60", "--trust", "user", "--statistics", "degree_histogram", "--truth")
+    assert "│ degree_histogram │" in done.out
+
+
 def test_true_values_are_shown_when_asked_for(run: Run) -> None:
     words = ("estimate", "tiny.txt", "--statistics", "edges,triangles,degree_histogram", "--seed", "1")
     shown = run(*words, "--truth")

@@ -8,10 +8,9 @@ import typer
 import visibility_aware_edge_ldp.commands.common as common
 from visibility_aware_edge_ldp.errors import BadInput
 
-MEANING = (
-    "a claim holds where “exact” and “shown” stay at or below “claimed” (✓). That broken twins were caught says that "
-    "this audit would have seen such a fault."
-)
+MEANING = "a claim holds where “exact” and “shown” stay at or below “claimed” (✓)."
+CAUGHT = "That broken twins were caught says that this audit would have seen such a fault."
+NO_TWINS = "No broken twin was audited, so nothing says which faults this audit would have seen."
 STEPS = {
     "va-edge-ldp audit --output out": "as a page, and in reports",
     "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy tells",
@@ -74,7 +73,7 @@ def audit(
     if not audited.passed:
         raise AuditFailed(f"The audit failed: {'; '.join(failures(audited))}. Do not use or merge what was audited.")
     if not as_json:
-        common.print_tour(MEANING, STEPS)
+        common.print_tour(f"{MEANING} {CAUGHT if audited.twins else NO_TWINS}", STEPS)
 
 
 def _check_policy(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module  # noqa: TID251 - which module a plugin is, only its user knows
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
@@ -81,6 +81,8 @@ _HANDLER = "visibility_aware_edge_ldp.plain"
 def load_plugin(named: str) -> None:
     """Import a module by its name, or a Python file by its path, for the sake of what it registers."""
     path = Path(named)
+    if path.suffix == ".py" and not path.is_file():
+        raise BadInput(f"There is no file {named} to load as a plugin. Give a module's name or a .py file.")
     try:
         if path.suffix != ".py":
             import_module(named)
@@ -171,9 +173,12 @@ def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
     from rich.text import Text
 
     words = {"statistic", "name", "where", "what", "trust", "note"}
-    table = Table()
-    for name in head:
-        table.add_column(name, justify="left" if name in words else "right")
+    table, rows = Table(), list(rows)
+    # On a narrow terminal other columns are folded first: a name that is typed stays whole.
+    typed_names = not any(" " in row[0] for row in rows)
+    for place, name in enumerate(head):
+        justify: Literal["left", "right"] = "left" if name in words else "right"
+        table.add_column(name, justify=justify, no_wrap=typed_names and place == 0)
     for row in rows:
         table.add_row(*map(Text, row))  # as it stands: what is in brackets is no style
     typer.echo(title)

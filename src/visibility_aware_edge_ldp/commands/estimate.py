@@ -147,7 +147,8 @@ def estimate(
         *([] if brief else [_of_intervals(answers)]),
         *written,
     ]
-    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, top)
+    part = {"top": top, "scope": scope, "attributes": attributes}
+    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
 
 
@@ -228,15 +229,16 @@ def _forecast(
             yield Phases(progress, found.phases)
 
 
-def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, top: int | None) -> dict[str, str]:
+def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, part: Mapping[str, Any]) -> dict[str, str]:
+    top, beyond = part["top"], " of the whole graph" if part["scope"] else ""
     other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}
-    again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, top=top)
+    again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, **part)
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
     released = to_type("publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded)
     return {
-        **({released: "intervals that may leave the centre"} if trust == CURATOR.name else {}),
-        to_type("compare", graph, trials=3, top=top, output="out", **guarded): "all trust models; a report",
+        **({released: f"intervals{beyond} that may leave the centre"} if trust == CURATOR.name else {}),
+        to_type("compare", graph, trials=3, top=top, output="out", **guarded): f"all trust models; a report{beyond}",
         **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
         again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
     }

@@ -104,7 +104,8 @@ def read_attributes(path: str | Path, *, node: str = "id") -> NodeTable:
     file = Path(path).expanduser()
     header, rows = _rows(file)
     if node not in header:
-        raise BadInput(f"{file.name} has no column {node!r} to name the nodes. It has: {', '.join(header)}.")
+        way_out = "Rename the one that names them, or say node = in a policy file."
+        raise BadInput(f"{file.name} has no column {node!r} to name the nodes. It has: {', '.join(header)}. {way_out}")
     columns = {name: _typed(list(values)) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
     names = columns.pop(node).tolist()
     if any(name == "" or name != name for name in names):

@@ -40,6 +40,7 @@ NORMAL = sqrt(2 / pi)
 MOSTLY_NOISE, FEW_FLIPS, MOSTLY_EXACT = "mostly noise", "only about", "mostly exact"
 BY_LUCK = "the centre's pilot is noisy"
 NO_CLOSED_FORM = "a maximum or a fitted distribution: no closed form; simulate with compare"
+NONE_CAME = "no closed form came with it, or with what it is made from; simulate with compare"
 # The wire format: what a user's report has beside its numbers, a number, and about a question.
 HEAD, NUMBER, QUESTION = 55, 8, 400
 _WORD = 64
@@ -175,14 +176,14 @@ class Model:
             if each in PROTOCOLS and PROTOCOLS[each].trust is self.trust
         ]
         if not own:
-            return self.error(question, name) if is_built_in(name) else NO_CLOSED_FORM
+            return self.error(question, name) if is_built_in(name) else NONE_CAME
 
         def standard_error(other: str) -> float:
             found = self.error(question, other)
             return nan if isinstance(found, str) else found.deviation
 
         deviation = own[0](question, standard_error)
-        return NO_CLOSED_FORM if isnan(deviation) else PredictedError(deviation)
+        return NONE_CAME if isnan(deviation) else PredictedError(deviation)
 
 
 def hidden_classes(world: VisibilityAwareGraph) -> int:
