@@ -113,3 +113,11 @@ def test_errors_are_checked_against_standard_errors() -> None:
 @pytest.mark.parametrize(("freedom", "exact"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (19, 2.0930)])
 def test_students_points(freedom: int, exact: float) -> None:
     assert expected_errors.clear(freedom) == pytest.approx(exact, rel=0.01)
+
+
+def test_columns_that_rounding_alone_moves_tell_nothing() -> None:
+    """Twelve numbers that are all alike, but for their last bit: a slope along them would be beyond all bounds."""
+    values = np.random.default_rng(1).uniform(1, 2, 12)
+    alike = np.full(12, 0.8354470932905438)
+    alike[::2] = np.nextafter(alike[::2], 1)
+    assert steadied_mean(values, np.stack([values - 1.5, alike], axis=1))[0] == pytest.approx(1.5, abs=0.01)

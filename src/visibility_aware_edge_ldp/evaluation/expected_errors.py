@@ -19,6 +19,8 @@ STANDARD_ERROR, EXACT_LAW, TRIALS, TRIALS_AND_LAW = "standard_error", "exact_law
 MEAN_SIZE = math.sqrt(2 / math.pi)
 # So many collections tell how the variance goes with the value; fewer would follow their own noise.
 ENOUGH = 5
+# What rounding may leave of squares that are 0.
+ROUNDING = 1e-20
 # Normal deviates: errors this much larger than their standard errors are not of these standard errors.
 TOO_LARGE = 3.5
 # A mean error below this part of the truth is none.
@@ -93,8 +95,8 @@ def steadied_mean(values: Floats, beside: Floats) -> tuple[float, float]:
     used, doubt, centre, rest = 0, 1 / trials, columns.mean(axis=0), values - mean
     for place in range(columns.shape[1]):
         column, squares = moved[:, place], float((moved[:, place] ** 2).sum())
-        if not squares:
-            continue
+        if squares <= ROUNDING * float((columns[:, place] ** 2).sum()):
+            continue  # all alike, or told by the columns before it
         parts = (moved[:, place + 1 :] * column[:, None]).sum(axis=0) / squares
         moved[:, place + 1 :] -= parts * column[:, None]
         slope = float((rest * column).sum()) / squares

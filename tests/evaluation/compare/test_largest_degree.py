@@ -114,17 +114,22 @@ def test_without_rivals_the_means_would_be_wrong(monkeypatch: pytest.MonkeyPatch
     assert abs(side - np.sign(off).mean()) > 4 * math.sqrt((1 - side**2) / 300)
 
 
-@pytest.mark.parametrize(("trust", "sharper"), [("position", 0.9), ("user", 0.7)])
-def test_errors_are_what_long_runs_show_and_sharper_than_their_mean(trust: str, sharper: float) -> None:
-    """Users' noise has a law that tells most of the error; of positions' noise the estimate cuts some off."""
+@pytest.mark.parametrize("trust", ["position", "user"])
+def test_errors_are_what_long_runs_show_and_sharper_than_their_mean(trust: str) -> None:
+    """The law tells R² = 0.65 of how positions' errors vary, and nearly all of users'.
+
+    So figures from groups of g runs vary √((1 − R²)(g − 2)/(g − 4)) as much as their means if normal: 0.62 for 24.
+    Measured are 0.67, and 0.74 for 12, where a group has too few of the smaller of two sides.
+    """
     runs, design = 240, asked(trials=240, trust=trust, epsilons=(2,))
     cells = [Cell(trust, UNIFORM, Fraction(2), trial) for trial in range(runs)]
     found = [run_cell(design, cell).found[LARGEST] for cell in cells]
-    long, doubt = np.mean([one.error for one in found]), np.std([one.error for one in found]) / math.sqrt(runs)
-    few = [largest_degree_figure(found[start : start + 12]) for start in range(0, runs, 12)]
-    assert np.mean(few) == pytest.approx(long, abs=4 * doubt)
-    plain = [np.mean([one.error for one in found[start : start + 12]]) for start in range(0, runs, 12)]
-    assert np.std(few) < sharper * np.std(plain)
+    errors = np.array([one.error for one in found])
+    order = [np.random.default_rng(seed).permutation(runs) for seed in range(12)]
+    groups = [each[start : start + 24] for each in order for start in range(0, runs, 24)]
+    few = [largest_degree_figure([found[one] for one in group]) for group in groups]
+    assert np.mean(few) == pytest.approx(errors.mean(), abs=4 * errors.std() / math.sqrt(runs))
+    assert np.std(few) < 0.7 * np.std([errors[group].mean() for group in groups])
 
 
 def largest_degree_figure(found: list[Any]) -> float:
