@@ -202,12 +202,14 @@ def worlds(statistic: str, delta: str = "0") -> Iterator[World]:
     if statistic in surveys.CONSTANT or statistic.startswith("stars"):
         for n, arms in ((20, 10), (120, 60), (120, 30), (1000, 400 if delta == "0" else 30)):
             yield star(statistic, n, arms, **more)
-        yield star(statistic, 120, 30, epsilon="1/10", **more)
+        if delta == "0":
+            yield star(statistic, 120, 30, epsilon="1/10")
         yield star(statistic, 120, 50, policy=OPEN.guarded("3", "1"), **more)
     else:
         for n, pages in ((24, 8), (120, 30), (120, 60), (120, 100), (400, 30)):
             yield books(statistic, n, pages, **more)
-        yield half_open(120, 30, epsilon="1/10", **more)
+        if delta == "0":
+            yield half_open(120, 30, epsilon="1/10")
         for pages in (60, 110):
             yield books(statistic, 120, pages, policy=OPEN.guarded("3", "1"), **more)
     yield crowd(statistic, 100, 0.2, 1, MIXED.guarded("3", "1"), **more)
