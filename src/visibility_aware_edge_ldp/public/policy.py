@@ -207,8 +207,13 @@ class VisibilityPolicy:
             raise BadPolicy(
                 "Every position is asked, and nothing lies outside; give the policy a scope (--scope) first."
             )
-        rest = inside_rule(self.rule.rule, Outside(self.rule.scope))
-        return type(self).of(rest, self.assumptions, self.multipliers, self.paid)
+        return self.without_scope.within(Outside(self.rule.scope))
+
+    @property
+    def without_scope(self) -> VisibilityPolicy:
+        """The same policy for all positions."""
+        rule = self.rule.rule if isinstance(self.rule, InsideRule) else self.rule
+        return type(self).of(rule, self.assumptions, self.multipliers, self.paid)
 
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""
