@@ -42,6 +42,7 @@ def test_factors_multiply_to_the_whole_gain() -> None:
     assert split.texts() == ("position", "1", "triangles", "1.20×", "5.00×")
 
 
+@pytest.mark.long
 def test_a_plan_in_a_scope_predicts_what_runs_find() -> None:
     found = plan(family=GRAPH, policy=INSIDE.policy.without_scope, scope="lists", epsilons=[2], trust=["position"])
     private = INSIDE.public.class_sizes[Visibility.PRIVATE]

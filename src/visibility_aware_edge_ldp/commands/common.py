@@ -34,7 +34,10 @@ GraphArgument = Annotated[
 ]
 PolicyOption = Annotated[
     str,
-    typer.Option(help="nothing, document-001, document-003, fractions:A,B,C, profiles:F, hubs:F, or a policy.toml."),
+    typer.Option(
+        help="nothing, document-001, document-003, fractions:A,B,C, profiles:F (0.474: as in New York in 2011), "
+        "hubs:F, or a policy.toml."
+    ),
 ]
 ScopeOption = Annotated[
     str | None,
