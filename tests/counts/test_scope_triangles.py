@@ -98,6 +98,7 @@ def test_with_nothing_public_and_no_ones_there_is_nothing_to_count() -> None:
     assert scope_triangle_sums(scores, np.arange(40), np.ones(40))["count"] == pytest.approx(-(0.5**3) * 3 * 4 * 120)
 
 
+@pytest.mark.long
 def test_rows_of_groups_are_right_on_average_over_coins() -> None:
     """Of what goes by pairs; the twin in which every row stands for equally many is not."""
     known, _ = world(400, "once", 5)

@@ -24,6 +24,7 @@ TRUTH = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("away", [0.0, 0.2])
 def test_all_three_are_unbiased_and_their_intervals_hold(away: float) -> None:
     runs, asked = 150, {"epsilon": 3, "statistics": ["edges", "triangles"], "rest": "sample:0.5", "dropout": away}

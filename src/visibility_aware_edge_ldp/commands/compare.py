@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visibility_aware_edge_ldp.commands.common import (
+    AttributesOption,
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
     HeaderOption,
     JsonOption,
     PolicyOption,
+    ScopeOption,
     SeedOption,
     StatisticsOption,
     TopOption,
@@ -28,6 +30,8 @@ from visibility_aware_edge_ldp.commands.common import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from visibility_aware_edge_ldp.evaluation.compare.design import Design
     from visibility_aware_edge_ldp.evaluation.results import Comparison
 
@@ -47,6 +51,8 @@ def compare(
         str, typer.Option(help="all, or a comma-separated list of position, user, neighbourhood, curator.")
     ] = "all",
     policy: PolicyOption = "profiles:0.5",
+    scope: ScopeOption = None,
+    attributes: AttributesOption = None,
     statistics: StatisticsOption = None,
     rounds: Annotated[int, typer.Option(help="Position model: 1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
@@ -64,11 +70,14 @@ def compare(
     """Compare visibility-aware with uniform privacy, whomever one trusts, at equal loss per edge."""
     from visibility_aware_edge_ldp.compute.threads import usable_cores
     from visibility_aware_edge_ldp.evaluation.compare.design import designed, trust_models
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
+    if scope is not None:
+        chosen = VisibilityAwareGraph(held, chosen).inside(scope, attributes).policy
     design = designed(held, chosen, losses, trials, statistics, models, seed, options, MOST_TIMES * trials)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
     say_what_was_read(graph, held, as_json)
@@ -136,8 +145,25 @@ def _print(comparison: Comparison) -> None:
     typer.echo(comparison.title)
     console = Console(markup=False, highlight=False)
     console.print(table)
-    for text in (*comparison.verdict, *_conditions(comparison)):
+    if comparison.splits:
+        console.print(_split_table(comparison))
+    for text in (*comparison.scope_words, *comparison.verdict, *_conditions(comparison)):
         console.print(text)
+
+
+def _split_table(comparison: Comparison) -> Table:
+    """What each lever does to the errors."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="What the gain is made of", title_justify="left")
+    for name in SPLIT_HEAD:
+        table.add_column(name, justify="left" if name in ("trust", "statistic") else "right")
+    for split in comparison.splits:
+        table.add_row(*split.texts())
+    return table
 
 
 def _conditions(comparison: Comparison) -> list[str]:

@@ -35,6 +35,8 @@ def plan(
     ] = None,
     clustering: Annotated[float | None, typer.Option(help="About the share of 2-stars that are closed.")] = None,
     policy: common.PolicyOption = "nothing",
+    scope: common.ScopeOption = None,
+    attributes: common.AttributesOption = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
     statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
@@ -60,6 +62,8 @@ def plan(
     predicted = partial(
         predict,
         policy=open_policy(policy),
+        scope=scope,
+        attributes=attributes,
         epsilons=epsilons.split(","),
         statistics=statistic,
         target_error=_share(target_error),
@@ -146,6 +150,8 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     typer.echo("\n".join(summary.legend(found)))
     _table(f"The smallest ε for {summary.percent(found.target_error or 0)}:", summary.target_table(found))
     _table("What it costs, for each who reports:", summary.cost_table(found))
+    if found.splits:
+        _table(f"How many times smaller each lever makes the error of {summary.focused(found)}:", _levers(found))
     if rows:
         _table(
             f"Standard error of {summary.focused(found, ' alone')}, as more becomes public:", summary.public_table(rows)
@@ -153,6 +159,12 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     typer.echo("\nWhat to try next:")
     for step in summary.next_steps(found, bool(rows), drawn):
         typer.echo(f"- {step}")
+
+
+def _levers(found: Plan) -> Table:
+    from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD
+
+    return SPLIT_HEAD, [each.texts() for each in found.splits]
 
 
 def _table(title: str, table: Table) -> None:

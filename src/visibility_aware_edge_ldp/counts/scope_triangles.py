@@ -13,7 +13,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads, plan_tasks
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, in_strips, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import weighted
 from visibility_aware_edge_ldp.compute.threads import on_cores
@@ -86,17 +86,13 @@ class _OrderedPlanes:
         return [plane for plane in held if plane not in self.by_groups]
 
     @cached_property
-    def strips(self) -> dict[int, Words]:
-        slots, arranged = np.argsort(self.order), backend.kernels("tiles").arranged
-        sides = -(-self.scores.n // SIDE)
-        return {plane: arranged(self.scores.planes[plane], slots, sides) for plane in self.counted}
-
-    @cached_property
     def words(self) -> Words:
-        """Whole rows of the counted planes."""
-        nodes = np.arange(self.scores.n)
-        found = [rows_of(strips, nodes) for strips in self.strips.values()]
-        return np.array(found, np.uint64).reshape(len(found), self.scores.n, -(-self.scores.n // SIDE) * WORDS)
+        """Whole rows of the counted planes, filled up to whole sides."""
+        slots, nodes, sides = np.argsort(self.order), np.arange(self.scores.n), -(-self.scores.n // SIDE)
+        found = np.empty((len(self.counted), self.scores.n, sides * WORDS), np.uint64)
+        for rows, plane in zip(found, self.counted, strict=True):
+            rows[:] = rows_of(backend.kernels("tiles").arranged(self.scores.planes[plane], slots, sides), nodes)
+        return found
 
     def _rows_of(self, plane: int) -> Words:
         rows: Words = self.words[self.counted.index(plane)]
@@ -118,10 +114,10 @@ class _OrderedPlanes:
         return np.ascontiguousarray(np.diff(ones, axis=1).T)
 
     @cached_property
-    def joined(self) -> dict[tuple[int, int], Floats]:
-        """As ``GroupPlane.joined_degrees``, for each plane by groups and every plane; whole numbers."""
+    def joined(self) -> dict[tuple[int, int], Counts]:
+        """``GroupPlane.joined_degrees`` for each plane by groups and every plane."""
         return {
-            (a, b): plane.joined_degrees(degrees).astype(np.float64)
+            (a, b): plane.joined_degrees(degrees)
             for a, plane in self.by_groups.items()
             for b, degrees in self.degrees.items()
         }
@@ -148,14 +144,15 @@ class _OrderedPlanes:
             rest.remove(whole[0])
             return self._through_groups(whole[0], *rest)
         if len(set(planes)) == 1 and self.degrees[planes[0]].sum() > EDGES:
-            tiles = TilesOfPlane(self.strips[planes[0]])
+            rows = self._rows_of(planes[0])
+            tiles = TilesOfPlane(in_strips(rows[None], rows.shape[1] // WORDS)[0])
             return 6.0 * sum(int(found.sum()) for _, found in self.engine(tiles, plan_tasks(tiles.sides)))
         few, *others = sorted(planes, key=lambda plane: float(self.degrees[plane].sum()))
         return self._by_edges(few, *others)
 
     def _through_groups(self, a: int, b: int, c: int) -> float:
         """A neighbour in b and one in c, of groups that plane a joins; the same neighbour is none of its own."""
-        every = float((self.degrees[b] * self.joined[a, c]).sum())
+        every = float(np.multiply(self.degrees[b], self.joined[a, c], dtype=np.float64).sum())
         return every - float(self.by_groups[a].closed @ self._both(b, c))
 
     def _both(self, b: int, c: int) -> Floats:

@@ -245,7 +245,9 @@ def scores_of(
 ) -> Scores:
     """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
     flats = [flat for bits, _ in groups for flat in bits]
-    planes = np.array([backend.plane_of(flat, n) for flat in flats], dtype=np.uint64).reshape(-1, n, word_count(n))
+    planes = np.empty((len(flats), n, word_count(n)), np.uint64)
+    for plane, flat in zip(planes, flats, strict=True):
+        plane[:] = backend.plane_of(flat, n)
     values = np.array([value for _, scores in groups for value in scores])
     complete = complete_among(planes)
     known = {plane: each for plane, each in (by_groups or {}).items() if plane not in complete}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from visibility_aware_edge_ldp.evaluation.expected_errors import clear
-from visibility_aware_edge_ldp.public.statistic import STATISTICS, TRIANGLES
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.statistic import DEGREES, MAX_DEGREE, STATISTICS, TRANSITIVITY, TRIANGLES, exact
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.evaluation.results import TrialRow
@@ -20,6 +25,10 @@ VERDICTS = (EXACT, BETTER, SAME, WORSE, UNCLEAR)
 ALIKE, NEARLY_ALIKE = math.log(1.02), math.log(1.1)
 TARGET = 0.05
 QUESTION = "Does visibility help?"
+# Numbers that are no sums over parts of the graph.
+NO_COUNTS = (DEGREES.name, MAX_DEGREE.name, TRANSITIVITY.name)
+LEVERS = ("public positions", "scope", "classes")
+SPLIT_HEAD = ("trust", "epsilon", "statistic", *LEVERS)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,58 @@ class Gain:
             "verdict": self.verdict,
             "words": self.words,
         }
+
+
+@dataclass(frozen=True)
+class Split:
+    """One statistic at one epsilon: its error with nothing public, and as one lever after the other is used."""
+
+    trust: str
+    statistic: str
+    epsilon: float
+    errors: tuple[tuple[str, float], ...]
+
+    @property
+    def factors(self) -> dict[str, float]:
+        """How many times smaller each lever makes the error; their product is the whole gain."""
+        pairs = pairwise(self.errors)
+        return {name: before / after if after else math.inf for (_, before), (name, after) in pairs}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        told = {"trust": self.trust, "statistic": self.statistic, "epsilon": self.epsilon}
+        return {**told, "errors": dict(self.errors), "factors": self.factors}
+
+    def texts(self) -> tuple[str, ...]:
+        """A row of a table with the columns ``SPLIT_HEAD``."""
+        gains = (f"{factor:.2f}×" for factor in self.factors.values())
+        return self.trust, f"{self.epsilon:g}", self.statistic, *gains
+
+
+def levers(policy: AnyPolicy) -> dict[str, AnyPolicy]:
+    """What makes up a policy with a scope, one lever after the other: each policy uses those before it too.
+
+    Public positions alone, all others guarded alike; the same inside the scope; and with classes of their own loss.
+    """
+    if policy.scope is None:
+        return {}
+    alike = policy.without_scope.guarded(friend_visible=policy.multipliers.private)
+    return dict(zip(LEVERS, (alike, alike.within(policy.scope), policy), strict=True))
+
+
+def nothing_public(policy: AnyPolicy) -> AnyPolicy:
+    """The policy without a public position, a class or a scope, at the same losses."""
+    guard = policy.multipliers
+    return VisibilityPolicy.nothing().guarded(guard.friend_visible, guard.private)
+
+
+def part_inside(world: VisibilityAwareGraph, truths: Mapping[str, Any]) -> dict[str, float]:
+    """What part of each true count of the whole graph lies inside the scope; nothing where there is none."""
+    if world.policy.scope is None:
+        return {}
+    counts = [name for name, truth in truths.items() if np.ndim(truth) == 0 and name not in NO_COUNTS]
+    wholes = {name: float(exact(world.whole, name)) for name in counts}
+    return {name: float(truths[name]) / whole for name, whole in wholes.items() if whole}
 
 
 def bound(trials: int) -> float:

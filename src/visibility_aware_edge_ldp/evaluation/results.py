@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import (
     clear,
     deviate,
 )
-from visibility_aware_edge_ldp.evaluation.gains import Gain, helps, reached_words
+from visibility_aware_edge_ldp.evaluation.gains import Gain, Split, helps, reached_words
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers
@@ -194,6 +194,22 @@ class Comparison(Tabular):
     uniform: Evaluation
     multipliers: Multipliers = DEFAULT_MULTIPLIERS
     histograms: tuple[DrawnHistogram, ...] = ()
+    splits: tuple[Split, ...] = ()
+    inside: Mapping[str, float] = field(default_factory=dict)
+    """With a scope: what each lever does, and what part of each true count lies inside."""
+
+    @property
+    def asked(self) -> float:
+        """What share of all positions is asked."""
+        return 1 - self.positions.get("PUBLIC", 0) / max(sum(self.positions.values()), 1)
+
+    @property
+    def scope_words(self) -> list[str]:
+        """With a scope: what is asked, and what part of the truth lies inside."""
+        if not self.splits:
+            return []
+        parts = ", ".join(f"{_percent(part)} of {name}" for name, part in self.inside.items())
+        return [f"The scope asks {_percent(self.asked)} of the positions; inside lie {parts}. All errors are of these."]
 
     @property
     def gains(self) -> list[Gain]:
@@ -223,7 +239,8 @@ class Comparison(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        names = ("graph", "nodes", "edges", "policy", "rounds", "trials")
+        names, split = ("graph", "nodes", "edges", "policy", "rounds", "trials"), [row.as_dict() for row in self.splits]
+        scope = {"positions_asked": self.asked, "part_inside": dict(self.inside), "split": split}
         return {
             **{name: getattr(self, name) for name in names},
             "trust": self.models,
@@ -237,6 +254,7 @@ class Comparison(Tabular):
             AWARE: [row.as_dict() for row in self.aware],
             UNIFORM: [row.as_dict() for row in self.uniform],
             "gains": [gain.as_dict() for gain in self.gains],
+            **({"scope": scope} if self.splits else {}),
         }
 
     def __repr__(self) -> str:

@@ -213,8 +213,7 @@ class VisibilityPolicy:
             raise BadPolicy(
                 "Every position is asked, and nothing lies outside; give the policy a scope (--scope) first."
             )
-        rest = inside_rule(self.rule.rule, Outside(self.rule.scope))
-        return type(self).of(rest, self.assumptions, self.multipliers, self.paid)
+        return self.without_scope.within(Outside(self.rule.scope))
 
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""

@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.evaluation.compare.curator_law import curator_err
 from visibility_aware_edge_ldp.evaluation.compare.design import DEGREES_ALONE, HISTOGRAM, Cell, Design, designed
 from visibility_aware_edge_ldp.evaluation.compare.runner import Workers, missing
 from visibility_aware_edge_ldp.evaluation.expected_errors import Expected
+from visibility_aware_edge_ldp.evaluation.gains import Split, levers
 from visibility_aware_edge_ldp.evaluation.results import (
     AWARE,
     UNIFORM,
@@ -173,6 +174,23 @@ def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
         _evaluation(design, trials, UNIFORM),
         aware.policy.multipliers,
         _histograms(design, trials),
+        _splits(design, trials),
+        design.inside,
+    )
+
+
+def _splits(design: Design, trials: Mapping[Cell, Trial]) -> tuple[Split, ...]:
+    """With a scope, the errors as one lever after the other is used."""
+    steps = levers(design.policies[AWARE])
+    # Where no class has a loss of its own, the scope is the last lever.
+    names = {name: name if name in design.policies else AWARE for name in steps}
+    found = {name: _evaluation(design, trials, policy) for name, policy in {UNIFORM: UNIFORM, **names}.items()}
+    columns = zip(*found.values(), strict=True) if steps else ()
+    return tuple(
+        Split(
+            rows[0].trust, rows[0].statistic, rows[0].epsilon, tuple(zip(found, (r.error for r in rows), strict=True))
+        )
+        for rows in columns
     )
 
 

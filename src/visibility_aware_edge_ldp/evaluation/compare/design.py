@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
+from visibility_aware_edge_ldp.evaluation.gains import levers, nothing_public, part_inside
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Bill, Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
@@ -65,6 +66,8 @@ class Design:
     truths: Mapping[str, Any]
     seed: int | str | None = None
     most_trials: int | None = None
+    inside: Mapping[str, float] = field(default_factory=dict)
+    """With a scope, what part of each true count lies inside it."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the worlds, which each process makes for itself."""
@@ -185,16 +188,18 @@ def designed(
     if not losses:
         raise BadInput("At least one epsilon is needed, such as 1.")
     aware = buy_hubs(VisibilityAwareGraph(graph, policy), seed)
-    guard = aware.policy.multipliers
-    nothing = VisibilityPolicy.nothing().guarded(guard.friend_visible, guard.private)
-    policies = {AWARE: aware.policy, UNIFORM: nothing}
+    alike = not aware.public.class_sizes[Visibility.FRIEND_VISIBLE]  # then classes are no lever
+    last = {aware.policy, levers(aware.policy).get("scope")} if alike else {aware.policy}
+    steps = {name: each for name, each in levers(aware.policy).items() if each not in last}
+    policies = {AWARE: aware.policy, UNIFORM: nothing_public(aware.policy), **steps}
     questions = questions_for(models, statistics, aware.graph.n)
     names = dict.fromkeys(name for wanted in questions.values() for name in wanted)
     if {POSITION.name, USER.name} & questions.keys():
         names[HISTOGRAM] = None
     truths = {name: exact(aware.graph, name) for name in names}
     each = _options_of(questions, options or {})
-    design = Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials)
+    inside = part_inside(aware, truths)
+    design = Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials, inside)
     if min(losses) <= design.paid(AWARE):
         raise BadInput(
             f"Choosing the policy costs ε = {float(design.paid(AWARE)):g}, which leaves nothing of ε = "

@@ -1,7 +1,7 @@
 """``plan``: what every trust model would err by, before anybody is asked.  [PLAN.1-9]"""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, nan
@@ -11,15 +11,17 @@ import numpy as np
 
 import visibility_aware_edge_ldp.evaluation.plan.summary as summary
 from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD, Split, part_inside
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
 from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
-from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached
+from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reached, publicity, reached, splits
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
+from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -106,6 +108,8 @@ class Plan(Tabular):
     clustering: float | None
     _moments: Moments = field(repr=False)
     without: Subsample = ALL
+    splits: tuple[Split, ...] = ()  # with a scope: what each lever does, and what part of each count lies inside
+    inside: Mapping[str, float] = field(default_factory=dict)
 
     def records(self) -> Records:
         """One row for each prediction."""
@@ -132,6 +136,20 @@ class Plan(Tabular):
         progress: Callable[[int], None] | None = None,
     ) -> list[Publicity]:
         """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
+        return publicity(self.graph, self._quickly(statistic, epsilon, trust), progress)
+
+    def split(self, world: VisibilityAwareGraph) -> "Plan":
+        """With what each lever of a policy with a scope does to the error of what the first lines are about."""
+        statistic, epsilon = summary.focus(self)
+        models = tuple(dict.fromkeys(row.trust for row in self.predictions))
+        values = {name: self._moments.value(name) for name in self.statistics}
+        found = splits(world, self._quickly(statistic, str(epsilon), models))
+        return replace(self, splits=found, inside=part_inside(world, values))
+
+    def _quickly(
+        self, statistic: str, epsilon: Number, trust: Sequence[str]
+    ) -> Callable[[VisibilityAwareGraph], list[Prediction]]:
+        """Predicts one statistic in other worlds with the same counts, from few rows."""
         loss, models = parse_epsilon(epsilon), [model for model in trust if offered(model, [statistic])]
 
         def predict(world: VisibilityAwareGraph) -> list[Prediction]:
@@ -139,7 +157,7 @@ class Plan(Tabular):
             moments.values = self._moments.values
             return [row for model in models for row in predictions(moments, model, loss, [statistic], bounds=False)]
 
-        return publicity(self.graph, predict, progress)
+        return predict
 
     @property
     def public_share(self) -> float:
@@ -152,7 +170,8 @@ class Plan(Tabular):
         numbers = (
             f"{self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree {self.graph.degrees.max(initial=0):,}"
         )
-        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{summary.subsample_note(self.without)}"
+        more = summary.subsample_note(self.without) + summary.scope_note(self)
+        return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{more}"
 
     def with_less(self, trust: str, statistic: str, epsilon: Number, without: Subsample) -> Prediction:
         """One prediction if the position model left this out."""
@@ -173,6 +192,7 @@ class Plan(Tabular):
             "targets": [each.as_dict() for each in self.targets],
             "sample_positions": float(self.without.positions),
             "work": self.without.work,
+            **({"scope": summary.scope_dict(self)} if self.splits else {}),
         }
 
     def __repr__(self) -> str:
@@ -183,6 +203,7 @@ class Plan(Tabular):
             summary.error_table(self),
             summary.target_table(self) if self.targets else None,
             summary.cost_table(self),
+            (SPLIT_HEAD, [each.texts() for each in self.splits]) if self.splits else None,
         ]
         shown = ["\n".join(aligned([head, *rows], left=len(head))) for head, rows in filter(None, tables)]
         return "\n\n".join(["\n".join(summary.opening(self)), *shown, "\n".join(summary.legend(self))])
@@ -195,6 +216,8 @@ def plan(
     max_degree: int | None = None,
     family: str | Graph = "powerlaw",
     policy: AnyPolicy | str | None = None,
+    scope: Scope | str | None = None,
+    attributes: Any = None,
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     statistics: str | Sequence[str] | None = None,
     target_error: float | None = None,
@@ -215,6 +238,8 @@ def plan(
         Everybody's degree, in place of the numbers and the family.
     policy
         Which positions are public, or its name, such as "profiles:0.5"; nothing unless given.
+    scope, attributes
+        Where positions are asked and counted, and what its words go by, as in ``VisibilityAwareGraph.inside``.
     epsilons, statistics, delta
         As in :func:`estimate`; statistics that one trust model answers together share one ε.
     target_error
@@ -236,6 +261,7 @@ def plan(
     chosen = open_policy(policy or "nothing") if isinstance(policy, str | None) else policy
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
+    world = world if scope is None else world.inside(scope, attributes)
     names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
     losses, small = [parse_epsilon(epsilon) for epsilon in epsilons], parse_delta(delta)
     moments = moments_of(world, FOUR_CYCLES.name in names, MADE_UP_ROWS if made_up else ROWS)
@@ -259,7 +285,7 @@ def plan(
         )
         for model in trust
     ]
-    return Plan(
+    found = Plan(
         graph,
         world.policy,
         tuple(names),
@@ -272,3 +298,4 @@ def plan(
         moments,
         without,
     )
+    return found if world.policy.scope is None else found.split(world)

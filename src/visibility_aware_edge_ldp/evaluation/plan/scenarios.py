@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.evaluation.gains import Split, levers, nothing_public
+from visibility_aware_edge_ldp.evaluation.results import UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 
@@ -172,6 +174,23 @@ def publicity(
         if progress is not None:
             progress(1)
     return rows
+
+
+def splits(
+    world: VisibilityAwareGraph, predict: Callable[[VisibilityAwareGraph], Sequence[Prediction]]
+) -> tuple[Split, ...]:
+    """For each trust model: the error with nothing public, and as one lever after the other is used."""
+    steps = {UNIFORM: nothing_public(world.policy), **levers(world.policy)}
+    found = [predict(VisibilityAwareGraph(world.graph, policy)) for policy in steps.values()]
+    return tuple(
+        Split(
+            rows[0].trust,
+            rows[0].statistic,
+            rows[0].epsilon,
+            tuple(zip(steps, (row.relative_standard_error for row in rows), strict=True)),
+        )
+        for rows in zip(*found, strict=True)
+    )
 
 
 def _policies(graph: Graph) -> Iterator[tuple[str, str, VisibilityPolicy]]:

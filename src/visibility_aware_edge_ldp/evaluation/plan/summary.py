@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visibility_aware_edge_ldp.aggregator.sample import bytes_needed
 from visibility_aware_edge_ldp.evaluation.plan import base
@@ -68,6 +68,20 @@ def subsample_note(without: Subsample) -> str:
     if without.work is not None and without.work < 1:
         return f" Position model: {percent(without.work)} of the triples and rows are counted."
     return ""
+
+
+def scope_note(plan: Plan) -> str:
+    """With a scope: what is asked, and what part of the assumed graph's counts lies inside."""
+    if not plan.inside:
+        return ""
+    parts = ", ".join(f"{part:.2%} of {registered(name).phrase}" for name, part in plan.inside.items())
+    return f" The scope asks {percent(1 - plan.public_share)} of the positions; inside lie {parts}."
+
+
+def scope_dict(plan: Plan) -> dict[str, Any]:
+    """The same for JSON, with what each lever does."""
+    split = [each.as_dict() for each in plan.splits]
+    return {"positions_asked": 1 - plan.public_share, "part_inside": dict(plan.inside), "split": split}
 
 
 def too_much(plan: Plan) -> list[str]:
