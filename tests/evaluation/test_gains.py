@@ -98,3 +98,9 @@ def test_each_trust_model_is_told_with_what_it_needs() -> None:
     assert gains.reached_words(uniform[:2] + never, uniform[:2] + never) == [
         "Triangles within 5%: POSITION and CURATOR not up to ε = 2."
     ]
+
+
+def test_gains_between_errors_above_100_percent_are_called_noise() -> None:
+    noisy, good = Gain(row(1.5), row(4.0)), Gain(row(0.1), row(0.4))
+    assert gains.helps([noisy, good]).endswith("In 1 of these even the smaller error exceeds 100 %: nothing but noise.")
+    assert "noise" not in gains.helps([good])

@@ -107,8 +107,7 @@ def estimate(
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = buy_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
-    if scope is not None:
-        world = world.inside(scope, attributes)
+    world = world if scope is None else world.inside(scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,

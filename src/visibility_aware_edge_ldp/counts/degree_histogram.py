@@ -38,7 +38,7 @@ class DegreeHistogram:
         reach = _NORMAL.inv_cdf((1.0 + level) / 2.0) * self.standard_errors
         # The tolerance keeps an exact count exact when the sum that made it is off by one rounding.
         below = np.floor(np.maximum(self.counts - reach, 0.0) + 1e-9)
-        return below, np.ceil(np.minimum(self.counts + reach, self.counts.sum()) - 1e-9)
+        return below, np.ceil(np.minimum(self.counts + reach, self.counts.sum()) - 1e-9) + 0.0  # no negative zero
 
 
 def bin_edges(nodes: int, variance: ArrayLike) -> NDArray[np.int64]:

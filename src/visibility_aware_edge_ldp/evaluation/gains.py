@@ -179,6 +179,8 @@ def helps(gains: Sequence[Gain]) -> str:
     parts += [f"{tally[EXACT]} {'becomes' if tally[EXACT] == 1 else 'become'} exact"] if tally[EXACT] else []
     others = {SAME: "No difference in {}.", WORSE: "Larger errors in {}.", UNCLEAR: "More trials are needed for {}."}
     rest = [words.format(tally[verdict]) for verdict, words in others.items() if tally[verdict]]
+    noise = sum(gain.verdict == BETTER and gain.aware.error >= 1 for gain in gains)
+    rest += [f"In {noise} of these even the smaller error exceeds 100 %: nothing but noise."] if noise else []
     answer = f"Yes, in {tally[BETTER] + tally[EXACT]} of {len(gains)} cells: {', '.join(parts)}." if parts else "No."
     return " ".join([QUESTION, answer, *rest])
 

@@ -57,7 +57,7 @@ def test_what_has_no_closed_form_is_not_called_impossible() -> None:
     first, second, third = summary.answer(found)
     assert first.startswith("A plan cannot tell whether ε = 1 is enough for the largest degree within 5% without")
     assert second.startswith("The smallest ε for 5%: with a trusted centre")
-    assert third.startswith("It cannot tell the smallest ε of user (a maximum or a fitted distribution: no closed")
+    assert third.startswith("It cannot tell the smallest ε of user (no closed form")
     assert summary.target_table(found)[1][0][1] == "?"
     assert summary.target_table(found)[1][0][-1] == "-"
     assert "?" in [line[0] for line in summary.legend(found)]

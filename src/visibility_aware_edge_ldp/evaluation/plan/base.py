@@ -39,7 +39,7 @@ NORMAL = sqrt(2 / pi)
 # How notes begin that say why there is no mean error.
 MOSTLY_NOISE, FEW_FLIPS, MOSTLY_EXACT = "mostly noise", "only about", "mostly exact"
 BY_LUCK = "the centre's pilot is noisy"
-NO_CLOSED_FORM = "a maximum or a fitted distribution: no closed form; simulate with compare"
+NO_CLOSED_FORM = "no closed form: simulate with compare"
 NONE_CAME = "no closed form came with it, or with what it is made from; simulate with compare"
 # The wire format: what a user's report has beside its numbers, a number, and about a question.
 HEAD, NUMBER, QUESTION = 55, 8, 400

@@ -167,9 +167,9 @@ class Plan(Tabular):
     @property
     def assumed(self) -> str:
         """What was assumed, in a sentence."""
-        numbers = (
-            f"{self.graph.n:,} nodes, {self.graph.m:,} edges, largest degree {self.graph.degrees.max(initial=0):,}"
-        )
+        size = f"{self.graph.n:,} nodes, {self.graph.m:,} edges"
+        largest = f"largest degree {self.graph.degrees.max(initial=0):,}"
+        numbers = largest if size in self.graph.source else f"{size}, {largest}"
         more = summary.subsample_note(self.without) + summary.scope_note(self)
         return f"Assumed: {self.graph.source}: {numbers}; {self.policy}.{more}"
 
