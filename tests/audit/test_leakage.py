@@ -197,6 +197,7 @@ def test_a_declaration_with_which_nothing_could_be_flagged_is_no_pass(sizes: tup
     assert "Declare fewer" in found.advice
 
 
+@pytest.mark.long
 def test_200_ways_are_enough_to_pass_and_an_oracle_is_flagged_without_any() -> None:
     assert leak(GRAPH, FROM_PUBLIC_THINGS["hash"], sharing(6)).verdict == PASSED
     assert leak(GRAPH, FROM_PUBLIC_THINGS["hash"], sharing(5, 2)).verdict == PASSED
@@ -220,6 +221,7 @@ def test_the_verdict_is_told_as_plain_values() -> None:
     assert (told["verdict"], told["flagged"], told["passed"], told["deals"]) == (UNTESTED, False, False, 2)
 
 
+@pytest.mark.long
 def test_false_alarms_are_as_rare_as_stated() -> None:
     """40 policies that are blind to the edges: their p-values are uniform."""
     small = homophilous(20, seed=1)

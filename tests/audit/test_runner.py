@@ -93,6 +93,7 @@ def test_json_has_finite_numbers_only_and_says_infinity() -> None:
     assert json.loads(text)["findings"][0]["trouble"].startswith("ProtocolViolation")
 
 
+@pytest.mark.long
 def test_a_run_in_processes_gives_what_a_run_here_gives() -> None:
     choice, steps = Choice("Hadamard", "exact"), list[int]()
     audited = run(choice, 0, steps.append, cores=1)
@@ -126,6 +127,7 @@ class Here:
         return
 
 
+@pytest.mark.long
 def test_clocks_run_alone_and_last_and_a_lost_process_is_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "ProcessPoolExecutor", Here)
     monkeypatch.setattr(Here, "made", [])

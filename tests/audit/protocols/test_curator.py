@@ -11,7 +11,6 @@ from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
 from visibility_aware_edge_ldp.audit.engine.small_worlds import neighbours, worlds
 from visibility_aware_edge_ldp.audit.protocols.curator import (
     AUDITS,
-    MUTANTS,
     Question,
     audit_curator,
     centre_said,
@@ -167,10 +166,3 @@ def test_a_delta_above_what_was_asked_for_does_not_hold() -> None:
     question.__dict__.pop("bills")
     question.query.__dict__["price"] = lambda kind: Guarantee(OneEdge, Fraction(1), Fraction(2, 10**6))
     assert not question.beside_claim(PRIVATE, Loss("PRIVATE", 1.0, 0.5, 2e-6, 1e-9)).holds
-
-
-def test_twins_are_caught() -> None:
-    """By the same function as the real code, and each says what is wrong with it."""
-    for twin in MUTANTS:
-        assert twin.run().caught, twin.broken
-        assert twin.broken

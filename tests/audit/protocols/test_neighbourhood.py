@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 PRIVATE = Visibility.PRIVATE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("guard", "first"), [(WEIGHTED, "1/4"), (CLIPPED, "")])
 def test_pure_guards_keep_the_claim_under_every_plan_of_four_users(guard: str, first: str) -> None:
     stages = [stage for stage in pure_stages(guard, first) if stage.n == 4]

@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.audit.protocols.neighbourhood_bounds import MUTAN
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import believed_margin, believed_plan, tails
 
 
+@pytest.mark.long
 def test_believed_bounds_spend_a_good_part_of_their_delta() -> None:
     finding = audit_believed("believed", [REAL])
     (loss,) = finding.losses

@@ -21,7 +21,6 @@ from visibility_aware_edge_ldp.audit.protocols.rows import (
     LONG,
     LONG_CYCLES,
     LONG_TRIANGLES,
-    MUTANTS,
     TRIANGLES,
     USUAL,
     audit_everything,
@@ -56,6 +55,7 @@ def test_the_long_walks_have_the_names_of_the_short_ones() -> None:
     assert [audit.name for audit in LONG] == [audit.name for audit in AUDITS]
 
 
+@pytest.mark.long
 def test_every_policy_is_walked_with_what_is_the_same_recalled() -> None:
     three, four = every_policy(3, USUAL), every_policy(4, USUAL)
     finding = audit_everything(TRIANGLES, three[::9], four[100::600], [])
@@ -113,6 +113,7 @@ def test_friend_visible_positions_of_no_weight_fail(monkeypatch: pytest.MonkeyPa
     assert fails(lambda: audit_everything(TRIANGLES, [], [stage for stage in mutant_stages() if stage.n == 4], []))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", [LONG_TRIANGLES, LONG_CYCLES], ids=lambda split: split.statistic)
 def test_long_rows_need_the_whole_smooth_bound(monkeypatch: pytest.MonkeyPatch, split: Split) -> None:
     audit, honest = the_long_row(split), user_triangles.smooth_bound
@@ -166,10 +167,3 @@ def test_the_software_splits_one_as_the_audit_does_and_bills_all_of_it(statistic
     assert split == tuple(map(Fraction, (stage.split.first, stage.split.reach, stage.split.total)))
     bill = Bill(survey.releases)
     assert {kind: bill[kind].epsilon for kind in (PRIVATE, FRIEND_VISIBLE)} == {PRIVATE: 1, FRIEND_VISIBLE: 2}
-
-
-def test_twins_are_caught() -> None:
-    """By the same function as the real code, and each says what is wrong with it."""
-    for twin in MUTANTS:
-        assert twin.run().caught, twin.broken
-        assert twin.broken

@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 
 
+@pytest.mark.long
 def test_triangles_keep_their_claim_and_nearly_use_it_up() -> None:
     finding = audit_rows(
         TRIANGLES, [Stage((PRIVATE,) * 3, 3, USUAL, dropout=True), Stage(FOUR["two classes"], 4, USUAL)]
@@ -35,6 +36,7 @@ def test_triangles_keep_their_claim_and_nearly_use_it_up() -> None:
     assert finding.cases > 500
 
 
+@pytest.mark.long
 def test_cycles_keep_their_claim() -> None:
     finding = audit_rows("cycles", cycle_stages()[1:])
     assert finding.holds

@@ -8,6 +8,7 @@ from scipy.stats import binom
 from visibility_aware_edge_ldp.audit.statistical.audits import CORRECT, FalseAlarms, false_alarms
 
 
+@pytest.mark.long
 def test_correct_mechanisms_hardly_ever_ring() -> None:
     for found in false_alarms(150, 1000):
         assert found.holds
@@ -15,6 +16,7 @@ def test_correct_mechanisms_hardly_ever_ring() -> None:
         assert found.mechanism in CORRECT
 
 
+@pytest.mark.long
 def test_an_auditor_that_allows_itself_more_rings_more_and_not_too_often() -> None:
     """At half, a fair auditor must ring now and then; one that never rings could not tell anything."""
     for found in false_alarms(120, 1000, 0.5):

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from visibility_aware_edge_ldp.audit.statistical import audits, lower_bound, power
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import PRIVATE
@@ -30,6 +31,7 @@ class Inflated:
         return self.mechanism.randomize(edges, coins).astype(np.int64).reshape(-1, 1)
 
 
+@pytest.mark.long
 def test_a_fault_of_the_told_size_is_noticed_and_none_is_not() -> None:
     finding = lower_bound.audit("real", [Inflated(1.0)], RUNS)
     (loss,) = finding.losses

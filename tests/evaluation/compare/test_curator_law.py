@@ -42,6 +42,7 @@ def test_no_noise_has_no_size() -> None:
     assert (found["edges"].error, found["edges"].basis) == (0.0, EXACT_LAW)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delta", ["0", "1e-4"])
 def test_long_runs_err_as_much_as_the_law_says(delta: str) -> None:
     design = small(trust="curator", statistics=NAMES)

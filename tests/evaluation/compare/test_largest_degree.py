@@ -114,6 +114,7 @@ def test_without_rivals_the_means_would_be_wrong(monkeypatch: pytest.MonkeyPatch
     assert abs(side - np.sign(off).mean()) > 4 * math.sqrt((1 - side**2) / 300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trust", ["position", "user"])
 def test_errors_are_what_long_runs_show_and_sharper_than_their_mean(trust: str) -> None:
     """The law tells R² = 0.65 of how positions' errors vary, and nearly all of users'.
@@ -146,6 +147,7 @@ def test_where_the_law_is_another_errors_alone_are_taken(options: dict[str, Any]
     assert found.aware.row(1, LARGEST).figure.basis == TRIALS
 
 
+@pytest.mark.long
 def test_degrees_alone_are_asked_for_more_often_at_what_they_cost() -> None:
     wanted = (LARGEST, "triangles")
     design = asked(statistics=wanted, trials=6, most_trials=12)
