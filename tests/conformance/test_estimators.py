@@ -1,8 +1,8 @@
 """Every registered estimator on unlike graphs, with any policy and with people away: no bias, and intervals that hold.
 
 The settings of the suite are fixed. The property test draws others: its seed is new in every run (but for the long form
-where CI is set), and printed where it fails; type it again with VA_EDGE_LDP_SUITE_SEED=…. What an estimator refuses with a
-reason is no failure. `python -m benchmarks.dropout` makes hundreds of runs of every cell.
+where CI is set), and printed where it fails; type it again with VA_EDGE_LDP_SUITE_SEED=…. What an estimator refuses
+with a reason is no failure. `python -m benchmarks.dropout` makes hundreds of runs of every cell.
 """
 
 from __future__ import annotations
