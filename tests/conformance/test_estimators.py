@@ -1,8 +1,8 @@
 """Every registered estimator on unlike graphs, with any policy and with people away: no bias, and intervals that hold.
 
-The settings of the suite are fixed. The property test draws others: its seed is new in every run (always the same where
-CI is set), and printed where it fails; type it again with VA_EDGE_LDP_SUITE_SEED=…. What an estimator refuses with a
-reason is no failure. `python -m benchmarks.dropout` makes hundreds of runs of every cell.
+The settings of the suite are fixed. The property test draws others: its seed is new in every run (but for the long form
+where CI is set), and printed where it fails; type it again with VA_EDGE_LDP_SUITE_SEED=…. What an estimator refuses
+with a reason is no failure. `python -m benchmarks.dropout` makes hundreds of runs of every cell.
 """
 
 from __future__ import annotations
@@ -151,10 +151,9 @@ def by_estimator(cells: Sequence[Cell]) -> list[tuple[str, Finding]]:
     return [(name, each) for name, group in found.items() for each in findings(group, STAGE)]
 
 
-def seed_of_this_run() -> str:
-    """The seed that was typed, or a new one; printed with a failure."""
-    # Faults that are known and still to be mended would stop a submission on some days and not on others.
-    always = "2026" if os.environ.get("CI") else ""
+def seed_of_this_run(in_ci: str = "") -> str:
+    """The seed that was typed, or a new one, or the one of CI; printed with a failure."""
+    always = in_ci if os.environ.get("CI") else ""
     seed = os.environ.get(SEED) or always or str(secrets.randbits(32))
     print(f"drawn with {SEED}={seed}")
     return seed
@@ -169,7 +168,9 @@ def test_settings_drawn_at_random(way: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_many_settings_drawn_at_random(way: str) -> None:
-    seed = seed_of_this_run()
+    # Standard errors of USER triangles are too large where these are few (docs/known-limits.md): so many settings
+    # would show it on some days and not on others.
+    seed = seed_of_this_run(in_ci="2026")
     refuse(confirmed(way, seed, 24 // ONE_OF.get(way, 1)), f"type {SEED}={seed} to draw the same again")
 
 
