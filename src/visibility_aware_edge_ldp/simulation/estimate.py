@@ -13,7 +13,14 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.protocol import answers
-from visibility_aware_edge_ldp.public.statistic import check_statistics, exact, is_built_in, possible, tail_start
+from visibility_aware_edge_ldp.public.statistic import (
+    check_statistics,
+    exact,
+    is_built_in,
+    possible,
+    statistic,
+    tail_start,
+)
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER, trust_model
 from visibility_aware_edge_ldp.simulation.execution import Request
 from visibility_aware_edge_ldp.simulation.models import answer
@@ -131,8 +138,14 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
     wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
     if model is not USER and any(tail_start(name) is not None for name in wanted):
         raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
+    if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
+        raise BadStatistic(
+            f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "
+            "(in Python, world.grouped(COLUMN, TABLE))."
+        )
     for name in wanted:
-        if not is_built_in(name) and not answers(model, name):
+        known = is_built_in(name) and not statistic(name).by_groups
+        if not known and not answers(model, name):
             able = [each.name for each in TRUSTS.values() if answers(each, name)]
             raise BadStatistic(f"{name} has no estimator in the {trust} model; use {' or '.join(able)}.")
     return wanted

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
+from visibility_aware_edge_ldp.public.groups import Groups, group_by
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import Names
 from visibility_aware_edge_ldp.public.scope import (
     PublicPositions,
     Scope,
@@ -177,18 +179,9 @@ def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
 
     def group(words: str) -> Scope:
         attribute, _, missing = words.partition(",missing=")
-        if attributes is None:
-            raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
-        table = read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes
-        rows = attribute_rows(table)
-        known = dict.fromkeys(column for row in rows.values() for column in row)
-        if attribute not in known:
-            raise BadPolicy(
-                f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
-            )
-        values = {name: row.get(attribute) for name, row in rows.items()}
-        given = {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
-        return group_scope(view.names, attribute, given)
+        return group_scope(
+            view.names, attribute, attribute_values(f"The scope group:{attribute}", attribute, attributes, missing)
+        )
 
     def file(path: str) -> Scope:
         from visibility_aware_edge_ldp.truth.readers import read_graph
@@ -203,3 +196,34 @@ def open_scope(text: str, view: PublicView, attributes: Any = None) -> Scope:
         "file": file,
     }
     return parse_scope(text, makers)
+
+
+def attribute_values(wanted_by: str, attribute: str, attributes: Any, missing: str = "") -> dict[Hashable, Hashable]:
+    """The value of one column for each node that has one, from a table of the nodes or the path of a CSV file."""
+    if attributes is None:
+        raise BadPolicy(f"{wanted_by} needs a table of the nodes; name it with --attributes FILE.")
+    table = read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes
+    rows = attribute_rows(table)
+    known = dict.fromkeys(column for row in rows.values() for column in row)
+    if attribute not in known:
+        raise BadPolicy(
+            f"The table has no column {attribute!r}; it has {', '.join(known)}.{did_you_mean(attribute, known)}"
+        )
+    values = {name: row.get(attribute) for name, row in rows.items()}
+    return {name: value for name, value in values.items() if str(value) not in ("None", "", missing)}
+
+
+def open_groups(text: str, names: Names, attributes: Any = None) -> Groups:
+    """What the command line calls groups: a column of the table, such as ``year``; ``year,least=100,missing=0``.
+
+    Nodes without a value, with the value ``missing``, or in groups of fewer than ``least`` members are "the rest".
+    """
+    attribute, *options = text.split(",")
+    given = dict(option.partition("=")[::2] for option in options)
+    if unknown := given.keys() - {"least", "missing"}:
+        raise BadInput(f"{sorted(unknown)[0]!r} in the groups {text!r} is not known; use COLUMN,least=N,missing=VALUE.")
+    least = given.get("least", "1")
+    if not least.isdecimal():
+        raise BadInput(f"The least size of a group is a whole number, as in {attribute},least=100; got {least!r}.")
+    values = attribute_values(f"Groups by {attribute}", attribute, attributes, given.get("missing", ""))
+    return group_by(names, attribute, values, int(least))
