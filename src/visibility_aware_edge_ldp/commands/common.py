@@ -41,7 +41,12 @@ ScopeOption = Annotated[
     typer.Option(help="Ask and count only inside: lists, public, group:ATTRIBUTE, file:PATH, joined by | and &."),
 ]
 AttributesOption = Annotated[
-    str | None, typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE.")
+    str | None,
+    typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE and --groups."),
+]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option("--groups", help="User: a column of --attributes for mixing, contacts, …; year,least=100,missing=0."),
 ]
 StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

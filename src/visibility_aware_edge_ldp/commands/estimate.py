@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.commands.common import (
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
+    GroupsOption,
     HeaderOption,
     JsonOption,
     PolicyOption,
@@ -62,6 +63,7 @@ def estimate(
     policy: PolicyOption = "nothing",
     scope: ScopeOption = None,
     attributes: AttributesOption = None,
+    groups: GroupsOption = None,
     statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
     dropout: Annotated[str, typer.Option(help="The share of positions, or users, that never answer.")] = "0",
@@ -104,8 +106,8 @@ def estimate(
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
-    if scope is not None:
-        world = world.inside(scope, attributes)
+    world = world if groups is None else world.grouped(groups, attributes)
+    world = world if scope is None else world.inside(scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
