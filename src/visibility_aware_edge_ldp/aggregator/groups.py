@@ -13,7 +13,15 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.answers import noise_hides
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted
-from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS, GroupCounts, Ratio, friend_sums, linear_values
+from visibility_aware_edge_ldp.counts.mixing import (
+    LINEAR,
+    RATIOS,
+    GroupCounts,
+    Ratio,
+    friend_sums,
+    linear_values,
+    target_names,
+)
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import GROUPED, Statistic
@@ -111,8 +119,12 @@ def _linear(given: _Given, asked: Statistic) -> Estimate:
     spreads = (given.known.spread(gradient) for gradient in gradients)
     each = [estimate_of(asked.name, value, spread) for value, spread in zip(values.tolist(), spreads, strict=True)]
     labels = given.groups.labels
-    both: Sequence[Hashable] = [(a, b) for a in labels for b in labels]
-    return _joined(asked.name, each, {"mixing": given.groups.pairs, "contacts": both}.get(asked.name, labels))
+    named: dict[str, Sequence[Hashable]] = {
+        "mixing": given.groups.pairs,
+        "contacts": [(a, b) for a in labels for b in labels],
+        "ergm_targets": target_names(given.groups.attribute, labels),
+    }
+    return _joined(asked.name, each, named.get(asked.name, labels))
 
 
 def _ratios(given: _Given, asked: Statistic) -> Estimate:

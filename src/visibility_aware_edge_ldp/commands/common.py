@@ -153,7 +153,12 @@ def duration(seconds: float) -> str:
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    return {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+    """What is told of a graph in JSON: where it is from, how many nodes, notes, and its public groups if it has any."""
+    told = {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+    if (known := graph.groups) is None:
+        return told
+    groups = {"attribute": known.attribute, "labels": list(known.labels), "sizes": known.sizes.tolist()}
+    return {**told, "groups": groups}
 
 
 def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> None:

@@ -144,10 +144,32 @@ def degree_gradients(sizes: Ints) -> Iterator[Floats]:
         yield ends_gradient(sizes.size, a) / max(size, 1)
 
 
+def target_gradients(sizes: Ints) -> Iterator[Floats]:
+    """Of ERGM's terms: edges, nodematch, nodematch and nodefactor of each group, nodemix in R's order."""
+    n = sizes.size
+    yield np.triu(np.ones((n, n)))
+    yield np.eye(n)
+    yield from (_at(n, (a, a, 1.0)) for a in range(n))
+    yield from (ends_gradient(n, a) for a in range(n))
+    yield from (_at(n, (a, b, 1.0)) for b in range(n) for a in range(b + 1))
+
+
+def target_names(attribute: str, labels: tuple[str, ...]) -> list[str]:
+    """ERGM's names of these terms."""
+    return [
+        "edges",
+        f"nodematch.{attribute}",
+        *(f"nodematch.{attribute}.{label}" for label in labels),
+        *(f"nodefactor.{attribute}.{label}" for label in labels),
+        *(f"mix.{attribute}.{labels[a]}.{labels[b]}" for b in range(len(labels)) for a in range(b + 1)),
+    ]
+
+
 LINEAR: dict[str, Callable[[Ints], Iterator[Floats]]] = {
     "mixing": cell_gradients,
     "contacts": contact_gradients,
     "group_degrees": degree_gradients,
+    "ergm_targets": target_gradients,
 }
 """From the sizes of the groups to the gradients of each statistic's entries."""
 

@@ -204,6 +204,7 @@ GROUPED = {
         ("mixing", "mixing matrix", "friendships between each two groups", True, COUNT),
         ("contacts", "contact matrix", "mean number of friends in each group, by one’s own group", True, COUNT),
         ("group_degrees", "mean degrees by group", "mean number of friends of each group’s members", True, COUNT),
+        ("ergm_targets", "ERGM target statistics", "friendships by the terms of network models", True, COUNT),
         ("assortativity", "assortativity coefficient", "how much friends share a group", False, (-1.0, 1.0)),
         ("ei_index", "E–I index", "friendships between groups less those inside, of all", False, (-1.0, 1.0)),
         ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", True, (-1.0, 1.0)),
