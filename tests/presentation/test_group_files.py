@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.counts.mixing import mixing_matrix
-from visibility_aware_edge_ldp.presentation.group_files import group_files
+from visibility_aware_edge_ldp.presentation.group_files import group_files, matrix_tables
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
@@ -98,3 +98,18 @@ def test_target_statistics_are_ergm_s_terms_in_ergm_s_order(folder: Path) -> Non
 
 def test_without_groups_there_are_no_such_files() -> None:
     assert group_files({"graph": {}, "estimates": {"edges": {}}}) == {}
+
+
+def test_matrices_are_shown_in_a_terminal_with_both_sides_of_a_pair() -> None:
+    groups = {"attribute": "year", "labels": ["a", "b"], "sizes": [2, 3]}
+    mixing = {
+        "labels": [["a", "a"], ["a", "b"], ["b", "b"]],
+        "value": [1.0, 2.0, 3.0],
+        "standard_error": [0.1, 0.2, 0.3],
+    }
+    ((title, head, rows),) = matrix_tables(
+        {"graph": {"groups": groups}, "estimates": {"mixing": mixing, "coleman": {}}}
+    )
+    assert title.startswith("mixing")
+    assert head == ("year", "a", "b")
+    assert rows == [("a", "1 ± 0.1", "2 ± 0.2"), ("b", "2 ± 0.2", "3 ± 0.3")]

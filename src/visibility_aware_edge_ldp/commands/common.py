@@ -169,6 +169,14 @@ def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> Non
     typer.echo(json_text(name, content, plain=not speaks_unicode(sys.stdout), line=line))
 
 
+def estimate_table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of estimates; with the true values where they are shown."""
+    head = ("statistic", "estimate", "± s.e.", "95 % interval")
+    if not truths:
+        return head, answers.rows()
+    return (*head, "true value"), [(*row, truths[name]) for name, row in zip(answers, answers.rows(), strict=True)]
+
+
 def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:
     from rich.console import Console
     from rich.table import Table

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.presentation.files import csv_bytes, json_text
 
 CONTACTS, TARGETS, CONCURRENT, HISTOGRAM = "contacts", "ergm_targets", "tail:2", "degree_histogram"
+MATRICES = {
+    "mixing": "mixing: friendships between the groups of row and column, ± standard error",
+    CONTACTS: "contacts: mean friends in the column's group of one member of the row's, ± standard error",
+}
 _PARTS = ("standard_error", "low", "high")
 
 
@@ -67,6 +72,20 @@ def target_statistics(found: Mapping[str, Any]) -> list[dict[str, Any]]:
         every = _rows([f"degree{first}" for first, _ in bins["labels"]], _columns(bins))
         rows += [row for row, (first, last) in zip(every, bins["labels"], strict=True) if first == last]
     return rows
+
+
+def matrix_tables(found: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Title, head and rows of each matrix that an estimate's JSON holds, with standard errors, for a terminal."""
+    tables = []
+    for name, title in MATRICES.items():
+        if name in found["estimates"]:
+            labels, each = found["graph"]["groups"]["labels"], found["estimates"][name]
+            values = zip(each["value"], each["standard_error"], strict=True)
+            told = {tuple(key): f"{number(value)} ± {number(float(f'{error:.2g}'))}" for key, (value, error) in
+                    zip(each["labels"], values, strict=True)}  # fmt: skip
+            rows = [(a, *(told.get((a, b)) or told[b, a] for b in labels)) for a in labels]
+            tables.append((title, (found["graph"]["groups"]["attribute"], *labels), rows))
+    return tables
 
 
 def _columns(found: Mapping[str, Any]) -> dict[str, list[float]]:
