@@ -46,7 +46,11 @@ AttributesOption = Annotated[
 ]
 GroupsOption = Annotated[
     str | None,
-    typer.Option("--groups", help="User: a column of --attributes for mixing, contacts, …; year,least=100,missing=0."),
+    typer.Option(
+        "--groups",
+        help="User: a column of --attributes, such as year or year,least=100,missing=0, for the statistics mixing, "
+        "contacts, group_degrees, assortativity, ei_index, coleman, ergm_targets.",
+    ),
 ]
 StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
