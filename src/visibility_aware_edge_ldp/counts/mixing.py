@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, weighted
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 
 Ints = npt.NDArray[np.int64]
@@ -111,8 +112,9 @@ class GroupCounts:
             if not self.is_known[a]:
                 return Spread(math.inf)
             if noise.size:
-                square = float(row @ row)
-                found = found.plus(missing(self.counts[a] @ row, square * float(noise.mean()), int(self.asked[a])))
+                square = dot(row, row)
+                each = weighted(row, self.counts[a].T)
+                found = found.plus(missing(each, square * float(noise.mean()), int(self.asked[a])))
                 found = found.plus(Spread(stands_for**2 * square * float(noise.sum())))
         return found
 
@@ -225,7 +227,7 @@ def assortativity(cells: Floats, sizes: Ints, variance: Variance = no_variance) 
     n = sizes.size
     edges, inside = np.triu(np.ones((n, n))), np.eye(n)
     m, t, degrees = float(np.triu(cells).sum()), float(np.trace(cells)), _degree_sums(cells)
-    square = float(degrees @ degrees) - sum(variance(ends_gradient(n, a)) for a in range(n))
+    square = dot(degrees, degrees) - sum(variance(ends_gradient(n, a)) for a in range(n))
     both = (variance(edges + inside) - variance(edges - inside)) / 4
     of_square = 2 * (degrees[:, None] + degrees[None])
     return [
