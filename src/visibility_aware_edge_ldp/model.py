@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
 from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -94,12 +95,28 @@ class VisibilityAwareGraph:
             scope = open_scope(scope, self.public, attributes)
         return VisibilityAwareGraph(self.whole, self.policy.within(scope))
 
+    def grouped(self, groups: Groups | str, attributes: Any = None) -> VisibilityAwareGraph:
+        """The same graph and policy with public groups, for statistics such as "mixing".
+
+        Parameters
+        ----------
+        groups
+            Groups, or what they go by: "year", "year,least=100", "year,missing=0".
+        attributes
+            Where they go by an attribute: a table of the nodes, or the path of a CSV file.
+        """
+        if isinstance(groups, str):
+            from visibility_aware_edge_ldp.truth.policy_file import open_groups
+
+            groups = open_groups(groups, self.whole.names, attributes)
+        return VisibilityAwareGraph(replace(self.whole, groups=groups), self.policy)
+
     @cached_property
     def public(self) -> PublicView:
         """What everybody knows: the roster, the policy, and the edges at public positions."""
         ends = self.graph.edges
         classes = self.policy.bind(self.graph.names).of(ends[:, 0], ends[:, 1])
-        return PublicView(self.graph.names, self.policy, ends[classes == Visibility.PUBLIC])
+        return PublicView(self.graph.names, self.policy, ends[classes == Visibility.PUBLIC], self.graph.groups)
 
     @cached_property
     def edge_counts(self) -> dict[Visibility, int]:

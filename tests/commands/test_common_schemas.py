@@ -61,6 +61,7 @@ WRITTEN = {
 # Where a command's schema is not called after the command, or there is more than one.
 OTHER_NAMES = {"datasets list": ["datasets"], "audit": ["audit", "policy-check"], "compare": ["compare", "results"]} | {
     "campaign answer": ["campaign-answer", "campaign-answer-dry-run"],
+    "estimate": ["estimate", "contact-matrix", "target-statistics"],
     "campaign status": ["campaign-status", "campaign-own-status"],
 }
 

@@ -14,13 +14,15 @@ import visibility_aware_edge_ldp as va
 from alarm import Z_LIMIT
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.campaign.server import page_labels
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
-from visibility_aware_edge_ldp.public.statistic import EVERYTHING, exact, statistic
+from visibility_aware_edge_ldp.public.statistic import EVERYTHING, GROUPED, exact, statistic
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NAMES = (*EVERYTHING, "tail:2")
-WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5"))
+NAMES = (*EVERYTHING, "tail:2", *GROUPED)
+GROUPS = Groups("number", ("a", "b"), np.arange(14) % 3 // 2)
+WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
 ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
 # The rest are ratios, maxima and fitted distributions, whose estimators say that they are not without bias.
 UNBIASED = {"edges", "triangles", "stars:2", "stars:3", "four_cycles"}

@@ -19,9 +19,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 import visibility_aware_edge_ldp as va
 from golden.manifest import DIGITS, plain
 from support import golden_subjects as subjects
+from visibility_aware_edge_ldp.public.groups import Groups
+from visibility_aware_edge_ldp.public.statistic import GROUPED
 
 Contents = dict[str, Any]
 SEEDS = (7, 8, 2026)
@@ -102,6 +106,11 @@ def _central(world: Any, seed: int, noise: str) -> Any:
     return subjects.central(world, noise, "0", seed)
 
 
+def _by_group(world: Any, seed: int, **options: Any) -> Any:
+    groups = Groups("number", ("a", "b", "c"), np.arange(world.graph.n) % 7 // 3)
+    return va.estimate(world.grouped(groups), "user", statistics=list(GROUPED), seed=seed, **options)
+
+
 DEGREES = ["edges", "degrees", "max_degree", "degree_histogram", "stars:2", "stars:3", "tail:3"]
 PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "position, one round": (_estimate, {"statistics": "all"}),
@@ -112,6 +121,8 @@ PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "sampled positions, half": (_estimate, {"sample_positions": "1/2"}),
     "sampled positions, a tenth": (_estimate, {"sample_positions": "1/10", "statistics": ["edges", "triangles"]}),
     "degrees": (_estimate, {"trust": "user", "statistics": DEGREES}),
+    "groups": (_by_group, {}),
+    "groups, some away": (_by_group, {"dropout": 0.3}),
     "whole degrees": (_estimate, {"trust": "user", "hide": "degree"}),
     "rows, triangles": (_estimate, {"trust": "user", "statistics": ["triangles", "transitivity"]}),
     "rows, four_cycles": (_estimate, {"trust": "user", "statistics": ["four_cycles"]}),

@@ -14,6 +14,7 @@ from support.unlike_graphs import unlike_graph
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.simulation.estimate import true_value
 
@@ -95,8 +96,11 @@ class Cell:
 
 @cache
 def world_of(graph: str, policy: str, graph_seed: int = 0) -> World:
-    """A graph by name with a policy; raises LookupError where the graph is not here."""
-    return VisibilityAwareGraph(unlike_graph(graph, graph_seed), POLICIES.get(policy, policy))
+    """A graph by name with a policy, in three groups; raises LookupError where the graph is not here."""
+    found = unlike_graph(graph, graph_seed)
+    # Groups of unlike sizes; nodes are numbered without regard to friendship.
+    members = np.arange(found.n) % 7 // 3
+    return VisibilityAwareGraph(found, POLICIES.get(policy, policy)).grouped(Groups("number", ("a", "b", "c"), members))
 
 
 @cache

@@ -167,6 +167,7 @@ WAYS: dict[str, Way] = {
     "sample, fits": Way("sample", sample, is_fit),
     "degrees": Way("degrees", user, is_sum),
     "degrees, fits": Way("degrees", user, is_fit),
+    "groups": Way("groups", user),
     "histogram": Way("histogram", partial(user, hide="degree")),
     "rows": Way("rows", user, is_sum, combines=True),
     "rows, 4-cycles": Way("rows", user, is_cycles),

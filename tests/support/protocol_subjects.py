@@ -17,12 +17,14 @@ from visibility_aware_edge_ldp.client.reporter import Client, Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, TwoHop, WholeGraph
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.layout import Report
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.base import Survey
 from visibility_aware_edge_ldp.public.surveys.curator import BoundQuery, curator_survey
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, hub_plan, hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import clipped_plan, neighbourhood_survey
@@ -44,7 +46,8 @@ TABLE: dict[tuple[str, str], Visibility | str] = {
     ("a", "b"): "friend_visible",
 }
 EDGES = np.array([[0, 1], [0, 2], [0, 4], [0, 5], [1, 2], [1, 4], [2, 3], [2, 4], [4, 5], [5, 6]], np.int32)
-VIEW = PublicView(range(N), VisibilityPolicy.from_types(TYPES, TABLE, "a"), EDGES[:4])
+GROUPS = Groups("parity", ("even", "odd"), np.arange(N) % 2)
+VIEW = PublicView(range(N), VisibilityPolicy.from_types(TYPES, TABLE, "a"), EDGES[:4], GROUPS)
 DIGEST, OTHERS = "0" * 64, Multipliers(Fraction(7), Fraction(1))
 ENOUGH = Purse(dict.fromkeys(NON_PUBLIC, Fraction(1000)), Fraction(1, 2))
 Change = dict[str, Any]
@@ -132,6 +135,7 @@ HALF = (Fraction(1, 2), Fraction(1, 2))
 _position = position_survey(VIEW, 1, rounds=2)
 _sample = position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads")
 _degrees, _histogram, _rows = degree_survey(VIEW, 1), histogram_survey(VIEW, 1), triangle_survey(VIEW, 1)
+_groups, _others = group_survey(VIEW, 1), {"groups": replace(GROUPS, labels=("odd", "even"))}
 _neighbourhood, _hubs = neighbourhood_survey(VIEW, 1, clipped_plan(N, 3)), hub_survey(VIEW, 1)
 _curator = curator_survey(VIEW, 1, statistics=("edges", "triangles"))
 _by_position: dict[str, Change] = {
@@ -169,6 +173,18 @@ SUBJECTS: dict[str, Subject] = {
         {**ROSTER, "classes": ONE_CLASS["other classes"], "multipliers": COSTS["would cost"]},
         everything,
         {**WORLD, **COSTS, **ONE_CLASS},
+    ),
+    "groups": Subject(
+        _groups,
+        {
+            **ROSTER,
+            "nodes": {"nodes": N + 1, "groups": Groups("parity", ("even", "odd"), np.arange(N + 1) % 2)},
+            "classes": ONE_CLASS["other classes"],
+            "multipliers": COSTS["would cost"],
+            "groups": _others,
+        },
+        everything,
+        {**WORLD, **COSTS, **ONE_CLASS, "other groups": _others},
     ),
     "histogram": Subject(
         _histogram,

@@ -5,6 +5,7 @@
 
 from visibility_aware_edge_ldp.aggregator.collection import COLLECTIONS
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.groups import GroupCollection
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
@@ -20,6 +21,7 @@ COLLECTIONS.update(
         PositionCollection,
         SampledCollection,
         DegreeCollection,
+        GroupCollection,
         HistogramCollection,
         RowCollection,
         NeighbourhoodCollection,

@@ -4,6 +4,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.client.curator import Curator
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.groups import GroupClient
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.neighbourhood import NeighbourhoodClient
@@ -16,6 +17,7 @@ CLIENTS: dict[str, type[Client[Any, Any, Any]]] = {
     "position": PositionClient,
     "sample": SampledPositionClient,
     "degrees": DegreeClient,
+    "groups": GroupClient,
     "histogram": HistogramClient,
     "rows": TwoRoundClient,
     "neighbourhood": NeighbourhoodClient,

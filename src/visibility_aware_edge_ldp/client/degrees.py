@@ -1,5 +1,7 @@
 """USER degrees: every user reports the length of its friend list, with noise, once.  [DEGREE.0-3]"""
 
+from typing import ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -8,6 +10,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.surveys.degrees import LARGEST, DegreeReport, DegreeSurvey, degree_report
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -21,6 +24,8 @@ class DegreeClient(Client[DegreeSurvey, FriendLists, DegreeReport]):
     The purse is about one user's own reports. An edge stands in two lists, so it loses what both its ends pay.
     """
 
+    report: ClassVar[type[DegreeReport]] = DegreeReport
+
     def __init__(self, view: FriendLists, public: PublicView, purse: Purse) -> None:
         check_lists(view, public.n)
         super().__init__(view, public, purse)
@@ -29,11 +34,16 @@ class DegreeClient(Client[DegreeSurvey, FriendLists, DegreeReport]):
         self, survey: DegreeSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
     ) -> DegreeReport:
         """Friends per class, each number with its noise.  [DEGREE.1]"""
-        counts = class_counts(self._view, self._public, survey.classes)
+        counts = self.counts(survey)
         values = np.empty_like(counts)
-        for row, kind in enumerate(survey.classes):
+        for row, kind in enumerate(survey.asked):
             values[row] = randomize(counts[row], survey.mechanism(kind), random_bytes)
-        return degree_report(survey.identity, self._view.start, who_takes_part(present, self._view.count), values)
+        answered = who_takes_part(present, self._view.count)
+        return degree_report(survey.identity, self._view.start, answered, values, self.report)
+
+    def counts(self, survey: DegreeSurvey) -> Ints:
+        """(numbers, users): what noise is added to; an edge is in one number of either end.  [DEGREE.1]"""
+        return class_counts(self._view, self._public, survey.classes)
 
 
 def randomize(counts: Ints, mechanism: DiscreteLaplace, random_bytes: RandomBytes) -> Ints:
@@ -42,17 +52,19 @@ def randomize(counts: Ints, mechanism: DiscreteLaplace, random_bytes: RandomByte
     return np.clip(counts + np.minimum(noise, LARGEST), -LARGEST, LARGEST)
 
 
-def class_counts(view: FriendLists, public: PublicView, classes: tuple[Visibility, ...]) -> Ints:
-    """(classes, users): how many friends of each class every user has."""
-    if public.classes.is_constant:
+def class_counts(
+    view: FriendLists, public: PublicView, classes: tuple[Visibility, ...], groups: Groups | None = None
+) -> Ints:
+    """(classes, users): how many friends of each class every user has; with groups, (classes · groups, users)."""
+    if public.classes.is_constant and groups is None:
         return np.repeat(np.diff(view.offsets)[None], len(classes), axis=0)
     owners = np.repeat(np.arange(view.start, view.start + view.count), np.diff(view.offsets))
-    found = public.classes.of(owners, view.neighbours)
-    counts = np.empty((len(classes), view.count), np.int64)
-    for row, kind in enumerate(classes):
-        before = np.concatenate([[0], np.cumsum(found == kind)])
-        counts[row] = np.diff(before[view.offsets])
-    return counts
+    found, many = public.classes.of(owners, view.neighbours), 1 if groups is None else groups.count
+    group = 0 if groups is None else groups.members[view.neighbours]
+    cells = (owners - view.start) * many + group
+    each = [np.bincount(cells[found == kind], minlength=view.count * many) for kind in classes]
+    counts = np.array(each, np.int64).reshape(len(classes), view.count, many)
+    return counts.transpose(0, 2, 1).reshape(len(classes) * many, view.count)
 
 
 def check_lists(view: FriendLists, nodes: int) -> None:

@@ -47,7 +47,16 @@ RestOption = Annotated[
     str, typer.Option(help="Position, in a scope: leave what is not wholly inside, or sample:S of what lies outside.")
 ]
 AttributesOption = Annotated[
-    str | None, typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE.")
+    str | None,
+    typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE and --groups."),
+]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="User: a column of --attributes, such as year or year,least=100,missing=0, for the statistics mixing, "
+        "contacts, group_degrees, assortativity, ei_index, coleman, ergm_targets.",
+    ),
 ]
 StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -156,7 +165,12 @@ def duration(seconds: float) -> str:
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    return {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+    """What is told of a graph in JSON: where it is from, how many nodes, notes, and its public groups if it has any."""
+    told = {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+    if (known := graph.groups) is None:
+        return told
+    groups = {"attribute": known.attribute, "labels": list(known.labels), "sizes": known.sizes.tolist()}
+    return {**told, "groups": groups}
 
 
 def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> None:
@@ -165,6 +179,14 @@ def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> Non
 
     # Plain characters would be other names; JSON has a way to write them all.
     typer.echo(json_text(name, content, plain=not speaks_unicode(sys.stdout), line=line))
+
+
+def estimate_table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of estimates; with the true values where they are shown."""
+    head = ("statistic", "estimate", "± s.e.", "95 % interval")
+    if not truths:
+        return head, answers.rows()
+    return (*head, "true value"), [(*row, truths[name]) for name, row in zip(answers, answers.rows(), strict=True)]
 
 
 def print_table(title: str, head: tuple[str, ...], rows: Any) -> None:

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.commands.common import (
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
+    GroupsOption,
     HeaderOption,
     JsonOption,
     PolicyOption,
@@ -24,6 +25,7 @@ from visibility_aware_edge_ldp.commands.common import (
     TopOption,
     about,
     ending_in_order,
+    estimate_table,
     open_named,
     print_json,
     print_table,
@@ -63,6 +65,7 @@ def estimate(
     policy: PolicyOption = "nothing",
     scope: ScopeOption = None,
     attributes: AttributesOption = None,
+    groups: GroupsOption = None,
     rest: RestOption = "leave",
     statistics: StatisticsOption = None,
     estimator: Annotated[str, typer.Option(help="unbiased, or ipw_capped (two rounds).")] = "unbiased",
@@ -100,6 +103,7 @@ def estimate(
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
     from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
@@ -107,6 +111,7 @@ def estimate(
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = buy_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
+    world = world if groups is None else world.grouped(groups, attributes)
     world = world if scope is None else world.inside(scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
@@ -135,7 +140,9 @@ def estimate(
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
     title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(hide)}"
-    print_table(title, *_table(answers, truths))
+    print_table(title, *estimate_table(answers, truths))
+    for matrix in matrix_tables(found):
+        print_table(*matrix)
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))
@@ -162,14 +169,6 @@ def _trust(
         return trust, [] if given else only_noise(world, trust, epsilon, statistics)
     found = advised(world, epsilon, statistics, given)
     return found.trust.name, [found.reason, *found.noise]
-
-
-def _table(answers: Any, truths: Mapping[str, str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows; with the true values where they are shown."""
-    head = ("statistic", "estimate", "± s.e.", "95 % interval")
-    if not truths:
-        return head, answers.rows()
-    return (*head, "true value"), [(*row, truths[name]) for name, row in zip(answers, answers.rows(), strict=True)]
 
 
 def _true_values(world: Any, answers: Any, found: dict[str, Any]) -> dict[str, str]:

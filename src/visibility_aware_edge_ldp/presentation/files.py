@@ -1,10 +1,12 @@
 """Files that appear whole or not at all, JSON that says its schema, values that it can hold, and HTML templates."""
 
+import csv
+import io
 import json
 import math
 import os
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 # Every JSON document that commands print or write, and the version of its schema (docs/reference/schemas.md).
 SCHEMAS = {
     "estimate": 1,
+    "contact-matrix": 1,
+    "target-statistics": 1,
     "publish": 1,
     "compare": 1,
     "results": 1,
@@ -49,6 +53,15 @@ def json_text(name: str, content: Mapping[str, Any], plain: bool = False, line: 
     # Only this program says which schema it is, also where the content came from a server.
     told = {"schema": schema(name)} | {key: finite(value) for key, value in content.items() if key != "schema"}
     return json.dumps(told, indent=None if line else 2, ensure_ascii=plain, allow_nan=False)
+
+
+def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows with the same columns as CSV; what is not a finite number is empty."""
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(finite(dict(row)) for row in rows)
+    return file.getvalue().encode()
 
 
 def finite(content: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -19,7 +17,8 @@ from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison
 from visibility_aware_edge_ldp.presentation.comparison_figures import error_file, more_files
 from visibility_aware_edge_ldp.presentation.comparison_page import page
-from visibility_aware_edge_ldp.presentation.files import filled, finite, json_text, write_whole
+from visibility_aware_edge_ldp.presentation.files import csv_bytes, filled, finite, json_text, write_whole
+from visibility_aware_edge_ldp.presentation.group_files import group_files
 from visibility_aware_edge_ldp.presentation.plan_figures import figure_files
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def write_results(comparison: Comparison, folder: str | Path, command: str) -> l
 
 
 def write_estimates(found: Mapping[str, Any], certificate: str, folder: str | Path) -> list[Path]:
-    """Write estimate.json, estimate.csv (single numbers) and certificate.txt; each appears whole or not at all."""
+    """Write estimate.json, estimate.csv (single numbers), files of groups, and certificate.txt; each whole or not."""
     rows = []
     for name, each in found["estimates"].items():
         if isinstance(each["value"], float):
@@ -86,7 +85,8 @@ def write_estimates(found: Mapping[str, Any], certificate: str, folder: str | Pa
             rows.append(row | ({"truth": each["truth"]} if "truth" in each else {}))
     files = {
         "estimate.json": _bytes(json_text("estimate", found) + "\n"),
-        **({"estimate.csv": _csv(rows)} if rows else {}),
+        **({"estimate.csv": csv_bytes(rows)} if rows else {}),
+        **group_files(found),
     }
     return write_whole(Path(folder), {**files, "certificate.txt": _bytes(certificate + "\n")})
 
@@ -123,11 +123,7 @@ def as_csv(comparison: Comparison) -> bytes:
         for policy, evaluation in ((AWARE, comparison.aware), (UNIFORM, comparison.uniform))
         for row in evaluation
     ]
-    buffer = io.StringIO(newline="")
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return _bytes(buffer.getvalue())
+    return csv_bytes(rows)
 
 
 def _bytes(text: str) -> bytes:
@@ -168,20 +164,12 @@ def write_plan(plan: Plan, folder: str | Path, rows: Sequence[Publicity] = ()) -
     content = {**plan.as_dict(), "more_public": [row.as_dict() for row in rows]}
     files = {
         "plan.json": json_text("plan", content).encode(),
-        "plan.csv": _csv([each.as_dict() for each in plan.predictions]),
+        "plan.csv": csv_bytes([each.as_dict() for each in plan.predictions]),
     }
     if rows:
-        files["public.csv"] = _csv([row.as_dict() for row in rows])
+        files["public.csv"] = csv_bytes([row.as_dict() for row in rows])
     written = write_whole(Path(folder), files)
     try:
         return written + write_whole(Path(folder), figure_files(plan, rows))
     except MissingPart as missing:
         raise MissingPart(missing.library, missing.extra, f"The numbers are in {written[0]}; a figure") from missing
-
-
-def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(finite(row) for row in rows)
-    return file.getvalue().encode()

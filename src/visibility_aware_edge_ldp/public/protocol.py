@@ -10,10 +10,18 @@ from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.layout import Layout
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, is_built_in, statistic
+from visibility_aware_edge_ldp.public.statistic import (
+    FOUR_CYCLES,
+    GROUPED,
+    TRANSITIVITY,
+    TRIANGLES,
+    is_built_in,
+    statistic,
+)
 from visibility_aware_edge_ldp.public.surveys import (
     curator,
     degrees,
+    groups,
     histogram,
     hubs,
     neighbourhood,
@@ -86,9 +94,9 @@ def protocol(name: str) -> Protocol:
 def answers(trust: Trust, name: str) -> bool:
     """Whether clients of a trust model can answer for this statistic.
 
-    For one that another program has registered: whether a protocol of this model answers it.
+    For one of groups, or one that another program has registered: whether a protocol of this model answers it.
     """
-    if is_built_in(name):
+    if is_built_in(name) and not statistic(name).by_groups:
         return trust.answers(statistic(name).kind)
     return any(each.trust is trust and each.answers(name) for each in PROTOCOLS.values())
 
@@ -116,6 +124,7 @@ _SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name}
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
 register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))
 register(Protocol("degrees", USER, _DEGREES | {"tail"}, degrees.degree_survey, (degrees.LAYOUT,)))
+register(Protocol("groups", USER, frozenset(GROUPED), groups.group_survey, (groups.LAYOUT,)))
 register(Protocol("histogram", USER, frozenset({"degree_histogram"}), histogram.histogram_survey, (histogram.LAYOUT,)))
 register(Protocol("rows", USER, frozenset(rows.STATISTICS), rows.triangle_survey, (position.LAYOUT, rows.LAYOUT)))
 _TRIANGLES = frozenset({TRIANGLES.name})

@@ -7,11 +7,13 @@ collection that can answer it. Programs outside this package call :func:`registe
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
+from visibility_aware_edge_ldp.public.groups import exact_by_groups
 
 # What is counted is not negative.
 COUNT = (0.0, math.inf)
@@ -45,6 +47,8 @@ class Statistic:
         Whether everybody's degree is all that it depends on.
     over_pairs
         Whether it is counted over pairs of users and what they have in common.
+    by_groups
+        Whether it is about public groups of users, which the graph must then have.
     bounds
         Between what every graph's true value lies; intervals that are shown are cut there.
     estimators
@@ -66,6 +70,7 @@ class Statistic:
     per_person: bool = False
     from_degrees: bool = False
     over_pairs: bool = False
+    by_groups: bool = False
     bounds: tuple[float, float] = (-math.inf, math.inf)
     estimators: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
     predictions: Mapping[str, Callable[..., float]] = field(default_factory=dict, compare=False, repr=False)
@@ -191,15 +196,29 @@ FOUR_CYCLES = Statistic(
     sides=4,
     over_pairs=True,
 )
-STATISTICS: dict[str, Statistic] = {
-    each.name: each for each in (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
+GROUPED = {
+    name: Statistic(
+        name, label, meaning, partial(exact_by_groups, name), per_person=many, by_groups=True, bounds=bounds
+    )
+    for name, label, meaning, many, bounds in (
+        ("mixing", "mixing matrix", "friendships between each two groups", True, COUNT),
+        ("contacts", "contact matrix", "mean number of friends in each group, by one’s own group", True, COUNT),
+        ("group_degrees", "mean degrees by group", "mean number of friends of each group’s members", True, COUNT),
+        ("ergm_targets", "ERGM target statistics", "friendships by the terms of network models", True, COUNT),
+        ("assortativity", "assortativity coefficient", "how much friends share a group", False, (-1.0, 1.0)),
+        ("ei_index", "E–I index", "friendships between groups less those inside, of all", False, (-1.0, 1.0)),
+        ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", True, (-1.0, 1.0)),
+    )
 }
+"""The statistics of public groups, all from the same reports."""
+_OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
+STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, *GROUPED.values())}
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),
 }
 PLAIN = tuple(STATISTICS)
-EVERYTHING = (*PLAIN, "stars:2", "stars:3")
+EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")
 
 
 def register(statistic: Statistic) -> None:

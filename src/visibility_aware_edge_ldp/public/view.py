@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility, 
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy
+    from visibility_aware_edge_ldp.public.groups import Groups
     from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
     from visibility_aware_edge_ldp.public.rules import Names
     from visibility_aware_edge_ldp.public.scope import Scope
@@ -94,11 +95,15 @@ class Secrets:
 
 @dataclass(frozen=True, eq=False)
 class PublicView:
-    """The roster, the policy, and the edges at public positions; every other public position is empty."""
+    """The roster, the policy, and the edges at public positions; every other public position is empty.
+
+    ``groups`` says which public group every member of the roster is in, where there are groups.
+    """
 
     names: Names = field(repr=False)
     policy: VisibilityPolicy
     edges: npt.NDArray[np.int32] = field(repr=False)
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         if len(self.edges) and (self.classes.of(self.edges[:, 0], self.edges[:, 1]) != Visibility.PUBLIC).any():
@@ -189,9 +194,9 @@ class PublicView:
 
     def within(self, scope: Scope) -> PublicView:
         """What everybody knows of the graph inside a scope.  [SCOPE.1]"""
-        narrower = PublicView(self.names, self.policy.within(scope), self.edges[:0])
+        narrower = PublicView(self.names, self.policy.within(scope), self.edges[:0], self.groups)
         inside = narrower.classes.inside(self.edges[:, 0], self.edges[:, 1])
-        return PublicView(self.names, narrower.policy, self.edges[inside])
+        return PublicView(self.names, narrower.policy, self.edges[inside], self.groups)
 
     @cached_property
     def secrets(self) -> Secrets:

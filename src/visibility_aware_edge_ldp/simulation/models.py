@@ -10,6 +10,7 @@ from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate, public_triangles
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.groups import small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
@@ -25,6 +26,7 @@ from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
@@ -40,6 +42,7 @@ from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, coll
 from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Steps, certificate, watched
 
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
+GROUP_ASSUMPTION = "the {} of every member is public and hangs on no edge; within it those away are like the others"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
 
@@ -145,15 +148,23 @@ def user(request: Request) -> Answers:
     plan = plan_for(
         request.statistics, request.epsilon, world.graph.n, request.options.degree_share, absent=request.dropout > 0
     )
-    if unasked := [name for name in request.statistics if name not in (*plan.by_degrees, *plan.by_rows)]:
+    asked = (*plan.by_degrees, *plan.by_rows, *plan.by_groups)
+    if unasked := [name for name in request.statistics if name not in asked]:
         raise BadStatistic(f"{unasked[0]} takes reports that `estimate` does not ask for; collect them by themselves.")
     if engine is None:
         found, releases, response = _ask_users(request, plan)
     else:
         with open_engine(engine, folder=_folder()) as workers:
             found, releases, response = _ask_users(request, plan, workers)
+    rates, notes, assumed = {"users": response}, tuple[str, ...](), tuple[str, ...]()
+    if plan.by_groups:
+        groups = collect(world, group_survey(world.public, plan.group_epsilon), request.seed, request.dropout)
+        cells = estimate(groups, tuple(dict.fromkeys(("mixing", *plan.by_groups))))
+        found, releases = found | cells, tuple(dict.fromkeys((*releases, *groups.releases)))
+        rates = {"users": min(response, groups.response_rate), **groups.response_by_group()}
+        notes, assumed = small_cells(groups, cells["mixing"]), (GROUP_ASSUMPTION.format(groups.groups.attribute),)
     certified = certificate(
-        world, USER, releases, request.seed, {"users": response},
+        world, USER, releases, request.seed, rates, assumptions=assumed, notes=notes,
         per_list=per_list(world, plan), spent=spending(world, plan),
     )  # fmt: skip
     return Answers({name: found[name] for name in request.statistics}, certified)

@@ -5,7 +5,7 @@ And how one epsilon of the user model is split between the questions that the st
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, TypedDict
 
@@ -39,6 +39,8 @@ from visibility_aware_edge_ldp.public.trust import (
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ESTIMATORS = ("unbiased", "ipw_capped")
+# What groups get of epsilon where other statistics are asked for too.
+GROUP_SHARE = Fraction(1, 2)
 SAMPLE_ALONE = (
     "A sample of positions is drawn in the position model, for the unbiased estimator, and needs neither a "
     "share of the work nor an engine; leave the others out."
@@ -207,6 +209,8 @@ class Plan:
     degree_epsilon: Fraction
     row_epsilon: Fraction
     cycles_twice: bool = True
+    by_groups: tuple[str, ...] = ()
+    group_epsilon: Fraction = Fraction(0)
 
     @property
     def summed(self) -> tuple[str, ...]:
@@ -223,7 +227,7 @@ class Plan:
 def plan_for(
     statistics: Sequence[str], epsilon: Number, nodes: int, degree_share: Number = DEGREE_SHARE, absent: bool = False
 ) -> Plan:
-    """All of epsilon to the only question, or a share to the degrees.
+    """All of epsilon to the only question, or a share to the degrees; half to groups where others are asked too.
 
     Where whole rows may be missing, 4-cycles take two rounds: one round's estimate is for positions that are missing
     one by one.
@@ -232,6 +236,11 @@ def plan_for(
     if not 0 < share < 1:
         raise BadPrivacyParameter(f"The degrees' share of epsilon is above 0 and below 1; got {degree_share}.")
     whole = parse_epsilon(epsilon)
+    if by_groups := tuple(name for name in statistics if statistic(name).by_groups):
+        others = tuple(name for name in statistics if name not in by_groups)
+        left = whole * (1 - GROUP_SHARE) if others else Fraction(0)
+        plan = plan_for(others, left, nodes, degree_share, absent) if others else Plan((), (), left, left)
+        return replace(plan, by_groups=by_groups, group_epsilon=whole - left)
     by_degrees = tuple(name for name in statistics if needs_degrees(name))
     by_rows = tuple(name for name in statistics if needs_rows(name))
     if not by_rows:
@@ -262,14 +271,15 @@ def needs_rows(name: str) -> bool:
 
 
 def per_list(world: VisibilityAwareGraph, plan: Plan) -> dict[str, Guarantee[OneListEntry]]:
-    """What an entry of one list loses by its holder's own reports: half of the degrees' loss, all of the row's."""
-    each = plan.degree_epsilon / 2 + plan.row_epsilon
+    """What an entry of one list loses by its holder's own reports: half of degrees and groups, all of a row."""
+    each = (plan.degree_epsilon + plan.group_epsilon) / 2 + plan.row_epsilon
     return {str(kind): Guarantee(OneListEntry, world.policy.multiplier(kind) * each) for kind in NON_PUBLIC[::-1]}
 
 
 def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
     """On what epsilon goes."""
-    spent = {"the degrees": plan.degree_epsilon} if plan.by_degrees else {}
+    spent = {"the groups": plan.group_epsilon} if plan.by_groups else {}
+    spent |= {"the degrees": plan.degree_epsilon} if plan.by_degrees else {}
     if plan.by_rows and not plan.summed:
         spent["the answers"] = plan.row_epsilon
     surveys = row_surveys(world.public, plan.row_epsilon, plan.summed) if plan.summed else {}
@@ -291,8 +301,14 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
         return tuple(name for name in wanted if answers(model, name))
     if model is not USER and any(tail_start(name) is not None for name in wanted):
         raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
+    if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
+        raise BadStatistic(
+            f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "
+            "(in Python, world.grouped(COLUMN, TABLE))."
+        )
     for name in wanted:
-        if not is_built_in(name) and not answers(model, name):
+        known = is_built_in(name) and not statistic(name).by_groups
+        if not known and not answers(model, name):
             able = [each.name for each in TRUSTS.values() if answers(each, name)]
             way_out = (
                 f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"

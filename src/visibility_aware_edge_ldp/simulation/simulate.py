@@ -75,6 +75,7 @@ SIMULATED = {
         asked=lambda survey, view: int(survey.drawn.between(view.start, view.count).size),
     ),
     "degrees": Simulated(lambda graph, survey: worlds.cut_lists(graph), lambda number: "degrees"),
+    "groups": Simulated(lambda graph, survey: worlds.cut_lists(graph), lambda number: "groups"),
     "histogram": Simulated(lambda graph, survey: worlds.cut_lists(graph), lambda number: "histogram"),
 }
 """By the protocol's name. The protocols whose rounds hang together follow below, each with a function of its own."""

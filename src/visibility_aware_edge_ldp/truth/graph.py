@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadGraph
+from visibility_aware_edge_ldp.public.groups import Groups
 
 Edges = npt.NDArray[np.int32]
 
@@ -32,6 +33,8 @@ class Graph:
         What was changed on the way in ("3 self-loops were left out"), one sentence each.
     assumptions
         What must be public knowledge because this choice of nodes looked at edges.
+    groups
+        Which public group every node is in, where there are groups.
     """
 
     names: Sequence[Hashable]
@@ -39,6 +42,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     source: str = "a graph"
     assumptions: tuple[str, ...] = ()
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         edges = self.edges
@@ -48,6 +52,8 @@ class Graph:
             raise BadGraph("Edges must be rows u < v of node indices; use read_graph to clean a list.")
         if len(edges) and (edges.min() < 0 or edges.max() >= len(self.names)):
             raise BadGraph(f"Edges name nodes outside 0..{len(self.names) - 1}.")
+        if self.groups is not None and self.groups.members.size != len(self.names):
+            raise BadGraph(f"The groups are of {self.groups.members.size:,} nodes; the graph has {len(self.names):,}.")
         edges.setflags(write=False)
 
     @property
@@ -92,7 +98,8 @@ class Graph:
         rows = place[self.edges]
         rows = np.sort(rows[(rows >= 0).all(axis=1)], axis=1)
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-        return Graph([self.names[i] for i in chosen], rows, source=source or f"{len(chosen)} nodes of {self.source}")
+        groups, shown = self.groups and self.groups.of(chosen), source or f"{len(chosen)} nodes of {self.source}"
+        return Graph([self.names[i] for i in chosen], rows, source=shown, groups=groups)
 
     def highest_degree(self, count: int) -> Graph:
         """The subgraph on the ``count`` nodes of highest degree; ties by position. An oracle: it looks at the edges."""

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
+from visibility_aware_edge_ldp.public.groups import Groups, group_by
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.private_hub_selection import noisy_hubs
+from visibility_aware_edge_ldp.public.rules import Names
 from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.scope_words import MISSING, ScopeWords
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -222,10 +224,15 @@ def read_scope(text: str, attributes: Any = None) -> ScopeWords:
 
 
 def _column(words: str, attributes: Any) -> dict[Hashable, Hashable]:
-    """The values of the attribute that a group names, of all who have one."""
+    """The values of the attribute that a group of a scope names, of all who have one."""
     attribute, _, missing = words.partition(MISSING)
+    return attribute_values(f"The scope group:{attribute}", attribute, attributes, missing)
+
+
+def attribute_values(wanted_by: str, attribute: str, attributes: Any, missing: str = "") -> dict[Hashable, Hashable]:
+    """The value of one column for each node that has one, from a table of the nodes or the path of a CSV file."""
     if attributes is None:
-        raise BadPolicy(f"The scope group:{attribute} needs a table of the nodes; name it with --attributes FILE.")
+        raise BadPolicy(f"{wanted_by} needs a table of the nodes; name it with --attributes FILE.")
     rows = attribute_rows(read_attributes(attributes) if isinstance(attributes, (str, Path)) else attributes)
     known = dict.fromkeys(column for row in rows.values() for column in row)
     if attribute not in known:
@@ -243,3 +250,19 @@ def scope_attributes(text: str, attributes: Any = None) -> dict[Hashable, dict[s
         for name, value in column.items():
             found.setdefault(name, {})[words] = value
     return found
+
+
+def open_groups(text: str, names: Names, attributes: Any = None) -> Groups:
+    """What the command line calls groups: a column of the table, such as ``year``; ``year,least=100,missing=0``.
+
+    Nodes without a value, with the value ``missing``, or in groups of fewer than ``least`` members are "the rest".
+    """
+    attribute, *options = text.split(",")
+    given = dict(option.partition("=")[::2] for option in options)
+    if unknown := given.keys() - {"least", "missing"}:
+        raise BadInput(f"{sorted(unknown)[0]!r} in the groups {text!r} is not known; use COLUMN,least=N,missing=VALUE.")
+    least = given.get("least", "1")
+    if not least.isdecimal():
+        raise BadInput(f"The least size of a group is a whole number, as in {attribute},least=100; got {least!r}.")
+    values = attribute_values(f"Groups by {attribute}", attribute, attributes, given.get("missing", ""))
+    return group_by(names, attribute, values, int(least))

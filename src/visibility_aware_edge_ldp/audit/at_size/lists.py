@@ -15,16 +15,18 @@ from visibility_aware_edge_ldp.audit.engine import large_worlds as large
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, exact
 from visibility_aware_edge_ldp.audit.engine.noise_laws import another_noise
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.groups import GroupClient
 from visibility_aware_edge_ldp.client.histogram import HistogramClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
-from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
 from visibility_aware_edge_ldp.public.surveys import histogram as histogram_layout
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey, histogram_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -39,14 +41,28 @@ class Setting:
     n: int
     policy: VisibilityPolicy
     epsilon: str = "1"
+    groups: Groups | None = None
 
     @cached_property
     def view(self) -> PublicView:
-        return PublicView(range(self.n), self.policy, np.zeros((0, 2), np.int32))
+        return PublicView(range(self.n), self.policy, np.zeros((0, 2), np.int32), self.groups)
 
     @cached_property
     def degrees(self) -> DegreeSurvey:
-        return degree_survey(self.view, self.epsilon)
+        """The survey of degrees, or of friends in each group."""
+        return (degree_survey if self.groups is None else group_survey)(self.view, self.epsilon)
+
+    @cached_property
+    def client(self) -> type[DegreeClient]:
+        """Who answers it."""
+        return DegreeClient if self.groups is None else GroupClient
+
+    def counts(self, friends: large.Bits) -> large.Ints:
+        """What noise must be added to: class by class, group by group and user by user."""
+        groups = np.zeros(self.n, np.int64) if self.groups is None else self.groups.members
+        inside = groups == np.arange(groups.max() + 1)[:, None]
+        each = [friends & (self.classes == kind) & group for kind in self.degrees.classes for group in inside]
+        return np.concatenate([cell.sum(axis=1) for cell in each])
 
     @cached_property
     def histogram(self) -> HistogramSurvey:
@@ -107,21 +123,20 @@ def audit_degrees(name: str, settings: Iterable[Setting], about: str) -> Finding
 
 
 def heard_degrees(setting: Setting, friends: large.Bits, apart: int = large.FAST) -> large.Heard:
-    """Everybody's degrees per class, compared with the lists, and their noises, tried so far from the ends of steps."""
+    """Everybody's counts, compared with the lists, and their noises, tried so far from the ends of steps."""
     survey = setting.degrees
 
     def send(coins: RandomBytes) -> large.Ints:
         purse = Purse(
             {kind: Fraction(setting.epsilon) * setting.policy.multipliers.of(kind) / 2 for kind in NON_PUBLIC}
         )
-        report = DegreeClient(held(friends), setting.view, purse).answer(survey, 1, coins)
-        return degree_layout.decode(degree_layout.encode(report)).values.ravel()
+        report = setting.client(held(friends), setting.view, purse).answer(survey, 1, coins)
+        return np.asarray(report.layout.decode(report.layout.encode(report)).values.ravel())
 
     found = large.heard(
-        send, lambda: [survey.mechanism(kind) for kind in survey.classes for _ in range(setting.n)], apart
+        send, lambda: [survey.mechanism(kind) for kind in survey.asked for _ in range(setting.n)], apart
     )
-    counts = [(friends & (setting.classes == kind)).sum(axis=1) for kind in survey.classes]
-    if not np.array_equal(found.centres, np.concatenate(counts)):
+    if not np.array_equal(found.centres, setting.counts(friends)):
         raise another_noise()
     return found
 
@@ -219,12 +234,17 @@ _SETTINGS = [
     Setting(512, MIXED.guarded("3", "1")),
     Setting(1000, MIXED.guarded("3", "1/2"), "1/2"),
 ]
+_GROUPED = [
+    Setting(20, VisibilityPolicy.nothing(), "2", Groups("number", ("a", "b", "c"), np.arange(20) % 3)),
+    Setting(300, MIXED.guarded("3", "1"), groups=Groups("number", ("a", "b", "c", "d"), np.arange(300) % 4)),
+]
 _BINNED = [Setting(30, MIXED, "2"), Setting(700, MIXED)]
 AUDITS: dict[str, tuple[Audit, ...]] = {
     "degrees": (
         exact("user degrees, at size", audit_degrees, _SETTINGS, "20, 512 and 1,000 users in one call"),
         exact("hub choice, at size", audit_choice, _CHOSEN, "3 and 15 hubs of 60 and 300 users, by both rules"),
     ),
+    "groups": (exact("user groups, at size", audit_degrees, _GROUPED, "20 and 300 users in one call, 3 and 4 groups"),),
     "histogram": (
         exact("user histogram, at size", audit_histogram, _BINNED, "every column, 30 and 700 users in one call"),
     ),

@@ -42,7 +42,7 @@ Noises = Callable[[DegreeSurvey, small_worlds.Friends], list[DiscreteLaplace]]
 
 def survey_noises(survey: DegreeSurvey, friends: small_worlds.Friends) -> list[DiscreteLaplace]:
     """The noises that a report draws, class by class."""
-    return [survey.mechanism(kind) for kind in survey.classes]
+    return [survey.mechanism(kind) for kind in survey.asked]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ def report_law(stage: Stage, user: int, friends: small_worlds.Friends) -> random
         coins.offer(coins_due)
         # A purse that has room for all that is asked of it.
         client = stage.client(held, stage.view, Purse(dict.fromkeys(NON_PUBLIC, 20 * survey.epsilon)))
-        return encode(decode(encode(client.answer(survey, 1, coins, present))))
+        report = client.answer(survey, 1, coins, present)
+        return report.layout.encode(report.layout.decode(report.layout.encode(report)))
 
     return randomness.walk(play)
 

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_co
 from visibility_aware_edge_ldp.audit.statistical import lower_bound, power, shipped_counts
 from visibility_aware_edge_ldp.audit.statistical import shipped_lists as lists
 from visibility_aware_edge_ldp.audit.statistical.shipped_lists import KINDS, PRIVATE, Pairs, Positions, Shipment
+from visibility_aware_edge_ldp.client.groups import GroupClient
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothCauchy, SmoothLaplace, SmoothNoise, SmoothStudentT
@@ -61,6 +62,10 @@ def subgraphs_of_a_centre(delta: Fraction, words: str) -> list[tuple[str, list[S
     ]
 
 
+by_group = partial(lists.degrees, client=GroupClient)
+"""Holders of friend lists who report how many friends they have in each group."""
+
+
 def audits(runs: int) -> tuple[findings.Audit, ...]:
     """The audits with so many runs a side; slow clients run less often, as their findings say."""
     sent: list[tuple[str, list[Shipment], lower_bound.Pace]] = [
@@ -82,6 +87,11 @@ def audits(runs: int) -> tuple[findings.Audit, ...]:
         ("user degrees", [Pairs(kind, lists.one_degree) for kind in KINDS], lower_bound.ALL),
         ("user degrees, asked twice", [Pairs(PRIVATE, lists.one_degree, times=2)], lower_bound.ALL),
         ("user degrees, two surveys", [Pairs(PRIVATE, lists.two_degrees, epsilon=lists.TWO)], lower_bound.ALL),
+        (
+            "user groups",
+            [Pairs(kind, lists.one_grouped, by_group, groups=True) for kind in KINDS],
+            lower_bound.ALL,
+        ),
         ("user histogram, one edge", [Pairs(PRIVATE, lists.one_bin, lists.bins)], lower_bound.ALL),
         ("user triangles, two rounds", [lists.Rows(kind) for kind in KINDS], lower_bound.ROWS),
         ("neighbourhood (a), clipped", [shipped_counts.Owned(PRIVATE)], lower_bound.ALL),

@@ -27,13 +27,13 @@ from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, Number, OneEdge, Release
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import SameClass
-from visibility_aware_edge_ldp.public.surveys import degrees as degree_wire
-from visibility_aware_edge_ldp.public.surveys import histogram as histogram_wire
 from visibility_aware_edge_ldp.public.surveys import position as position_wire
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramSurvey, histogram_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, decode_rows, encode_rows, triangle_survey
@@ -81,9 +81,10 @@ class Shipment(Protocol):
 
 
 @lru_cache(maxsize=4)
-def same_class(kind: Visibility, nodes: int) -> PublicView:
-    """What everybody knows where every position has this class: the roster."""
-    return PublicView(range(nodes), VisibilityPolicy.of(SameClass(kind)), np.empty((0, 2), np.int32))
+def same_class(kind: Visibility, nodes: int, groups: bool = False) -> PublicView:
+    """What everybody knows where every position has this class: the roster, and who is odd and even, if in groups."""
+    parity = Groups("parity", ("even", "odd"), np.arange(nodes) % 2) if groups else None
+    return PublicView(range(nodes), VisibilityPolicy.of(SameClass(kind)), np.empty((0, 2), np.int32), parity)
 
 
 def billed(surveys: Sequence[Priced], kind: Visibility, epsilon: Fraction, public: PublicView) -> Guarantee[OneEdge]:
@@ -174,23 +175,23 @@ Holders = Callable[[FriendLists, PublicView, Purse], Answer]
 def degrees(lists: FriendLists, public: PublicView, purse: Purse, client: type[DegreeClient] = DegreeClient) -> Answer:
     """Holders of friend lists who report their noisy degrees."""
     holders = client(lists, public, purse)
-    return lambda survey, coins: degree_wire.decode(degree_wire.encode(holders.answer(survey, 1, coins))).values.T
+    return lambda survey, coins: _read(holders.answer(survey, 1, coins)).T
 
 
 def bins(lists: FriendLists, public: PublicView, purse: Purse, client: Callable[..., Any] = HistogramClient) -> Answer:
     """Holders of friend lists who tell the bin of their degree."""
     holders = client(lists, public, purse)
+    return lambda survey, coins: _read(holders.answer(survey, 1, coins))[:, None]
 
-    def answer(survey: Any, coins: RandomBytes) -> Columns:
-        report = histogram_wire.decode(histogram_wire.encode(holders.answer(survey, 1, coins)))
-        return report.values[:, None]
 
-    return answer
+def _read(report: Any) -> Columns:
+    """The numbers of a report, read from its bytes."""
+    return np.asarray(report.layout.decode(report.layout.encode(report)).values)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """USER: in each world two users, perhaps friends, who both report on their lists.
+    """USER: in each world two users, perhaps friends, who both report on their lists; each in a group or not.
 
     ``holders`` is the code under audit, ``times`` how often each survey is asked, ``epsilon`` what all surveys
     together are asked for, per PRIVATE edge.
@@ -201,6 +202,7 @@ class Pairs:
     holders: Holders = degrees
     times: int = 1
     epsilon: Fraction = Fraction(1)
+    groups: bool = False
 
     @property
     def claimed(self) -> Guarantee[OneEdge]:
@@ -209,7 +211,7 @@ class Pairs:
 
     def public(self, nodes: int) -> PublicView:
         """What everybody knows of so many users."""
-        return same_class(self.kind, nodes)
+        return same_class(self.kind, nodes, self.groups)
 
     def send(self, edges: Bits, seed: str) -> Columns:
         """The columns of both users' reports."""
@@ -287,6 +289,7 @@ one_round = asked(position_survey, 1)
 two_rounds = asked(position_survey, 1, rounds=2)
 two_surveys = asked(position_survey, HALF, MORE)
 one_degree = asked(degree_survey, 1)
+one_grouped = asked(group_survey, 1)
 two_degrees = asked(degree_survey, HALF, MORE)
 
 

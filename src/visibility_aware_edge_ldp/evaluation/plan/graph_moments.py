@@ -16,7 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, exact
+from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, GROUPED, TRANSITIVITY, TRIANGLES, exact
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Floats = npt.NDArray[np.float64]
@@ -241,7 +241,7 @@ class Moments:
         return self.shape_shares(((0, 2), (2, 3), (3, 1)), joined=True)
 
     def value(self, statistic: str) -> float:
-        """What the assumed graph has; for degrees their mean, and NaN for other arrays."""
+        """What the assumed graph has; for degrees and groups their mean, and NaN for other arrays."""
         if statistic not in self.values:
             self.values[statistic] = self._counted(statistic)
         return self.values[statistic]
@@ -252,7 +252,8 @@ class Moments:
         if statistic == TRANSITIVITY.name:
             return 3 * self.triangles / self.two_stars if self.two_stars else 0.0
         found = exact(self.world.graph, statistic)
-        return float(found) if np.ndim(found) == 0 else float("nan")
+        is_mean = np.ndim(found) == 0 or statistic in GROUPED
+        return float(np.mean(found)) if is_mean else float("nan")
 
     @property
     def triangles(self) -> float:

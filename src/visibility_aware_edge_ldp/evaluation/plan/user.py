@@ -13,12 +13,22 @@ import numpy.typing as npt
 
 import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.evaluation.plan import groups
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.position import cycles as one_round_cycles
 from visibility_aware_edge_ldp.evaluation.plan.position import spreads, wedge_spread
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.statistic import DEGREES, EDGES, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, star_size
+from visibility_aware_edge_ldp.public.groups import groups_of
+from visibility_aware_edge_ldp.public.statistic import (
+    DEGREES,
+    EDGES,
+    FOUR_CYCLES,
+    TRANSITIVITY,
+    TRIANGLES,
+    star_size,
+    statistic,
+)
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import USER
@@ -253,6 +263,8 @@ def error(question: base.Question, name: str) -> base.PredictedError | str:
     """The standard error of one name, with what the others that are asked leave it of ε."""
     moments, k = question.moments, star_size(name)
     plan = plan_for(question.statistics, question.epsilon, moments.n)
+    if statistic(name).by_groups:
+        return groups.error(moments.world, plan.group_epsilon, name)
     if name == DEGREES.name:
         survey = degree_survey(moments.world.public, plan.degree_epsilon)
         misses, deviations = degree_misses(moments, survey)
@@ -276,6 +288,8 @@ def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.S
     up = (base.hidden_classes(world) * base.NUMBER + base.HEAD if plan.by_degrees else 0) + (
         base.row_bytes(n) if plan.by_rows else 0
     )
+    cells = base.hidden_classes(world) * groups_of(world.graph).count
+    up += cells * base.NUMBER + base.HEAD if plan.by_groups else 0
     up += len(plan.summed) * (_ROW_HEAD + 2 * base.NUMBER)
     # Everybody's rows together are the transcript; before they sum, users receive all first answers.
     down = base.QUESTION + (2 * (n * (n - 1) // 16 + 1) if plan.summed else 0)

@@ -52,6 +52,11 @@ class DegreeSurvey(RosterSurvey):
         """The noise on the number of friends of this class, the same for every user.  [DEGREE.4]"""
         return _discrete_laplace(self.list_price(kind).epsilon)
 
+    @property
+    def asked(self) -> tuple[Visibility, ...]:
+        """The class of each number that a user reports."""
+        return self.classes
+
     def content(self) -> Content:
         losses = {str(kind): str(self.list_price(kind).epsilon) for kind in self.classes}
         return {
@@ -84,6 +89,8 @@ LAYOUT = Numbers("report of degrees", b"VAED", "classes:B start:Q count:Q survey
 encode, decode = LAYOUT.encode, LAYOUT.decode
 
 
-def degree_report(survey: str, start: int, answered: Bits, values: Ints) -> DegreeReport:
+def degree_report(
+    survey: str, start: int, answered: Bits, values: Ints, made: type[DegreeReport] = DegreeReport
+) -> DegreeReport:
     """The report of these users: (classes, count) numbers, 0 for those who did not answer."""
-    return DegreeReport(survey, start, answered, np.where(answered, values, 0))
+    return made(survey, start, answered, np.where(answered, values, 0))

@@ -1,0 +1,37 @@
+"""What a plan says of groups is what a run has; without groups it says that it cannot tell.  [PLAN.15]"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import visibility_aware_edge_ldp as va
+from visibility_aware_edge_ldp.evaluation.plan.groups import NO_GROUPS, error
+from visibility_aware_edge_ldp.public.groups import Groups
+from visibility_aware_edge_ldp.public.statistic import GROUPED
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+GROUPS = Groups("number", ("a", "b"), np.arange(200) % 3 // 2)
+WORLD = va.VisibilityAwareGraph(erdos_renyi(200, 3000, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_it_predicts_the_standard_error_of_a_run(name: str) -> None:
+    told = np.mean(va.estimate(WORLD, "user", 2, [name], seed=1)[name].standard_error)
+    predicted = error(WORLD, 2, name)
+    assert not isinstance(predicted, str)
+    assert predicted.deviation == pytest.approx(told, rel=0.15)
+
+
+def test_a_plan_has_a_row_with_groups_and_a_reason_without() -> None:
+    row = va.plan(family=WORLD.whole, statistics=["mixing"], epsilons=[2], trust=["user"]).row("user", "mixing", 2)
+    assert row.value == 1000
+    assert row.standard_error > 0
+    bare = va.plan(family=erdos_renyi(200, 3000, 3), statistics=["mixing"], epsilons=[2], trust=["user"])
+    assert NO_GROUPS in bare.row("user", "mixing", 2).note
+
+
+def test_a_group_without_edges_has_no_index() -> None:
+    lonely = Groups("number", ("a", "b"), (np.arange(6) == 5).astype(np.int64))
+    world = va.VisibilityAwareGraph(va.read_graph([(0, 1), (2, 3)], nodes=range(6))).grouped(lonely)
+    assert "not defined" in str(error(world, 1, "coleman"))
