@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import ModuleType
 
-from visibility_aware_edge_ldp.audit import release_budgets, whole_estimates
+from visibility_aware_edge_ldp.audit import public_rules, release_budgets, whole_estimates
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
 from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
@@ -20,7 +20,6 @@ from visibility_aware_edge_ldp.audit.protocols import (
     neighbourhood,
     neighbourhood_bounds,
     position,
-    public_rules,
     published,
     refusals,
     rows,

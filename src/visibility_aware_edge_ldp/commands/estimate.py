@@ -102,17 +102,12 @@ def estimate(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
-    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
-    from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
-    from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
-    world = buy_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
-    world = world if groups is None else world.grouped(groups, attributes)
-    world = world if scope is None else world.inside(scope, attributes)
+    world = _world(held, policy, seed, groups, scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
@@ -156,6 +151,17 @@ def estimate(
     part = {"top": top, "scope": scope, "attributes": attributes}
     steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
+
+
+def _world(held: Any, policy: str, seed: Any, groups: str | None, scope: str | None, attributes: Any) -> Any:
+    """The graph under its policy, with hubs that are chosen, groups, and what lies outside a scope left out."""
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
+    from visibility_aware_edge_ldp.truth.policy_file import open_policy
+
+    world = buy_hubs(VisibilityAwareGraph(held, open_policy(policy)), seed)
+    world = world if groups is None else world.grouped(groups, attributes)
+    return world if scope is None else world.inside(scope, attributes)
 
 
 def _trust(

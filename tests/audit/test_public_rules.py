@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.protocols import public_rules
+from visibility_aware_edge_ldp.audit import public_rules
 from visibility_aware_edge_ldp.public import scope
 from visibility_aware_edge_ldp.public.bound_policy import BoundInside, BoundPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
