@@ -89,13 +89,14 @@ class Certificate:
     @property
     def summary(self) -> str:
         """The promise in one line."""
-        losses = ", ".join(f"{self.bill[name]} per {name} edge" for name in self._shown) or "nothing is protected"
+        each = ", ".join(f"{self.bill[name]} per {name} edge" for name in self._shown)
+        losses = f"at most {each}" if each else "nothing is hidden"
         public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
         made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
         stamp = "Simulation, not private: seeded." if self.simulated else made
         some = self._but_the_choice + (" unless the coin drew them" if self.rest else "")
         scope = f"; positions outside the scope lose nothing{some}" if self.scope else ""
-        return f"Certificate: {self.trust}, at most {losses}{public}{scope}. {stamp}"
+        return f"Certificate: {self.trust}, {losses}{public}{scope}. {stamp}"
 
     @property
     def _shown(self) -> list[Hashable]:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from visibility_aware_edge_ldp.evaluation.plan.planner import plan
-from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS
+from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, only_noise
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.trust import TRUSTS
@@ -56,3 +56,10 @@ def test_a_plan_has_rows_for_what_a_model_answers() -> None:
     assert rows["user"] == rows["position"] == list(names)
     assert rows["neighbourhood"] == ["triangles"]
     assert rows["curator"] == ["edges", "triangles", "stars:2"]
+
+
+def test_a_scope_without_a_hidden_position_needs_no_prediction() -> None:
+    """PRIVATE is a class of the policy, and none of its positions lies inside."""
+    policy = VisibilityPolicy.from_profiles({"c": "public"}, rule="any")
+    world = VisibilityAwareGraph([("a", "b"), ("b", "c"), ("c", "d")], policy)
+    assert only_noise(world.inside("public"), "user", 1, None) == []

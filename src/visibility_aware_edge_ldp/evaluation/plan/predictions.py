@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.statistic import (
 )
 from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
-from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 from visibility_aware_edge_ldp.simulation.options import statistics_for
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
@@ -129,7 +129,7 @@ def predictions(
     """
     model, asked = PREDICTIONS[trust], offered(trust, statistics)
     question = Question(moments, epsilon, asked, delta, without)
-    secret = moments.world.public.present - {Visibility.PUBLIC}
+    secret = any(moments.positions[kind] > 0 for kind in NON_PUBLIC)
     rows = [
         _row(model, question, name, model.predicted(question, name) if secret else PredictedError(0.0))
         for name in shown or asked
