@@ -39,6 +39,7 @@ def as_if_alike(collection: RowCollection, rows: Owned) -> Needed:
     return found._replace(each=2 * found.own, noise=4 * found.own_noise)
 
 
+@pytest.mark.long
 def test_errors_are_as_large_as_it_says_and_a_twin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     z, ratio, held = errors(20, 60)
     assert abs(z) < 4.5

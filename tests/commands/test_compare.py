@@ -92,6 +92,7 @@ def test_a_stopped_comparison_without_a_folder_says_so(run: Run, monkeypatch: py
     assert "With --output FOLDER, a stopped comparison can go on" in done.err
 
 
+@pytest.mark.long
 def test_a_seeded_comparison_repeats(run: Run) -> None:
     words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "2", "--statistics", "max_degree", "--seed")
     one, again, other = run(*words, "3").out, run(*words, "3").out, run(*words, "4").out

@@ -135,6 +135,7 @@ def test_a_policy_that_was_paid_for_is_refused(tmp_path: Path) -> None:
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be split here")
 
 
+@pytest.mark.long
 @needs_fork
 def test_no_kill_makes_a_second_release_or_loses_one() -> None:
     assert publishing_drill.drilled().is_safe

@@ -61,6 +61,7 @@ def test_the_mean_over_all_answers_and_absences_is_the_truth(case: str, statisti
         assert pull_noise == pytest.approx(pull_variance, rel=0.1 if statistic.startswith("stars") else 1e-9, abs=1e-9)
 
 
+@pytest.mark.long
 def test_a_twin_that_takes_positions_for_independent_is_caught() -> None:
     """Dividing by the share of positions, as if each stayed away by itself, is far off for triangles."""
     world = TINY["nothing public"]
@@ -74,6 +75,7 @@ def test_a_twin_that_takes_positions_for_independent_is_caught() -> None:
     assert abs(value - exact(world.graph, "triangles")) > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_with_everybody_present_the_estimates_are_those_of_position(rounds: int) -> None:
     world = RowWorld(LARGER.graph, MIXED, 2, rounds)

@@ -129,6 +129,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(share: float) -> None:
     assert LEAST <= held(runs(share)) <= MOST
 
 
+@pytest.mark.long
 def test_a_ratio_that_noise_hides_is_held_as_often_and_a_twin_of_first_order_too_often() -> None:
     """The twin takes the noise that the estimated ratio would have, which is largest where the ratio is far off."""
     found = runs(0.4, NOISY)
@@ -138,6 +139,7 @@ def test_a_ratio_that_noise_hides_is_held_as_often_and_a_twin_of_first_order_too
     assert held(twins) > MOST + 0.005
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.7, 0.4])
 def test_the_ratio_is_off_by_little_and_its_variance_is_known(share: float) -> None:
     value, variance = np.array([(float(one.value), float(one.variance)) for one in runs(share)]).T

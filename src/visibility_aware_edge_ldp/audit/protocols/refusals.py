@@ -29,9 +29,11 @@ from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import Edges, FriendLists, PositionBits, TwoHop, WholeGraph
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import GroupSurvey, group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import hub_survey
 from visibility_aware_edge_ldp.public.surveys.neighbourhood import (
@@ -52,7 +54,8 @@ N, OTHER = 6, "0" * 64
 PUBLIC_EDGES = np.array([(0, other) for other in range(1, N)], np.int32)
 EDGES = np.array(sorted([*map(tuple, PUBLIC_EDGES.tolist()), (1, 2), (2, 3), (1, 3), (4, 5)]), np.int32)
 POLICY = VisibilityPolicy.from_profiles({0: "public"}, rule="any") | VisibilityPolicy.from_positions([], [(4, 5)])
-VIEW = PublicView(range(N), POLICY, PUBLIC_EDGES)
+GROUPS = Groups("number", ("even", "odd"), np.arange(N) % 2)
+VIEW = PublicView(range(N), POLICY, PUBLIC_EDGES, GROUPS)
 SMALL = Fraction(1, 10**9)
 ENOUGH = dict.fromkeys(NON_PUBLIC, Fraction(1000))
 DELTA = Fraction(1, 10**6)
@@ -80,8 +83,10 @@ class Asked:
     first: int = 1
 
     def foreign(self) -> Iterator[Any]:
-        """The same survey of another roster, another policy, and at another price."""
+        """The same survey of another roster, another policy, of other groups, and at another price."""
         whose, multipliers = self.survey, Multipliers(Fraction(9), Fraction(3))
+        if isinstance(whose, GroupSurvey):
+            yield replace(whose, groups=replace(GROUPS, members=1 - GROUPS.members))
         for change in ({"roster": OTHER}, {"policy": OTHER}, {"multipliers": multipliers}):
             if hasattr(whose, "first"):
                 yield replace(whose, first=replace(whose.first, **change))
@@ -97,6 +102,7 @@ def questions(view: PublicView, edges: Edges) -> dict[str, Asked]:
         Asked(position_survey(view, 1, rounds=2), partial(_bits, edges)),
         Asked(position_survey(view, 1, rounds=2, sample="1/2", coin="heads"), partial(_bits, edges)),
         Asked(degree_survey(view, 1), partial(_lists, edges)),
+        Asked(group_survey(view, 1), partial(_lists, edges)),
         Asked(histogram_survey(view, 1), partial(_lists, edges)),
         Asked(triangle_survey(view, 1), partial(_lists, edges)),
         Asked(neighbourhood_survey(view, 1, clipped_plan(N, 3)), lambda: TwoHop(0, edges, N)),
