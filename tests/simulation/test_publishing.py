@@ -14,7 +14,7 @@ import pytest
 
 from support import publishing_drill
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, UnusableLedger, create_ledger
-from visibility_aware_edge_ldp.errors import BadInput, Refused
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, Refused
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.simulation import publishing
 from visibility_aware_edge_ldp.simulation.publishing import publish, spending
@@ -67,6 +67,17 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_spent(tmp_path: Path
     publish(WORLD, other, budget, "0.5", "edges")
     with pytest.raises(BadInput, match=r"holds something else.*What was spent is kept"):
         publish(WORLD, file, budget, "0.5", "edges")
+
+
+def test_what_a_centre_does_not_answer_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    budget = tmp_path / "budget"
+    with pytest.raises(BadStatistic, match="four_cycles was asked"):
+        publish(WORLD, tmp_path / "a.json", budget, 1, "four_cycles", total=2)
+    assert not budget.exists()
+    publish(WORLD, tmp_path / "a.json", budget, 1, "edges", total=2)
+    with pytest.raises(BadStatistic, match="four_cycles was asked"):
+        publish(WORLD, tmp_path / "b.json", budget, "0.5", ["edges", "four_cycles"])
+    assert spending(budget).left == (1, 0)
 
 
 def test_another_ledger_is_no_budget_and_an_older_copy_is_recognised(tmp_path: Path) -> None:

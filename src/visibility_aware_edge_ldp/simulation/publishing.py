@@ -25,7 +25,7 @@ from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneEdge, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey, curator_survey
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within, promised
@@ -127,6 +127,7 @@ def publish(
     names = statistics_for(world, CURATOR.name, statistics)
     loss = promised(world.policy, parse_epsilon(epsilon), parse_delta(delta))
     asked = parse_epsilon(epsilon), max(price.delta for price in loss.values())
+    curator_survey(world.public, epsilon, delta, names)  # what a centre does not answer is refused before it costs
     ledger = _open(Path(budget), world, total, total_delta)
     request = _request(ledger, world, names, asked[0], parse_delta(delta))
     repeated = _reserve(ledger, request, names, asked, Path(release))
