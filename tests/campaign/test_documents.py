@@ -189,6 +189,15 @@ def test_another_text_of_a_scope_is_refused(change: dict[str, object]) -> None:
         document_from_bytes(signing.encode(text))
 
 
+@pytest.mark.parametrize("attribute", ["ward\x1b[8m", "ward\nPublic", "w" * 201], ids=repr)
+def test_words_that_could_change_what_else_is_shown_are_refused(attribute: str) -> None:
+    text = json.loads(scoped("groups").data["policy"])
+    (column,) = text["scope"]["columns"].values()
+    text["scope"] |= {"words": f"group:{attribute}", "columns": {attribute: column}}
+    with pytest.raises(ProtocolViolation, match="printable characters"):
+        document_from_bytes(signing.encode(text))
+
+
 def test_a_charter_for_another_scope_is_refused() -> None:
     made, other = scoped("groups"), replace(scoped("groups"), scope=SCOPES["groups"].for_roster(NAMES[:-1]))
     moved = ScopeWords("group:ward", {"ward": {**other.scope.columns["ward"], "Ada": 1}})  # type: ignore[union-attr]

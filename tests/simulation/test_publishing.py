@@ -80,6 +80,11 @@ def test_what_a_centre_does_not_answer_is_refused_before_anything_is_written(tmp
     assert spending(budget).left == (1, 0)
 
 
+def test_a_scope_is_refused_for_two_would_have_a_budget_each(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="publish without a scope"):
+        publish(WORLD.inside("public"), tmp_path / "a.json", tmp_path / "budget", 1, "edges", total=2)
+
+
 def test_another_ledger_is_no_budget_and_an_older_copy_is_recognised(tmp_path: Path) -> None:
     stranger = tmp_path / "stranger"
     create_ledger(stranger, Entry("caps", content=b"{}"))

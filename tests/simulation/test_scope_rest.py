@@ -80,3 +80,14 @@ def test_it_needs_the_position_model_a_scope_and_nothing_besides() -> None:
         estimate(WORLD, statistics=["edges"], rest="sample:0.1", work=0.5)
     with pytest.raises(BadPolicy, match="give the policy a scope"):
         estimate(VisibilityAwareGraph(GRAPH, VisibilityPolicy.nothing()), statistics=["edges"], rest="sample:0.1")
+
+
+def test_the_certificate_tells_what_is_lost_outside_too() -> None:
+    """Nothing is hidden inside; outside positions of both classes are asked."""
+    policy = VisibilityPolicy.from_profiles({name: name % 2 == 0 for name in range(N)}, "both")
+    told = estimate(
+        VisibilityAwareGraph(GRAPH, policy).inside("public"), epsilon=3, statistics="edges", rest="sample:1", seed=1
+    ).certificate
+    assert told.summary.startswith("Certificate: POSITION, at most ε = 3 per PRIVATE edge, ε = 6 per FRIEND_VISIBLE")
+    assert "  an edge at a FRIEND_VISIBLE position loses at most ε = 6" in told.lines()
+    assert "asked at the loss of their class; the others lose nothing." in " ".join(told.lines())

@@ -60,7 +60,7 @@ class Certificate:
         sentences = [
             f"Trust model {self.trust}: {self.trust_words}",
             f"Promise, {self.relation.words if self.local else CENTRAL_WORDS}:",
-            *(f"  an edge at a {name} position loses at most {self.bill[name]}" for name in self._shown),
+            *(f"  an edge at a {name} position loses at most {self.bill[name]}" for name in self.shown),
             "  an edge at a PUBLIC position is not protected: everybody knows it",
             *(f"Promise too, {promise.relation.words}: {promise}." for promise in self.also),
             *self._spending(),
@@ -89,7 +89,7 @@ class Certificate:
     @property
     def summary(self) -> str:
         """The promise in one line."""
-        each = ", ".join(f"{self.bill[name]} per {name} edge" for name in self._shown)
+        each = ", ".join(f"{self.bill[name]} per {name} edge" for name in self.shown)
         losses = f"at most {each}" if each else "nothing is hidden"
         public = "; PUBLIC ones are not protected" if self.classes.get("PUBLIC") else ""
         made = f"Collected by campaign {self.campaign}." if self.campaign else "Simulated on this machine."
@@ -99,9 +99,10 @@ class Certificate:
         return f"Certificate: {self.trust}, {losses}{public}{scope}. {stamp}"
 
     @property
-    def _shown(self) -> list[Hashable]:
-        """The classes that positions have; all of them where nobody counted."""
-        return [name for name in self.bill if not self.classes or name in self.classes]
+    def shown(self) -> list[Hashable]:
+        """The classes whose positions lose something: all, where nobody counted or some outside a scope lose too."""
+        everywhere = not self.classes or self.rest or (self.scope and self.paid)
+        return [name for name in self.bill if everywhere or name in self.classes]
 
     @property
     def _but_the_choice(self) -> str:
@@ -112,7 +113,7 @@ class Certificate:
         if not self.paid:
             return []
         bill = Bill(self.paid)
-        shares = ", ".join(f"{bill[name]} per {name} edge" for name in self._shown if name in bill)
+        shares = ", ".join(f"{bill[name]} per {name} edge" for name in self.shown if name in bill)
         return [f"Of this, {shares} was paid for choosing the policy."]
 
     def _spending(self) -> list[str]:

@@ -45,6 +45,8 @@ Name = str | int
 LONGEST_NAME = 200
 Edges = npt.NDArray[np.int32]
 SCOPE = "scope"
+# The words of a scope have at most so many characters.
+MOST_WORDS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +225,11 @@ def _read_scope(content: Content) -> ScopeWords:
     columns, files = found["columns"], found["files"]
     if not isinstance(columns, dict) or not isinstance(files, dict):
         raise unreadable("the tables of its scope")
+    # They are shown where consent is asked for: no characters that could change what else stands there.
+    if not all(
+        len(words) <= MOST_WORDS and words.isprintable() for words in (text_of(found["words"]), *columns, *files)
+    ):
+        raise unreadable(f"words of its scope that are not 1 to {MOST_WORDS} printable characters")
     scope = ScopeWords(
         text_of(found["words"]),
         {words: _column(rows) for words, rows in columns.items()},

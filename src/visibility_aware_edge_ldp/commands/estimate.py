@@ -256,8 +256,7 @@ def _of_intervals(answers: Any) -> str:
 
 def _in_chances(answers: Any) -> str:
     """The largest loss of an edge that is protected, as a factor between chances."""
-    counted = answers.certificate.classes
-    prices = [price for name, price in answers.bill.items() if not counted or str(name) in counted]
+    prices = [answers.bill[name] for name in answers.certificate.shown]
     if not prices:
         return "Everything is public here: nothing is hidden."
     loss, delta = max(price.epsilon for price in prices), max(price.delta for price in prices)

@@ -35,7 +35,7 @@ from visibility_aware_edge_ldp.simulation.worlds import assumptions_of, check_wo
 SCHEMA = "va-edge-ldp/release/1"
 LEVEL = 0.95
 _FORMAT = "va-edge-ldp budget 1"
-SHARED = "ε is the loss per PRIVATE edge by all of these statistics together."
+SHARED = "ε is the loss per edge of multiplier 1, as PRIVATE ones are by default, by all of these statistics together."
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,14 @@ def publish(
     statistics
         Names such as "edges", "triangles", "stars:3". Default: those of a curator.
     total, total_delta
-        For a new budget: what an edge may ever lose by all releases from it.
+        For a new budget: what an edge of multiplier 1 may ever lose by all releases from it.
     """
     world = VisibilityAwareGraph.of(world, policy)
     check_world(world)
     if world.policy.paid:
         raise Refused("This policy was chosen by looking at the graph, which no budget here counts; use another.")
+    if world.policy.scope is not None:
+        raise Refused("A budget counts what is published of the whole graph; publish without a scope.")
     names = statistics_for(world, CURATOR.name, statistics)
     loss = promised(world.policy, parse_epsilon(epsilon), parse_delta(delta))
     asked = parse_epsilon(epsilon), max(price.delta for price in loss.values())

@@ -45,7 +45,8 @@ def with_rest(request: Request, collect: Callable[..., PositionCollection]) -> A
     rest, releases = rest_estimates(inside, outside, request.statistics), joint_releases(inside, outside)
     found = {name: replace(each, releases=releases) for name, each in estimate(inside, request.statistics).items()}
     asked = sum(outside.asked_sizes[kind] for kind in NON_PUBLIC)
-    note = f"a public coin drew {asked:,} of them, which were asked at the same loss; the others lose nothing."
+    more = " more than for choosing the policy" if world.policy.paid else ""
+    note = f"a public coin drew {asked:,} of them, asked at the loss of their class; the others lose nothing{more}."
     sizes, rates = world.public.inside_sizes, inside.response_rates()
     certified = certificate(world, POSITION, releases, seed, rates, sizes, assumptions=(COIN_ASSUMPTION,), rest=note)
     return Answers(found, certified, rest=rest)

@@ -116,6 +116,17 @@ def test_a_policy_that_was_bought_leaves_less_for_its_collections() -> None:
     assert told.policy.endswith("; choosing it cost ε = 0.25 of each loss")
 
 
+def test_trials_of_a_policy_are_not_those_of_the_same_policy_at_another_price() -> None:
+    """[HUBS.2] The same hubs, for more or for nothing, leave another part of ε to the collection."""
+    bought = [
+        designed(erdos_renyi(30, 90, 1), open_policy(f"hubs:30,epsilon={price}"), ["1"], 1, "edges", "position", seed=1)
+        for price in ("0.25", "0.5")
+    ]
+    assert bought[0].worlds[AWARE].policy.digest == bought[1].worlds[AWARE].policy.digest
+    assert bought[0].digest("position", AWARE) != bought[1].digest("position", AWARE)
+    assert bought[0].digest("position", UNIFORM) == bought[1].digest("position", UNIFORM)
+
+
 def test_what_a_choice_leaves_nothing_of_is_refused() -> None:
     with pytest.raises(BadInput, match=r"leaves nothing of ε = 0\.25"):
         designed(erdos_renyi(30, 90, 1), open_policy("hubs:3,epsilon=0.25"), ["1", "0.25"], 1, "edges", "position")

@@ -162,7 +162,7 @@ class Design:
             "software": software(),
             "roster": world.public.roster_digest,
             "edges": hashlib.sha256(world.graph.edges.tobytes()).hexdigest(),
-            "policy": [policy, world.policy.digest],
+            "policy": [policy, world.policy.digest, *([str(self.paid(policy))] if self.paid(policy) else [])],
             "trust": [trust, self.questions[trust]],
             "options": {name: str(value) for name, value in self.options[trust].items()},
             "seed": self.seed,
