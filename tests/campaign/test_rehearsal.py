@@ -50,7 +50,7 @@ def test_everybody_who_is_here_answers_and_the_server_counts_what_we_count(
 @pytest.mark.long
 @pytest.mark.parametrize("question", ["position", "triangles"])
 def test_inside_a_scope_people_answer_less_and_are_counted_inside(question: str, tmp_path: Path) -> None:
-    scope = ScopeWords("lists | group:ward", {"ward": {name: name % 4 for name in range(30)}})
+    scope = ScopeWords("lists | group:ward", {"ward": {name: name % 4 for name in range(20)}})
     place = tmp_path / "kept"
     found = rehearse(world(20, 60), question, 2, absent="0.1", processes=2, keep=place, scope=scope)
     assert found.same

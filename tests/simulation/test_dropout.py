@@ -192,7 +192,7 @@ def half_clustered(groups: int = 6, size: int = 10) -> Graph:
 def test_transitivity_where_it_varies_with_who_is_away() -> None:
     """[RATIO.1]; the twin forgets who is away."""
     found = []
-    for number in range(60):
+    for number in range(300):
         world = renumbered(half_clustered(), number)
         surveys, degrees = row_surveys(world.public, 16, ["triangles"]), survey_of_degrees(world, 8)
         found.append((collect_rows(world, surveys, number, AWAY)["triangles"], collect(world, degrees, number, AWAY)))
