@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.public.surveys import neighbourhood, rows
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 
 
+@pytest.mark.long
 def test_every_trust_model_is_tried_and_uses_what_was_asked_for() -> None:
     assert {trust for trust, *_ in whole_estimates.WAYS} == set(TRUSTS.values())
     for way in whole_estimates.WAYS:
