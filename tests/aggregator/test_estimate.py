@@ -235,6 +235,7 @@ def test_where_hardly_anybody_is_absent_no_large_user_is_allowed_for() -> None:
     assert "holds_if" not in plain.as_dict()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statistic", ["edges", "stars:3", "triangles", "four_cycles"])
 def test_counts_of_users_say_that_they_allow_for_a_large_absent_one(statistic: str) -> None:
     """[ABSENT.3] The upper end is above the normal one where somebody is absent, and the lower one stays."""

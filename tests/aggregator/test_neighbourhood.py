@@ -287,6 +287,7 @@ def z_of(values: list[float], truth: float) -> float:
     return float((np.mean(values) - truth) / (np.std(values, ddof=1) / np.sqrt(len(values))))
 
 
+@pytest.mark.long
 def test_public_users_who_stay_away_leave_no_bias(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin takes users who hide nothing as never absent, as was done before, and is caught."""
     world = public_hubs(powerlaw(120, 1400, seed=3), 12)

@@ -42,6 +42,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(share: float, statistic: 
     assert abs(z) < 4.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("statistic", ["stars:2", "triangles"])
 def test_a_twin_that_takes_positions_for_independent_is_caught(statistic: str) -> None:
     """POSITION's own estimator, made for positions that stay away one by one, on the same rows."""
