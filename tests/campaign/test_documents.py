@@ -34,9 +34,12 @@ from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.surveys import position
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 people = st.lists(
@@ -215,11 +218,11 @@ def test_a_participant_answers_less_and_is_told_why() -> None:
     others = sum(int(places.sum()) for places in context.others(1).places.values())
     # Three more live in Bea's ward.
     assert (asked + others, context.outside) == (3, 8)
-    (line,) = context.scope_lines
+    (line,) = context.policy_lines
     assert "only positions where both ends have the same ward" in line
     assert "your answer covers 27% of your positions" in line
     assert (
-        ParticipantContext(charter_for("degrees", documents_of("degrees")), documents_of("degrees"), 0).scope_lines
+        ParticipantContext(charter_for("degrees", documents_of("degrees")), documents_of("degrees"), 0).policy_lines
         == []
     )
 
@@ -285,3 +288,15 @@ def test_strangers_in_a_scope_are_refused() -> None:
     stranger = ScopeWords("group:ward", {"ward": {"Nobody": 1}})
     with pytest.raises(BadPolicy, match="'Nobody', who is not in the roster"):
         drafted(NAMES, LISTS, KNOWN, EPOCH, stranger)
+
+
+def test_a_participant_sees_what_choosing_the_policy_has_cost() -> None:
+    price = ((Visibility.PRIVATE, Guarantee(OneEdge, Fraction(1, 4))),)
+    nobody = PublicView(NAMES, VisibilityPolicy.nothing(), np.empty((0, 2), np.int32))
+    bought = hub_policy(nobody, range(len(NAMES)), 2, [Release("ab" * 32, 1, price, "cd" * 32)])
+    made = drafted(NAMES, bought, [], EPOCH)
+    (line,) = ParticipantContext(charter_in(made), made, 0).policy_lines
+    assert line == (
+        "Before     choosing who is public has cost ε = 0.25 for each PRIVATE edge, "
+        "ε = 0.25 for each FRIEND_VISIBLE edge already"
+    )

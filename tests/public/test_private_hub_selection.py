@@ -11,7 +11,9 @@ import pytest
 
 from visibility_aware_edge_ldp.audit.protocols.degrees import BothAtFullPrice, ExactDegrees, ScaledByOwnDegree
 from visibility_aware_edge_ldp.audit.protocols.hub_selection import REPORTS, Choice, FollowUp, largest_loss
-from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
+from visibility_aware_edge_ldp.evaluation.plan.planner import plan
+from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, Release
@@ -248,3 +250,17 @@ def test_outside_a_scope_the_choice_is_still_lost() -> None:
     assert "lose nothing more than for choosing the policy, and nothing is said of them" in str(told)
     free = VisibilityAwareGraph(world.whole, VisibilityPolicy.public_profiles("0.1")).inside("lists")
     assert "lose nothing, and nothing is said" in str(estimate(free, "position", 1, "edges", seed=2).certificate)
+
+
+def test_what_a_choice_cost_is_part_of_every_epsilon() -> None:
+    """[HUBS.2] Trials spend what is left of each ε; a plan, which could not tell of it, refuses."""
+    graph = erdos_renyi(30, 90, 1)
+    bought = buy_hubs(VisibilityAwareGraph(graph, noisy_hubs(3, "0.25")), 1)
+    assert (bought.policy.paid_epsilon, bought.policy.left_of(Fraction(1))) == (Fraction(1, 4), Fraction(3, 4))
+    (row,) = evaluate(bought, "position", [1], 1, "edges", seed=5)
+    alone = estimate(bought, "position", "0.75", ["edges"], seed="5 epsilon 1 trial 0")["edges"].value
+    assert row.mean_estimate == alone
+    with pytest.raises(BadPrivacyParameter, match=r"leaves nothing of ε = 0\.25"):
+        evaluate(bought, "position", ["0.25"], 1, "edges")
+    with pytest.raises(BadPolicy, match="simulate with compare"):
+        plan(family=graph, policy=bought.policy)

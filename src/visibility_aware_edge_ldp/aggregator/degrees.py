@@ -197,17 +197,8 @@ def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
 
 def _histogram(degrees: NoisyDegrees) -> Estimate:
     found = fitted_histogram(degrees)
-    edges = found.edges.astype(np.int64)
-    bins = list(zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), strict=True))
-    return Estimate(
-        "degree_histogram",
-        found.counts,
-        found.variances,
-        labels=bins,
-        unbiased=False,
-        limits=found.interval,
-        conservative=True,
-    )
+    told = Estimate("degree_histogram", found.counts, found.variances, labels=found.bins, limits=found.interval)
+    return replace(told, unbiased=False, conservative=True)
 
 
 def _max_degree(degrees: NoisyDegrees) -> Estimate:

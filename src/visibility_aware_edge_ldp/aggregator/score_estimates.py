@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -208,16 +207,8 @@ class ScoreEstimates:
     def histogram(self, asked: Statistic) -> Estimate:
         """How many nodes have a degree in each bin."""
         found = histogram(*self.noisy_degrees, *self.collection.degree_bounds)
-        bins = [(int(low), int(high) - 1) for low, high in pairwise(found.edges)]
-        return Estimate(
-            asked.name,
-            found.counts,
-            found.variances,
-            labels=bins,
-            unbiased=False,
-            limits=found.interval,
-            conservative=True,
-        )
+        told = Estimate(asked.name, found.counts, found.variances, labels=found.bins, limits=found.interval)
+        return replace(told, unbiased=False, conservative=True)
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -32,6 +32,11 @@ class DegreeHistogram:
     def variances(self) -> Floats:
         """Those of the counts; of fitted ones only whether they are exact: what smoothing hides is not known."""
         return np.where(self.standard_errors > 0, np.nan, 0.0) if self.is_fitted else self.standard_errors**2
+
+    @property
+    def bins(self) -> list[tuple[int, int]]:
+        """The least and the largest degree of each bin."""
+        return [(int(low), int(high) - 1) for low, high in pairwise(self.edges)]
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Limits per bin, rounded outwards because the truth is a whole number of nodes."""

@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.counts import degree_distribution as distribution
 from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Floats, Law, Sample
 
 _NORMAL = NormalDist()
+SURE = 1 - 1e-9  # how sure one is of what is called exact
 _TRUST_PLAIN = 6.0  # spread-to-noise variance ratio at which plain maximum and posterior weigh the same
 _RIVAL_FLOOR = 0.1  # part of the rivals' influence that is not believed, since their degrees are estimated
 
@@ -39,8 +40,9 @@ class MaxDegree:
 
     @property
     def is_exact(self) -> bool:
-        """Whether no noise is in any degree."""
-        return not self._candidates.size
+        """Whether noise leaves no doubt about the largest degree: what may be it has none, or is far above the rest."""
+        low, high = self.interval(SURE)
+        return low == high
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Confidence interval, equal error on both sides; it always contains `value`."""

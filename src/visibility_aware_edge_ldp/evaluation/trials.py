@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
 from visibility_aware_edge_ldp.simulation.estimate import estimate, true_value
 from visibility_aware_edge_ldp.simulation.options import statistics_for
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
 LARGEST = MAX_DEGREE.name
@@ -46,10 +47,10 @@ def evaluate(
 ) -> Evaluation:
     """Errors and coverage over repeated, independent collections.
 
-    ``world`` and ``policy`` are as in :func:`estimate`, and so are further options. ``progress`` is called with 1
-    after each trial.
+    ``world`` and ``policy`` are as in :func:`estimate`, and so are further options. Hubs that are bought are chosen
+    once, and each epsilon includes what that cost. ``progress`` is called with 1 after each trial.
     """
-    world = VisibilityAwareGraph.of(world, policy)
+    world = buy_hubs(VisibilityAwareGraph.of(world, policy), seed)
     check_world(world)
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")
@@ -62,7 +63,8 @@ def evaluate(
         for trial in range(trials):
             started = time.perf_counter()
             label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
-            runs.append(measured(trust, estimate(world, trust, epsilon, wanted, seed=label, **options), truths))
+            spent = world.policy.left_of(epsilon)
+            runs.append(measured(trust, estimate(world, trust, spent, wanted, seed=label, **options), truths))
             seconds.append(time.perf_counter() - started)
             if progress is not None:
                 progress(1)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.privacy import Number, Release, parse_share
+from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
+from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
 from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, inside_rule
 from visibility_aware_edge_ldp.public.node_rules import (
@@ -214,6 +214,22 @@ class VisibilityPolicy:
                 "Every position is asked, and nothing lies outside; give the policy a scope (--scope) first."
             )
         return self.without_scope.within(Outside(self.rule.scope))
+
+    @property
+    def paid_epsilon(self) -> Fraction:
+        """What choosing the policy has cost a PRIVATE edge already, in units of its multiplier.  [HUBS.2]"""
+        found = Bill(self.paid)
+        private = Visibility.PRIVATE
+        return found[private].epsilon / self.multiplier(private) if private in found else Fraction(0)
+
+    def left_of(self, epsilon: Fraction) -> Fraction:
+        """What a collection may spend, so that everybody loses this epsilon by all that was ever reported."""
+        if epsilon <= self.paid_epsilon:
+            raise BadPrivacyParameter(
+                f"Choosing the policy has cost ε = {float(self.paid_epsilon):g}, which leaves nothing of ε = "
+                f"{float(epsilon):g}; take a larger one."
+            )
+        return epsilon - self.paid_epsilon
 
     def multiplier(self, kind: Visibility) -> Fraction:
         """The loss that is allowed per edge of this class, in units of epsilon; 0 for PUBLIC, which has no claim."""

@@ -259,7 +259,7 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         f"one of {charter.nodes:,}",
         f"Asks       {context.question.formats[task.round - 1].asks}",
         f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
-        *context.scope_lines,
+        *context.policy_lines,
         f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
         f"Closes     {date(charter.rounds[task.round - 1].closes)}",

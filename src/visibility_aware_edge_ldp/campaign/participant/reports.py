@@ -29,6 +29,7 @@ from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
+from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.layout import pack, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
@@ -105,8 +106,14 @@ class ParticipantContext:
         return int(np.count_nonzero(~self.view.classes.inside(np.full(others.size, self.number), others)))
 
     @property
-    def scope_lines(self) -> list[str]:
-        """What part of the own positions is asked about, and why no more; nothing where all are."""
+    def policy_lines(self) -> list[str]:
+        """What choosing the policy has cost already; what part of the own positions is asked about, and why no more."""
+        paid = ", ".join(f"{price} for each {kind} edge" for kind, price in Bill(self.view.policy.paid).items())
+        cost = [f"Before     choosing who is public has cost {paid} already"] if paid else []
+        return cost + self._scope_lines
+
+    @property
+    def _scope_lines(self) -> list[str]:
         scope, others = self.view.policy.scope, self.view.n - 1
         covered = f"your answer covers {(others - self.outside) / others:.0%} of your positions"
         why = f"{self.outside:,} lie outside, are not asked and lose nothing by it"

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mea
 from visibility_aware_edge_ldp.evaluation.gains import levers, nothing_public, part_inside
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy import Bill, Number, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.protocol import answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import (
@@ -144,12 +144,11 @@ class Design:
 
     def paid(self, policy: str) -> Fraction:
         """What choosing a policy has cost a PRIVATE edge already, in units of its multiplier.  [HUBS.2]"""
-        found = Bill(self.policies[policy].paid)
-        return found[PRIVATE].epsilon / self.policies[policy].multiplier(PRIVATE) if PRIVATE in found else Fraction(0)
+        return self.policies[policy].paid_epsilon
 
     def left(self, policy: str, epsilon: Fraction) -> Fraction:
         """What a collection may spend, so that everybody loses this epsilon by all that was ever reported."""
-        return epsilon - self.paid(policy)
+        return self.policies[policy].left_of(epsilon)
 
     def label(self, cell: Cell) -> str | None:
         """The seed of a cell: fresh noise for each."""
@@ -200,11 +199,7 @@ def designed(
     each = _options_of(questions, options or {})
     inside = part_inside(aware, truths)
     design = Design(aware.graph, policies, questions, losses, trials, each, truths, seed, most_trials, inside)
-    if min(losses) <= design.paid(AWARE):
-        raise BadInput(
-            f"Choosing the policy costs ε = {float(design.paid(AWARE)):g}, which leaves nothing of ε = "
-            f"{float(min(losses)):g}; compare at larger ones."
-        )
+    design.left(AWARE, min(losses))  # refuses what the choice of the policy leaves nothing of
     return design
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import visibility_aware_edge_ldp.evaluation.plan.summary as summary
-from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
+from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD, Split, part_inside
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
 from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
@@ -259,6 +259,8 @@ def plan(
             )
     without = subsample(sample_positions, work)
     chosen = open_policy(policy or "nothing") if isinstance(policy, str | None) else policy
+    if chosen.paid:
+        raise BadPolicy("A plan does not know what choosing this policy has cost; simulate with compare, which does.")
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     world = world if scope is None else world.inside(scope, attributes)
