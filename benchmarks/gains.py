@@ -69,7 +69,10 @@ def by_formula(design: Design, trust: str, epsilon: Fraction) -> dict[str, Refer
 
 
 def by_runs(design: Design, trust: str, epsilon: Fraction, names: Sequence[str], runs: int) -> dict[str, Reference]:
-    """From collections with seeds of their own; where the largest degree is the only one, from degrees alone."""
+    """From collections with seeds of their own; of largest degrees ten times as many, of degrees alone."""
+    if trust in (POSITION.name, USER.name) and MAX_DEGREE.name in names and len(names) > 1:
+        rest = [name for name in names if name != MAX_DEGREE.name]
+        return by_runs(design, trust, epsilon, rest, runs) | by_runs(design, trust, epsilon, [MAX_DEGREE.name], runs)
     alone = trust in (POSITION.name, USER.name) and list(names) == [MAX_DEGREE.name]
     asked = (MAX_DEGREE.name,) if alone else design.questions[trust]
     loss = design.epsilon_of_degrees(trust, epsilon) if alone else epsilon
@@ -77,7 +80,7 @@ def by_runs(design: Design, trust: str, epsilon: Fraction, names: Sequence[str],
         [
             collected(design.worlds[policy], trust, loss, asked, design.options[trust], f"gains {each}",
                       design.worked_out[policy] if trust == CURATOR.name else None)
-            for each in range(runs)
+            for each in range(10 * runs if alone else runs)
         ]
         for policy in (UNIFORM, AWARE)
     ]  # fmt: skip

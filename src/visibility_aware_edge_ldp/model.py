@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.groups import Groups
+from visibility_aware_edge_ldp.public.groups import Groups, group_by
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as _Policy
 from visibility_aware_edge_ldp.public.scope import Scope
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -95,13 +95,15 @@ class VisibilityAwareGraph:
             scope = open_scope(scope, self.public, attributes)
         return VisibilityAwareGraph(self.whole, self.policy.within(scope))
 
-    def grouped(self, groups: Groups | str, attributes: Any = None) -> VisibilityAwareGraph:
+    def grouped(
+        self, groups: Groups | str | Mapping[Hashable, Hashable], attributes: Any = None
+    ) -> VisibilityAwareGraph:
         """The same graph and policy with public groups, for statistics such as "mixing".
 
         Parameters
         ----------
         groups
-            Groups, or what they go by: "year", "year,least=100", "year,missing=0".
+            Groups, everybody's group by name, or what they go by: "year", "year,least=100", "year,missing=0".
         attributes
             Where they go by an attribute: a table of the nodes, or the path of a CSV file.
         """
@@ -109,6 +111,8 @@ class VisibilityAwareGraph:
             from visibility_aware_edge_ldp.truth.policy_file import open_groups
 
             groups = open_groups(groups, self.whole.names, attributes)
+        elif isinstance(groups, Mapping):
+            groups = group_by(self.whole.names, "group", groups)
         return VisibilityAwareGraph(replace(self.whole, groups=groups), self.policy)
 
     @cached_property

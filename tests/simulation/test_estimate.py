@@ -108,3 +108,30 @@ def test_engines_and_samples_are_asked_for_where_they_work() -> None:
     for other in ({"work": 0.5}, {"engine": "threads"}, {"trust": "user"}):
         with pytest.raises(BadInput, match="sample of positions"):
             estimate(world, sample_positions="0.5", **other)
+
+
+def test_scope_and_groups_are_words_of_estimate_too() -> None:
+    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
+    ward = {"a": 1, "b": 1, "c": 2, "d": 2}
+    world = VisibilityAwareGraph(edges, "profiles:0.5")
+    inside = estimate(edges, policy="profiles:0.5", scope="lists", seed=1)
+    assert values(inside) == values(estimate(world.inside("lists"), seed=1))
+    assert inside["triangles"].scope == inside.certificate.scope != ""
+    found = estimate(world, "user", statistics=["mixing", "edges"], groups=ward, seed=1)
+    again = estimate(world.grouped(ward), "user", 1, "mixing,edges", seed=1)
+    assert found["mixing"].value.tolist() == again["mixing"].value.tolist()  # type: ignore[union-attr]
+    assert list(found["mixing"].to_frame())[:6] == ["from", "to", "edges", "standard_error", "low", "high"]
+    assert found["mixing"].records()[1]["from"] == "1"
+    assert list(found["edges"].records()[0]) == ["value", "standard_error", "low", "high", "uncut_low", "uncut_high"]
+
+
+def test_tables_cut_intervals_where_the_truth_cannot_be_and_keep_the_uncut_ones() -> None:
+    found = estimate([("a", "b"), ("b", "c")], "user", 1, "degrees", seed=3)
+    rows = found["degrees"].records()
+    assert min(row["uncut_low"] for row in rows) < 0 <= min(row["low"] for row in rows)
+    assert [row["low"] for row in found.records()] == [row["low"] for row in rows]
+
+
+def test_no_trust_model_is_refused_in_a_sentence() -> None:
+    with pytest.raises(BadInput, match="None is not a trust model; use one of position"):
+        estimate([("a", "b")], None)  # type: ignore[arg-type]

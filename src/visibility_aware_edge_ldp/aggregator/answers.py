@@ -3,12 +3,12 @@
 import html
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.estimate import ERRORS, Estimate
 from visibility_aware_edge_ldp.privacy import Bill, Guarantee, OneEdge, OneListEntry, Relation, Release
 from visibility_aware_edge_ldp.tabular import Records, Tabular, aligned, html_table
 
@@ -176,7 +176,9 @@ class Answers(Mapping[str, Estimate], Tabular):
         truths: Mapping[str, Any] | None = None,
         rest: Mapping[str, tuple[Estimate, Estimate]] | None = None,
     ) -> None:
-        self._estimates, self.certificate = dict(estimates), certificate
+        inside = certificate.scope
+        self._estimates = {name: replace(found, scope=inside) if inside else found for name, found in estimates.items()}
+        self.certificate = certificate
         self.truths, self.rest = dict(truths or {}), dict(rest or {})
 
     def __getitem__(self, statistic: str) -> Estimate:
@@ -274,14 +276,12 @@ def _losses(bill: Mapping[Any, Guarantee[Any]]) -> dict[str, dict[str, float]]:
 
 
 def _records(name: str, found: Estimate, level: float, truths: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    low, high = found.interval(level)
-    labels: Any = [""] if found.labels is None else [str(label) for label in found.labels]
-    columns = {"value": found.value, "standard_error": found.standard_error, "low": low, "high": high}
-    if truths:
-        columns["truth"] = truths.get(name, math.nan)
-    entries = {key: np.broadcast_to(np.atleast_1d(value), len(labels)) for key, value in columns.items()}
-    for place, label in enumerate(labels):
-        yield {"statistic": name, "label": label, **{key: float(values[place]) for key, values in entries.items()}}
+    labels = [""] if found.labels is None else [str(label) for label in found.labels]
+    true = np.broadcast_to(np.atleast_1d(truths.get(name, math.nan)), len(labels))
+    for place, (label, row) in enumerate(zip(labels, found.records(level), strict=True)):
+        *_, value = (number for key, number in row.items() if key not in ERRORS)
+        told = {"truth": float(true[place])} if truths else {}
+        yield {"statistic": name, "label": label, "value": value, **{key: row[key] for key in ERRORS}, **told}
 
 
 def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.privacy import Release
-from visibility_aware_edge_ldp.public.statistic import bounds_of
+from visibility_aware_edge_ldp.public.statistic import bounds_of, columns_of
+from visibility_aware_edge_ldp.tabular import Records, Tabular
 
 Floats = npt.NDArray[np.float64]
 Value = float | Floats
@@ -26,10 +27,12 @@ MOST_SKEW = 0.4
 LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
 STEPS, FARTHEST = 30, 1024.0
+# What a row of a table tells of an entry, after its value.
+ERRORS = ("standard_error", "low", "high", "uncut_low", "uncut_high")
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Tabular):
     """One statistic's estimate.
 
     Parameters
@@ -50,6 +53,8 @@ class Estimate:
         contains a bound on what was left out, or is made for the worst graph.
     holds_if
         What the interval takes for granted of users who stayed away; empty where it takes nothing for granted.
+    scope
+        Inside what the statistic is counted; empty where that is the whole graph.
     """
 
     statistic: str
@@ -63,6 +68,7 @@ class Estimate:
     limits: Callable[[float], Interval] | None = field(repr=False, default=None)
     conservative: bool = field(repr=False, default=False)
     holds_if: str = field(repr=False, default="")
+    scope: str = field(repr=False, default="")
 
     @property
     def standard_error(self) -> Value:
@@ -76,7 +82,7 @@ class Estimate:
         return not bool(np.isnan(np.max(self.variance)))
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The interval that covers the truth with probability ``level``."""
+        """The interval that covers the truth with probability ``level``, uncut."""
         if not 0 < level < 1:
             raise BadInput(f"A level is between 0 and 1, such as 0.95; got {level}.")
         if self.limits is not None:
@@ -96,6 +102,21 @@ class Estimate:
         least, most = bounds_of(self.statistic)
         cut = np.clip(low, least, most), np.clip(high, least, most)
         return cut if isinstance(self.value, np.ndarray) else (float(cut[0]), float(cut[1]))
+
+    def records(self, level: float = 0.95) -> Records:
+        """One row, or one for each entry of an array: what it is of, its value, standard error and interval."""
+        columns = columns_of(self.statistic) or ("label", "value")
+        labels: Sequence[Any] = [()] if self.labels is None else self.labels
+        parts = [label if isinstance(label, tuple) else (label,) for label in labels]
+        numbers = (self.value, self.standard_error, *self.shown_interval(level), *self.interval(level))
+        told = zip(*(np.broadcast_to(np.atleast_1d(each), len(parts)).tolist() for each in numbers), strict=True)
+        return [
+            {
+                **dict(zip(columns, map(_label, part), strict=False)),
+                **dict(zip((columns[-1], *ERRORS), row, strict=True)),
+            }
+            for part, row in zip(parts, told, strict=True)
+        ]
 
     def as_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Plain values for JSON; beside an ``interval`` that is cut stands the ``uncut_interval``."""

@@ -154,9 +154,9 @@ def _summary(
 
 def covers(estimate: Estimate, truth: Truth) -> float:
     """Whether the 95 % interval holds the truth; for arrays the share of entries."""
-    if np.isnan(np.max(estimate.variance)):
-        return float("nan")
     low, high = estimate.interval(0.95)
+    if np.isnan(np.max(low)) or np.isnan(np.max(high)):
+        return float("nan")
     return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))
 
 

@@ -281,9 +281,9 @@ def _side(row: TrialRow) -> dict[str, Any]:
     one, doubt = row.one or Measured(math.nan, math.nan, math.nan), row.figure.uncertainty
     return {
         "estimate": value(one.value),
-        "interval": [value(end) for end in (one.low, one.high)] if math.isfinite(one.variance) else [],
+        "interval": [value(end) for end in (one.low, one.high)] if math.isfinite(one.low + one.high) else [],
         "error": percent(row.error),
-        "error_spread": "" if math.isnan(doubt) else percent(doubt if doubt > ROUNDING * row.error else 0.0),
+        "error_spread": percent(doubt) if doubt > ROUNDING * row.error else "",
         "basis": BASES[row.figure.basis],
         "coverage": DASH if math.isnan(row.coverage) else f"{row.coverage:.0%}",
         "observed": percent(row.mean_relative_error),

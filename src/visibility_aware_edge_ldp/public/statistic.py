@@ -51,6 +51,8 @@ class Statistic:
         Whether it is about public groups of users, which the graph must then have.
     bounds
         Between what every graph's true value lies; intervals that are shown are cut there.
+    columns
+        Of what its entries and then its value are called in a table of its own: ("from", "to", "edges").
     estimators
         For statistics of other programs, by the name of a protocol: from what its collection has prepared, and this
         value, to an ``Estimate``. The package's own estimators stand with the collections.
@@ -72,6 +74,7 @@ class Statistic:
     over_pairs: bool = False
     by_groups: bool = False
     bounds: tuple[float, float] = (-math.inf, math.inf)
+    columns: tuple[str, ...] = ()
     estimators: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
     predictions: Mapping[str, Callable[..., float]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -148,6 +151,7 @@ DEGREES = Statistic(
     "everybody’s number of friends, without names",
     exact_counts.degrees,
     bounds=COUNT,
+    columns=("node", "degree"),
     per_person=True,
     from_degrees=True,
 )
@@ -166,6 +170,7 @@ DEGREE_HISTOGRAM = Statistic(
     "how many participants have 0, 1, 2, … friends",
     exact_counts.degree_histogram,
     bounds=COUNT,
+    columns=("first", "last", "nodes"),
     article=True,
     per_person=True,
     from_degrees=True,
@@ -196,19 +201,39 @@ FOUR_CYCLES = Statistic(
     sides=4,
     over_pairs=True,
 )
+_BY_GROUPS: tuple[tuple[str, str, str, str, tuple[float, float]], ...] = (
+    ("mixing", "mixing matrix", "friendships between each two groups", "from to edges", COUNT),
+    (
+        "contacts",
+        "contact matrix",
+        "mean number of friends in each group, by one’s own group",
+        "from to contacts",
+        COUNT,
+    ),
+    (
+        "group_degrees",
+        "mean degrees by group",
+        "mean number of friends of each group’s members",
+        "group mean_degree",
+        COUNT,
+    ),
+    ("ergm_targets", "ERGM target statistics", "friendships by the terms of network models", "term value", COUNT),
+    ("assortativity", "assortativity coefficient", "how much friends share a group", "", (-1.0, 1.0)),
+    ("ei_index", "E–I index", "friendships between groups less those inside, of all", "", (-1.0, 1.0)),
+    ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", "group index", (-1.0, 1.0)),
+)
 GROUPED = {
     name: Statistic(
-        name, label, meaning, partial(exact_by_groups, name), per_person=many, by_groups=True, bounds=bounds
+        name,
+        label,
+        meaning,
+        partial(exact_by_groups, name),
+        per_person=bool(columns),
+        by_groups=True,
+        bounds=bounds,
+        columns=tuple(columns.split()),
     )
-    for name, label, meaning, many, bounds in (
-        ("mixing", "mixing matrix", "friendships between each two groups", True, COUNT),
-        ("contacts", "contact matrix", "mean number of friends in each group, by one’s own group", True, COUNT),
-        ("group_degrees", "mean degrees by group", "mean number of friends of each group’s members", True, COUNT),
-        ("ergm_targets", "ERGM target statistics", "friendships by the terms of network models", True, COUNT),
-        ("assortativity", "assortativity coefficient", "how much friends share a group", False, (-1.0, 1.0)),
-        ("ei_index", "E–I index", "friendships between groups less those inside, of all", False, (-1.0, 1.0)),
-        ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", True, (-1.0, 1.0)),
-    )
+    for name, label, meaning, columns, bounds in _BY_GROUPS
 }
 """The statistics of public groups, all from the same reports."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
@@ -247,9 +272,17 @@ def statistic(name: str) -> Statistic:
 
 def bounds_of(name: str) -> tuple[float, float]:
     """Between what a statistic's true value lies in every graph; anything for a name that is not known."""
+    return (-math.inf, math.inf) if (found := _known(name)) is None else found.bounds
+
+
+def columns_of(name: str) -> tuple[str, ...]:
+    """What the columns of a statistic's own table are called; "label" and "value" where it does not say."""
+    return () if (found := _known(name)) is None else found.columns
+
+
+def _known(name: str) -> Statistic | None:
     family, parameter = _member(name)
-    found = STATISTICS.get(name) if family is None or parameter is None else family.member(parameter)
-    return (-math.inf, math.inf) if found is None else found.bounds
+    return STATISTICS.get(name) if family is None or parameter is None else family.member(parameter)
 
 
 def exact(graph: Graph, name: str) -> Any:

@@ -113,7 +113,6 @@ TRUSTS: dict[str, Trust] = {each.name: each for each in (POSITION, USER, NEIGHBO
 def trust_model(name: str) -> Trust:
     """The trust model of this name; refuses an unknown name."""
     if name not in TRUSTS:
-        raise BadInput(
-            f"{name!r} is not a trust model; use one of {', '.join(TRUSTS)}.{did_you_mean(name, tuple(TRUSTS))}"
-        )
+        meant = did_you_mean(str(name), tuple(TRUSTS))
+        raise BadInput(f"{name!r} is not a trust model; use one of {', '.join(TRUSTS)}.{meant}")
     return TRUSTS[name]

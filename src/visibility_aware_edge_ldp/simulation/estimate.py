@@ -28,6 +28,9 @@ def estimate(
     statistics: str | Sequence[str] | None = None,
     *,
     policy: VisibilityPolicy | str | None = None,
+    scope: Any = None,
+    groups: Any = None,
+    attributes: Any = None,
     truth: bool = False,
     dropout: float = 0.0,
     seed: int | str | None = None,
@@ -55,6 +58,13 @@ def estimate(
         Default: the usual ones of the trust model.
     policy
         Which positions of a bare graph are public: a policy, or its name, such as "profiles:0.5". Default: none.
+    scope
+        Which positions alone are asked and counted, as ``VisibilityAwareGraph.inside`` takes it: "lists", "group:year".
+    groups
+        Everybody's public group, for statistics such as "mixing", as ``VisibilityAwareGraph.grouped`` takes it: a
+        mapping from names to groups, or the column of a table, such as "year".
+    attributes
+        Where scope or groups go by an attribute: a table of the nodes, or the path of a CSV file.
     truth
         Whether the answers carry the true values too, which are private; for simulations.
     dropout
@@ -100,6 +110,8 @@ def estimate(
         Estimates by name, with standard errors, intervals, the bill and the certificate.
     """
     world = buy_hubs(VisibilityAwareGraph.of(world, policy), seed)
+    world = world if groups is None else world.grouped(groups, attributes)
+    world = world if scope is None else world.inside(scope, attributes)
     check_world(world)
     model = trust_model(trust)
     if parse_share(dropout, "dropout") == 1:
