@@ -14,12 +14,19 @@ from row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator import poisoning, report_screening
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_degrees
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.groups import GroupCollection
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse_estimate
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
-from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound, poisoning_bound, rounded_up
+from visibility_aware_edge_ldp.aggregator.poisoning import (
+    RowPoisoning,
+    degree_bound,
+    group_bound,
+    poisoning_bound,
+    rounded_up,
+)
 from visibility_aware_edge_ldp.aggregator.report_screening import (
     FALSE_ALARM,
-    degree_band,
+    degree_bands,
     flagged_degrees,
     flagged_rows,
     ones_band,
@@ -27,7 +34,9 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_report, degree_survey
+from visibility_aware_edge_ldp.public.surveys.groups import GroupReport, group_survey
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 STATISTICS = ("edges", "stars:2", "stars:3", "triangles")
@@ -174,7 +183,7 @@ def test_degrees_beyond_their_band_are_flagged_and_within_it_bounded() -> None:
     world = RowWorld(erdos_renyi(40, 200, seed=2), NOTHING, 1)
     survey = degree_survey(world.view, 1)
     (kind,) = survey.classes
-    low, high = degree_band(survey, kind)
+    low, high = degree_bands(survey)[survey.classes.index(kind)]
     noise = DiscreteLaplace(survey.list_price(kind).epsilon)
     assert 2 * (1 - Fraction(noise.cdf(-low))) <= FALSE_ALARM
     values = np.arange(40)[None] * 1
@@ -206,3 +215,29 @@ def test_the_width_of_a_large_spectrum_is_never_given_too_small(monkeypatch: pyt
     monkeypatch.setattr(poisoning, "FEW_USERS", 0)
     assert exact <= poisoning.spectral_width(matrix) <= 1.15 * exact
     assert poisoning.spectral_width(np.zeros((5, 5))) == 0
+
+
+@pytest.mark.parametrize("statistic", ["mixing", "contacts", "group_degrees", "ergm_targets"])
+@pytest.mark.parametrize("user", [1, 7])
+def test_a_liar_moves_no_entry_of_groups_by_more_than_the_bound(statistic: str, user: int) -> None:
+    """[LIARS.6]"""
+    world = RowWorld(erdos_renyi(20, 60, seed=2), NOTHING, 1)
+    groups = Groups("ward", ("a", "b", "c"), np.arange(20) % 3)
+    survey = group_survey(world.view, 1, groups)
+    bands = degree_bands(survey)
+    assert [high + low for low, high in bands] == groups.sizes.tolist()
+
+    def told(*said: int) -> GroupCollection:
+        found, values = GroupCollection(survey, world.view), np.ones((3, 20), np.int64)
+        values[:, user] = said
+        found.absorb(degree_report(survey.identity, 0, np.arange(20) < 14, values, GroupReport))
+        return found
+
+    seen = [estimate_degrees(told(*said), [statistic])[statistic].value for said in product(*((low, high) for low, high in bands))]
+    moved, bound = float(np.ptp(np.array(seen), axis=0).max()), group_bound(told(0, 0, 0), statistic, 1)
+    assert moved <= bound <= 2 * moved
+    assert group_bound(told(0, 0, 0), statistic, 2) > bound
+    assert group_bound(told(0, 0, 0), "assortativity", 1) == math.inf
+    high = [band[1] for band in bands]
+    assert flagged_degrees(survey, [3], np.array([high]).T) == []
+    assert len(flagged_degrees(survey, [3], np.array([[high[0] + 1, *high[1:]]]).T)) == 1

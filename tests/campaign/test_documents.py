@@ -35,6 +35,7 @@ from visibility_aware_edge_ldp.campaign.wire_format import SALT
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
+from visibility_aware_edge_ldp.public.groups import group_by
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
@@ -158,7 +159,7 @@ def test_a_scope_comes_back_and_is_worked_out_anew(name: str) -> None:
 def test_without_a_scope_the_document_is_the_policy_s() -> None:
     made = drafted(NAMES, LISTS, KNOWN, EPOCH)
     assert "scope" not in json.loads(made.data["policy"])
-    assert document_from_bytes(made.data["policy"]) == (LISTS, None)
+    assert document_from_bytes(made.data["policy"]) == (LISTS, None, None)
     assert made.data["edges"] == scoped("both").data["edges"]
 
 
@@ -300,3 +301,66 @@ def test_a_participant_sees_what_choosing_the_policy_has_cost() -> None:
         "Before     choosing who is public has cost ε = 0.25 for each PRIVATE edge, "
         "ε = 0.25 for each FRIEND_VISIBLE edge already"
     )
+
+
+BY_WARD = group_by(NAMES, "ward", WARDS)
+
+
+def grouped() -> Documents:
+    return drafted(NAMES, LISTS, KNOWN, EPOCH, groups=BY_WARD)
+
+
+def test_groups_come_back_in_the_roster_s_order() -> None:
+    """[GROUPS.0]"""
+    made = grouped()
+    charter = charter_in(made, "groups", ("mixing",))
+    back = Documents.from_bytes(charter, **made.data)
+    groups = back.view.groups
+    assert groups is not None
+    assert groups.labels == BY_WARD.labels
+    told = dict(zip(made.roster, groups.members.tolist(), strict=True))
+    assert told == dict(zip(NAMES, BY_WARD.members.tolist(), strict=True))
+    assert Terms(charter, back.view).survey.identity == charter.survey
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": ["0", "0", "1", "2"]},
+        {"labels": ["0"]},
+        {"labels": "0"},
+        {"labels": ["0", "1", "2", "the\x1brest"]},
+        {"members": [0] * 11},
+        {"members": ["0"] * 12},
+        {"members": [-1] * 12},
+        {"attribute": ""},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_other_groups_are_refused(change: dict[str, object]) -> None:
+    made = grouped()
+    charter, text = charter_in(made, "groups", ("mixing",)), json.loads(made.data["policy"])
+    text["groups"] |= change
+    data = signing.encode(text)
+    with pytest.raises(ProtocolViolation):
+        Documents.from_bytes(replace(charter, policy=signing.digest(data)), **{**made.data, "policy": data})
+
+
+def test_groups_of_another_charter_are_another_survey() -> None:
+    made = grouped()
+    moved = replace(made, groups=replace(BY_WARD, members=np.roll(BY_WARD.members, 1)))
+    with pytest.raises(ProtocolViolation, match="another survey"):
+        Terms(charter_in(made, "groups", ("mixing",)), moved.view)
+
+
+def test_a_question_by_groups_needs_some() -> None:
+    with pytest.raises(BadInput, match="asks by public groups, and the documents have none"):
+        charter_in(drafted(NAMES, LISTS, KNOWN, EPOCH), "groups", ("mixing",))
+
+
+def test_a_participant_is_told_of_its_group() -> None:
+    made = grouped()
+    (line,) = ParticipantContext(charter_in(made, "groups", ("mixing",)), made, made.roster.index("Bea")).policy_lines
+    assert line == "Groups     everybody is in one of 4 by ward, as all can see; you in 1"
+    assert ParticipantContext(charter_in(made, "degrees"), made, 0).policy_lines == []

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     largest_seen,
     with_large_absent,
 )
-from visibility_aware_edge_ldp.aggregator.report_screening import degree_band
+from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
 from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees
@@ -116,7 +116,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
         An honest degree is moved with less than a chance of 10⁻⁹; a lie of 2⁶² would leave a fit no room for the rest.
         """
-        bands = [degree_band(self.survey, kind) for kind in self.survey.classes]
+        bands = degree_bands(self.survey)
         low, high = (sum(ends) for ends in zip(*bands, strict=True)) if bands else (0, 0)
         low, high = max(low, -_FARTHEST), min(high, _FARTHEST)  # at a tiny ε a band leaves 64 bits
         return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))

@@ -20,11 +20,12 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import (
     matrix_of,
     reported_rows,
 )
-from visibility_aware_edge_ldp.aggregator.report_screening import degree_band, rounded_up
+from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands, rounded_up
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.reproducible_math import product
 from visibility_aware_edge_ldp.counts.degree_functions import DegreeFunction, NoisyDegrees, binomial, per_answer
+from visibility_aware_edge_ldp.counts.mixing import LINEAR
 from visibility_aware_edge_ldp.counts.scores import Floats, score
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.statistic import star_size, tail_start
@@ -33,6 +34,7 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+    from visibility_aware_edge_ldp.aggregator.groups import GroupCollection
     from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 
 Ints = npt.NDArray[np.int64]
@@ -221,12 +223,26 @@ def degree_bound(collection: DegreeCollection, statistic: str, liars: int) -> fl
         return math.inf
     degrees, survey = collection.noisy_degrees(), collection.survey
     among = min(liars, degrees.noisy.size)
-    bands = [degree_band(survey, kind) for kind in survey.classes]
+    bands = degree_bands(survey)
     lowest, highest = sum(low for low, _ in bands), sum(high for _, high in bands) + int(degrees.public.max(initial=0))
     places = np.arange(lowest, highest + 1, dtype=np.int64)
     noises = {(float(first), float(second)) for first, second in zip(degrees.first, degrees.second, strict=True)}
     width = max((_range(survey.nodes, places, noise, function) for noise in sorted(noises)), default=0.0)
     return rounded_up(among * degrees.expansion * width)
+
+
+def group_bound(collection: GroupCollection, statistic: str, liars: int) -> float:
+    """By how much so many unflagged liars move any entry of a statistic of groups; infinite for ratios.  [LIARS.6]"""
+    if statistic not in LINEAR:
+        return math.inf
+    known, survey = collection.known, collection.survey
+    widths = np.array([high - low for low, high in degree_bands(survey)], np.float64)
+    widths = widths.reshape(-1, survey.groups.count).sum(axis=0)
+    most = 0.0
+    for gradient in LINEAR[statistic](survey.groups.sizes):
+        each = known.expansion * (np.abs(known.factors(gradient)) * widths).sum(axis=1)
+        most = max(most, float(np.sort(np.repeat(each, known.answers))[::-1][:liars].sum()))
+    return rounded_up(most)
 
 
 def _summed(statistic: str) -> DegreeFunction | None:

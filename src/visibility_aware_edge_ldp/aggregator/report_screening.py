@@ -158,17 +158,17 @@ def _reported(public: int, member: npt.NDArray[np.bool_], counts: Ints) -> Ints:
     return found
 
 
-def degree_band(survey: DegreeSurvey, kind: Visibility) -> tuple[int, int]:
-    """Where an honest number of friends of a class lies, noise and all.  [LIARS.5]"""
-    reach = survey.mechanism(kind).interval(1 - FALSE_ALARM / len(survey.classes))[1]
-    return -reach, survey.nodes - 1 + reach
+def degree_bands(survey: DegreeSurvey) -> list[tuple[int, int]]:
+    """Where each honest number of a report lies, noise and all.  [LIARS.5]"""
+    reaches = [survey.mechanism(kind).interval(1 - FALSE_ALARM / len(survey.asked))[1] for kind in survey.asked]
+    return [(-reach, most + reach) for reach, most in zip(reaches, survey.largest, strict=True)]
 
 
 def flagged_degrees(survey: DegreeSurvey, users: Sequence[int], values: Ints) -> list[Flag]:
-    """Of (classes, users) numbers, those that no honest user sends.  [LIARS.5]"""
+    """Of (numbers, users) numbers, those that no honest user sends.  [LIARS.5]"""
     found = [
-        flags(users, said, degree_band(survey, kind), f"{kind} friends", 1)
-        for kind, said in zip(survey.classes, values, strict=True)
+        flags(users, said, band, f"{kind} friends", 1)
+        for kind, band, said in zip(survey.asked, degree_bands(survey), values, strict=True)
     ]
     return sorted(flag for each in found for flag in each)
 

@@ -33,9 +33,10 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     token_hash,
     write_new,
 )
-from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_scope
+from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_unfit
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import check_statistics
@@ -76,6 +77,7 @@ def new_campaign(
     split: Sequence[Fraction] = (),
     key: bytes | None = None,
     scope: ScopeWords | None = None,
+    groups: Groups | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -95,11 +97,13 @@ def new_campaign(
         The issuer's private key; a new one by default.
     scope
         Where positions are asked about; everywhere by default.
+    groups
+        Everybody's public group, in the order of ``names``, for the question "groups".
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
     _refuse_formulas(names)
-    documents, secret = drafted(names, policy, edges, epoch, scope), new_key() if key is None else key
+    documents, secret = drafted(names, policy, edges, epoch, scope, groups), new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
@@ -128,7 +132,7 @@ def charter_of(
     kind, exact = question_named(question), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
-        refuse_scope(kind, documents.view)
+        refuse_unfit(kind, documents.view)
         survey = kind.survey(documents.view, exact, asked, split)
         charter = Charter(
             title=title,

@@ -1,7 +1,8 @@
 """The documents of a campaign: roster, policy and public edges as canonical JSON, each pinned.  [CHARTER.4, CHARTER.5]
 
 A scope stands in the policy's document: its words, and the public tables that they go by. Who stands in which public
-list is not written down once more: whoever has the roster, the policy and the public edges works it out.
+list is not written down once more: whoever has the roster, the policy and the public edges works it out. Public groups
+stand there too: the group of each place in the roster.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from visibility_aware_edge_ldp.campaign.policy_text import (
 )
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.rules import canonical
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
 Name = str | int
 LONGEST_NAME = 200
 Edges = npt.NDArray[np.int32]
-SCOPE = "scope"
-# The words of a scope have at most so many characters.
+SCOPE, GROUPS = "scope", "groups"
+# The words of a scope, and a group's name, have at most so many characters.
 MOST_WORDS = 200
 
 
@@ -54,25 +56,27 @@ class Documents:
     """What everybody knows of a campaign: who is asked, which positions are public, and the public edges.
 
     ``roster`` are the names in the order that numbers them; ``edges`` are pairs of such numbers, the smaller first,
-    sorted: all that the policy makes public, also those outside a ``scope``.
+    sorted: all that the policy makes public, also those outside a ``scope``. ``groups`` are in the roster's order.
     """
 
     roster: tuple[Name, ...] = field(repr=False)
     policy: VisibilityPolicy
     edges: Edges = field(repr=False)
     scope: ScopeWords | None = None
+    groups: Groups | None = None
 
     @cached_property
     def view(self) -> PublicView:
         """The public view that both sides compute with; each works the scope out by itself.  [SCOPE.1]"""
-        whole = PublicView(self.roster, self.policy, self.edges)
+        whole = PublicView(self.roster, self.policy, self.edges, self.groups)
         return whole if self.scope is None else whole.within(self.scope.scope(whole))
 
     @cached_property
     def data(self) -> dict[str, bytes]:
         """The bytes of each document, by its name."""
         roster, edges = encode(list[Content](self.roster)), encode(self.edges.tolist())
-        return {"roster": roster, "policy": document_bytes(self.policy, self.scope), "edges": edges}
+        policy = document_bytes(self.policy, self.scope, self.groups)
+        return {"roster": roster, "policy": policy, "edges": edges}
 
     @classmethod
     def from_bytes(cls, charter: Charter, roster: bytes, policy: bytes, edges: bytes) -> Documents:
@@ -89,8 +93,10 @@ class Documents:
             raise ProtocolViolation(
                 "The roster is not in the order of its public hash, so somebody chose who holds what; do not answer."
             )
-        rule, scope = document_from_bytes(policy)
-        documents = cls(names, rule, _read_edges(edges, charter.nodes), scope)
+        rule, scope, groups = document_from_bytes(policy)
+        if groups is not None and groups.members.size != charter.nodes:
+            raise ProtocolViolation("The groups are of more or fewer people than the roster has; do not answer.")
+        documents = cls(names, rule, _read_edges(edges, charter.nodes), scope, groups)
         try:
             documents.view.classes  # noqa: B018 - refuses a policy about other people
         except BadPolicy as error:
@@ -104,13 +110,19 @@ def drafted(
     edges: npt.ArrayLike,
     epoch: str,
     scope: ScopeWords | None = None,
+    groups: Groups | None = None,
 ) -> Documents:
-    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]"""
+    """The documents, with the roster in the order of its public hash and the public edges renumbered.  [CHARTER.5]
+
+    ``groups`` are in the order of ``names``.
+    """
     given = checked_names(names)
     roster = tuple(in_order(given, epoch))
     place = {name: i for i, name in enumerate(roster)}
     own = None if scope is None else scope.for_roster(roster)
-    return Documents(roster, policy, renumbered(edges, [place[name] for name in given]), own)
+    places = np.array([place[name] for name in given], np.int64)
+    placed = None if groups is None else groups.of(np.argsort(places))
+    return Documents(roster, policy, renumbered(edges, places), own, placed)
 
 
 def in_order(names: Iterable[Name], epoch: str) -> list[Name]:
@@ -169,7 +181,7 @@ def _is_pair(pair: Content) -> bool:
     return isinstance(pair, list) and len(pair) == 2 and all(type(end) is int for end in pair)
 
 
-def renumbered(edges: npt.ArrayLike, places: Sequence[int]) -> Edges:
+def renumbered(edges: npt.ArrayLike, places: Sequence[int] | npt.NDArray[np.int64]) -> Edges:
     """Public edges between old places, as sorted pairs of new ones: ``places[old]`` is where a name has gone."""
     found = np.asarray(places, np.int64)[np.asarray(edges, np.int64).reshape(-1, 2)]
     found = np.unique(np.sort(found, axis=1), axis=0)
@@ -179,22 +191,44 @@ def renumbered(edges: npt.ArrayLike, places: Sequence[int]) -> Edges:
 # ── the policy's document ──
 
 
-def document_bytes(policy: VisibilityPolicy, scope: ScopeWords | None = None) -> bytes:
-    """The bytes of a policy's document; without a scope they are the policy's."""
+def document_bytes(policy: VisibilityPolicy, scope: ScopeWords | None = None, groups: Groups | None = None) -> bytes:
+    """The bytes of a policy's document; without scope and groups they are the policy's."""
     data = policy_bytes(policy)
-    return data if scope is None else encode({**_object(data), SCOPE: _write_scope(scope)})
+    more: Object = {} if scope is None else {SCOPE: _write_scope(scope)}
+    if groups is not None:
+        more[GROUPS] = {
+            "attribute": groups.attribute,
+            "labels": list[Content](groups.labels),
+            "members": groups.members.tolist(),
+        }
+    return encode({**_object(data), **more}) if more else data
 
 
-def document_from_bytes(data: bytes) -> tuple[VisibilityPolicy, ScopeWords | None]:
-    """The policy without a scope, and the scope, in these bytes."""
+def document_from_bytes(data: bytes) -> tuple[VisibilityPolicy, ScopeWords | None, Groups | None]:
+    """The policy without a scope, the scope, and the groups in these bytes."""
     content = _object(data)
-    if SCOPE not in content:
-        return policy_from_bytes(data), None
-    scope = _read_scope(content.pop(SCOPE))
+    scope = _read_scope(content.pop(SCOPE)) if SCOPE in content else None
+    groups = _read_groups(content.pop(GROUPS)) if GROUPS in content else None
+    if scope is None and groups is None:
+        return policy_from_bytes(data), None, None
     policy = policy_from_bytes(encode(content))
-    if document_bytes(policy, scope) != data:
+    if document_bytes(policy, scope, groups) != data:
         raise unreadable("lists of its scope that are not in their order")
-    return policy, scope
+    return policy, scope, groups
+
+
+def _read_groups(content: Content) -> Groups:
+    found = object_of(content, "attribute", "labels", "members")
+    labels, members = found["labels"], found["members"]
+    if not isinstance(labels, list) or not isinstance(members, list) or not all(type(each) is int for each in members):
+        raise unreadable("groups that are not names and a number for each place of the roster")
+    names = [text_of(each) for each in (found["attribute"], *labels)]
+    if not all(0 < len(name) <= MOST_WORDS and name.isprintable() for name in names):
+        raise unreadable(f"names of groups that are not 1 to {MOST_WORDS} printable characters")
+    try:
+        return Groups(names[0], tuple(names[1:]), np.array(members, np.int64))
+    except BadInput as error:
+        raise unreadable("groups that not everybody is in") from error
 
 
 def _object(data: bytes) -> Object:

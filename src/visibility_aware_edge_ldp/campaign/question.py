@@ -122,6 +122,7 @@ class Question:
     broadcasts: bool = False  # whether everybody reads the reports of round 1 before round 2
     sees_edges: bool = False  # whether a participant gives the edges that it sees rather than its friends
     uses_public_edges: bool = False  # whether a report depends on the public edges
+    by_groups: bool = False  # whether it asks by public groups, which the documents must then have
 
     @property
     def trust(self) -> Trust:
@@ -148,7 +149,7 @@ class Question:
     @property
     def default_statistics(self) -> tuple[str, ...]:
         """What is estimated unless an issuer names other statistics."""
-        return tuple(name for name in ("edges", "triangles") if self.answers(name))
+        return tuple(name for name in ("edges", "triangles", "mixing") if self.answers(name))
 
     def others(self, participant: int, nodes: int) -> Bits:
         """At which ends others are asked about this participant's positions: wherever it is not asked itself."""

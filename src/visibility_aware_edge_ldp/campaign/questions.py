@@ -2,11 +2,12 @@
 
 Rows answer with one randomized bit for each position: "position" in one round or two, "triangles" with one noisy sum
 over all first answers in round 2. Counts are sent with noise: "degrees" asks everybody how many friends it has in each
-class, and "hubs" asks public hubs how many triangles they see.
+class, "groups" how many in each public group, and "hubs" asks public hubs how many triangles they see.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from visibility_aware_edge_ldp.campaign.question import (
 )
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, did_you_mean
+from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
-from visibility_aware_edge_ldp.public.surveys import degrees, hubs, rows
+from visibility_aware_edge_ldp.public.surveys import degrees, groups, hubs, rows
 from visibility_aware_edge_ldp.public.surveys.degrees import LISTS, DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, HubReport, HubSurvey, hub_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
@@ -172,38 +174,47 @@ def _degrees_loss(mechanism: Mapping[str, Any]) -> Losses:
     return {Visibility[kind]: mechanism["lists"] * Fraction(rate) for kind, rate in mechanism["rates"].items()}
 
 
-def _checked_degrees(survey: DegreeSurvey, received: Received) -> DegreeReport:
-    report: DegreeReport = received.decoded(degrees.LAYOUT, survey.identity)
-    if (report.start, report.count, report.classes) != (received.participant, 1, len(survey.classes)):
-        raise ProtocolViolation("This is the report of another participant, or of other classes than are asked.")
+def _checked_numbers(layout: Layout[Any], survey: DegreeSurvey, received: Received) -> DegreeReport:
+    report: DegreeReport = received.decoded(layout, survey.identity)
+    if (report.start, report.count, report.classes) != (received.participant, 1, len(survey.asked)):
+        raise ProtocolViolation("This is the report of another participant, or of other numbers than are asked.")
     refuse_silence(bool(report.answered[0]))
     return report
 
 
-DEGREES = Question(
-    "degrees",
-    PROTOCOLS["degrees"],
-    lambda view, epsilon, statistics, split: degree_survey(view, epsilon),
-    lambda view, survey: np.asarray(view.users_with(survey.classes).any(axis=0)),
-    # An edge is charged at what both ends' reports cost, so nothing of it is left to others.
-    lambda participant, nodes: np.ones(nodes, np.bool_),
-    (
-        RoundFormat(
-            "how many friends you have in each class, with noise",
-            LAPLACE,
-            _stated_degrees,
-            _degrees_loss,
-            lambda survey: degrees.LAYOUT.size(count=1, classes=len(survey.classes)),
-            _checked_degrees,
+def _of_numbers(
+    name: str, survey: Callable[[PublicView, Fraction], DegreeSurvey], layout: Layout[Any], asks: str, by_groups: bool
+) -> Question:
+    """A question about everybody's numbers of friends, each sent with noise."""
+    return Question(
+        name,
+        PROTOCOLS[name],
+        lambda view, epsilon, statistics, split: survey(view, epsilon),
+        lambda view, survey: np.asarray(view.users_with(survey.classes).any(axis=0)),
+        # An edge is charged at what both ends' reports cost, so nothing of it is left to others.
+        lambda participant, nodes: np.ones(nodes, np.bool_),
+        (
+            RoundFormat(
+                f"how many friends you have in each {asks}, with noise",
+                LAPLACE,
+                _stated_degrees,
+                _degrees_loss,
+                lambda survey: layout.size(count=1, classes=len(survey.asked)),
+                partial(_checked_numbers, layout),
+            ),
         ),
-    ),
-    Labels(
-        "how many friends it has, with noise added",
-        "each participant holds its own friend list and adds noise to its numbers before they are sent",
-        f"{NO_CHOICE}, while nobody is flagged.",
-        ("Noisy numbers", "Noise is added to each number of friends. Nobody can tell how much."),
-    ),
-)
+        Labels(
+            f"how many friends it has{' in each group' if by_groups else ''}, with noise added",
+            "each participant holds its own friend list and adds noise to its numbers before they are sent",
+            f"{NO_CHOICE}, while nobody is flagged.",
+            ("Noisy numbers", "Noise is added to each number of friends. Nobody can tell how much."),
+        ),
+        by_groups=by_groups,
+    )
+
+
+DEGREES = _of_numbers("degrees", degree_survey, degrees.LAYOUT, "class", False)
+GROUPS = _of_numbers("groups", groups.group_survey, groups.LAYOUT, "group and class", True)
 
 
 def _stated_hubs(survey: HubSurvey) -> Stated:
@@ -275,7 +286,7 @@ HUBS = Question(
 )
 
 
-QUESTIONS: dict[str, Question] = {each.name: each for each in (POSITION, DEGREES, TRIANGLES, HUBS)}
+QUESTIONS: dict[str, Question] = {each.name: each for each in (POSITION, DEGREES, GROUPS, TRIANGLES, HUBS)}
 _LOSSES = {each.mechanism: each.loss for question in QUESTIONS.values() for each in question.formats}
 
 

@@ -48,8 +48,9 @@ from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
-from visibility_aware_edge_ldp.public.statistic import exact
+from visibility_aware_edge_ldp.public.statistic import exact, statistic
 from visibility_aware_edge_ldp.simulation.worlds import Progress, Steps
+from visibility_aware_edge_ldp.truth.graph import Graph
 
 # Nobody waits for a deadline in a rehearsal: rounds are closed by the operator.
 _FAR = 4_000_000_000
@@ -77,6 +78,19 @@ class Found:
     def covered(self) -> bool:
         """Whether the interval holds the truth."""
         return self.low <= self.truth <= self.high
+
+
+def _found(name: str, said: Mapping[str, Any], graph: Graph) -> Iterator[Found]:
+    """What is found of a statistic: one number, or one for each group or two; lists of people are left out."""
+    if not isinstance(said["value"], list):
+        yield Found.of(name, said, float(exact(graph, name)))
+    elif statistic(name).by_groups:
+        lows, highs = said["interval"]
+        columns = said["labels"], said["value"], said["standard_error"], lows, highs, exact(graph, name)
+        for label, value, error, low, high, truth in zip(*columns, strict=True):
+            words = "–".join(label) if isinstance(label, list) else label
+            entry = {"value": value, "standard_error": error, "interval": [low, high]}
+            yield Found.of(f"{name} {words}", entry, float(truth))
 
 
 @dataclass(frozen=True)
@@ -167,6 +181,7 @@ def rehearse(
             policy=world.policy,
             edges=world.public.edges,
             scope=scope,
+            groups=world.graph.groups,
             question=question,
             epsilon=epsilon,
             statistics=tuple(statistics) or kind.default_statistics,
@@ -275,11 +290,7 @@ class _Stage:
         answers, n = json.loads(made), self.charter.nodes
         if [each["root"] for each in answers["rounds"]] != self.roots:
             raise RehearsalFailed("The answers were made from other reports than were frozen.")
-        found = [
-            Found.of(name, each, float(exact(self.world.graph, name)))
-            for name, each in answers["estimates"].items()
-            if not isinstance(each["value"], list)
-        ]
+        found = [one for name, each in answers["estimates"].items() for one in _found(name, each, self.world.graph)]
         return Rehearsal(
             self.charter,
             answers,

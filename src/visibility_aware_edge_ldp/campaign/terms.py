@@ -36,7 +36,7 @@ class Terms:
     view: PublicView
 
     def __post_init__(self) -> None:
-        refuse_scope(self.question, self.view)
+        refuse_unfit(self.question, self.view)
         refuse_misstated(self.charter, self.survey)
         refuse_loss(self.charter, self.view)
 
@@ -143,8 +143,10 @@ class Terms:
         return tuple(each.head(self.survey) for each in self.question.formats[: len(self.charter.rounds)])
 
 
-def refuse_scope(question: Question, view: PublicView) -> None:
-    """Refuses a question that cannot be asked inside a scope."""
+def refuse_unfit(question: Question, view: PublicView) -> None:
+    """Refuses a question that cannot be asked inside a scope, or by groups that nobody named."""
+    if question.by_groups and view.groups is None:
+        raise ProtocolViolation(f"The question {question.name!r} asks by public groups, and the documents have none.")
     if view.policy.scope is not None and question.sees_edges:
         raise ProtocolViolation(
             f"The question {question.name!r} takes no scope: hubs count inside their own public lists already."

@@ -9,6 +9,7 @@ import typer
 import visibility_aware_edge_ldp.commands.campaign_labels as labels
 from visibility_aware_edge_ldp.commands.common import (
     AttributesOption,
+    GroupsOption,
     JsonOption,
     ScopeOption,
     print_json,
@@ -43,6 +44,7 @@ def new(
     ] = "nothing",
     scope: ScopeOption = None,
     attributes: AttributesOption = None,
+    groups: GroupsOption = None,
     public_edges: Annotated[Path | None, typer.Option(help="The edges at public positions: two names a line.")] = None,
     rounds: labels.RoundsOption = None,
     closes: Annotated[
@@ -66,7 +68,7 @@ def new(
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
-    from visibility_aware_edge_ldp.truth.policy_file import open_policy, read_scope
+    from visibility_aware_edge_ldp.truth.policy_file import open_groups, open_policy, read_scope
 
     deadlines, names = _deadlines(question, rounds, closes), labels.names_in(roster)
     if fewest > len(names):
@@ -87,6 +89,7 @@ def new(
         retention=labels.span(retention),
         key=_key(issuer_key),
         scope=None if scope is None else read_scope(scope, attributes),
+        groups=None if groups is None else open_groups(groups, names, attributes),
     )
     view = read_campaign(directory).documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
@@ -177,6 +180,7 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
+    from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
 
     operator = labels.operator_at(place, token_file)
     charter = operator.charter()
@@ -195,6 +199,8 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
         ("statistic", "estimate", "± s.e.", "95 % interval"),
         [tuple(map(labels.printable, row)) for row in rows],
     )
+    for title, head, cells in matrix_tables(content) if "groups" in content else ():
+        print_table(title, tuple(map(labels.printable, head)), [tuple(map(labels.printable, row)) for row in cells])
     typer.echo("\n".join(map(labels.printable, lines)))
 
 

@@ -19,6 +19,7 @@ def rehearse(
     policy: common.PolicyOption = "nothing",
     scope: common.ScopeOption = None,
     attributes: common.AttributesOption = None,
+    groups: common.GroupsOption = None,
     absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
     processes: Annotated[
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
@@ -40,6 +41,7 @@ def rehearse(
 
     held = common.open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     world = VisibilityAwareGraph(held, open_policy(policy))
+    world = world if groups is None else world.grouped(groups, attributes)
     asked = statistics.split(",") if statistics else ()
     with common.ending_in_order(), common.progress_bar(f"{world.graph.n:,} people enrol and answer") as progress:
         found = run(

@@ -169,8 +169,7 @@ def about(graph: Graph) -> dict[str, Any]:
     told = {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
     if (known := graph.groups) is None:
         return told
-    groups = {"attribute": known.attribute, "labels": list(known.labels), "sizes": known.sizes.tolist()}
-    return {**told, "groups": groups}
+    return {**told, "groups": known.about}
 
 
 def print_json(name: str, content: Mapping[str, Any], line: bool = False) -> None:

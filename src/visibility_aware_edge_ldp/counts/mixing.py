@@ -102,11 +102,14 @@ class GroupCounts:
         found = self.weights * self.sums
         return np.asarray(found + np.where(np.eye(len(found), dtype=np.bool_), 0.0, found.T))
 
+    def factors(self, gradient: Floats) -> Floats:
+        """(groups, groups): how much of the sum of a over b is in a linear function of the cells.  [MIXING.3]"""
+        upper = np.triu(gradient)
+        return np.asarray(self.weights * (upper + np.triu(upper, 1).T))
+
     def spread(self, gradient: Floats) -> Spread:
         """How a linear function of the cells varies, by noise and by who answered.  [MIXING.2, MIXING.4]"""
-        upper = np.triu(gradient)
-        factors = self.weights * (upper + np.triu(upper, 1).T)
-        found = Spread(0.0)
+        factors, found = self.factors(gradient), Spread(0.0)
         for a in np.flatnonzero((factors != 0).any(axis=1)):
             row, noise, stands_for = factors[a], self.noise[a], float(self.expansion[a])
             if not self.is_known[a]:

@@ -42,7 +42,7 @@ def group_files(found: Mapping[str, Any]) -> dict[str, bytes]:
 
 def contact_matrix(found: Mapping[str, Any]) -> dict[str, Any]:
     """From an estimate of contacts to socialmixr's ``matrix`` and ``participants``, with matrices of errors."""
-    groups, each = found["graph"]["groups"], _columns(found["estimates"][CONTACTS])
+    groups, each = _groups(found), _columns(found["estimates"][CONTACTS])
     labels, sizes = groups["labels"], groups["sizes"]
     shape = (len(labels), len(labels))
     return {
@@ -79,13 +79,19 @@ def matrix_tables(found: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
     tables = []
     for name, title in MATRICES.items():
         if name in found["estimates"]:
-            labels, each = found["graph"]["groups"]["labels"], found["estimates"][name]
+            labels, each = _groups(found)["labels"], found["estimates"][name]
             values = zip(each["value"], each["standard_error"], strict=True)
             told = {tuple(key): f"{number(value)} ± {number(float(f'{error:.2g}'))}" for key, (value, error) in
                     zip(each["labels"], values, strict=True)}  # fmt: skip
             rows = [(a, *(told.get((a, b)) or told[b, a] for b in labels)) for a in labels]
-            tables.append((title, (found["graph"]["groups"]["attribute"], *labels), rows))
+            tables.append((title, (_groups(found)["attribute"], *labels), rows))
     return tables
+
+
+def _groups(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What estimates on a graph, or a campaign's answers, say of their groups."""
+    groups: Mapping[str, Any] = found["groups"] if "groups" in found else found["graph"]["groups"]
+    return groups
 
 
 def _columns(found: Mapping[str, Any]) -> dict[str, list[float]]:

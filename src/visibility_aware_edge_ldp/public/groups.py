@@ -60,6 +60,11 @@ class Groups:
         """The names of each two groups, a group with itself too, each pair once."""
         return [(self.labels[a], self.labels[b]) for a in range(self.count) for b in range(a, self.count)]
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the groups go by, their names, and how many members each has, for JSON."""
+        return {"attribute": self.attribute, "labels": list(self.labels), "sizes": self.sizes.tolist()}
+
     def describe(self) -> dict[str, Any]:
         """All that decides who is in which group, as canonical JSON values, for the identity of a survey."""
         members = hashlib.sha256(self.members.astype("<i8").tobytes()).hexdigest()

@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import cast
+from functools import cached_property, lru_cache, partial
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Fr
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.client.groups import GroupClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.position import randomize, verify_round
 from visibility_aware_edge_ldp.client.reporter import Purse
@@ -30,9 +31,10 @@ from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.privacy import Bill
-from visibility_aware_edge_ldp.public.layout import pack, part_of
+from visibility_aware_edge_ldp.public.layout import Layout, pack, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
+from visibility_aware_edge_ldp.public.surveys import groups as group_layout
 from visibility_aware_edge_ldp.public.surveys import hubs, position, rows
 from visibility_aware_edge_ldp.public.surveys.base import verify
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
@@ -107,10 +109,18 @@ class ParticipantContext:
 
     @property
     def policy_lines(self) -> list[str]:
-        """What choosing the policy has cost already; what part of the own positions is asked about, and why no more."""
+        """What choosing the policy has cost; public groups; what part of the own positions is asked about, and why."""
         paid = ", ".join(f"{price} for each {kind} edge" for kind, price in Bill(self.view.policy.paid).items())
         cost = [f"Before     choosing who is public has cost {paid} already"] if paid else []
-        return cost + self._scope_lines
+        return cost + self._group_lines + self._scope_lines
+
+    @property
+    def _group_lines(self) -> list[str]:
+        groups = self.view.groups
+        if groups is None or not self.question.by_groups:
+            return []
+        own = groups.labels[groups.members[self.number]]
+        return [f"Groups     everybody is in one of {groups.count} by {groups.attribute}, as all can see; you in {own}"]
 
     @property
     def _scope_lines(self) -> list[str]:
@@ -255,12 +265,16 @@ def own_transcript(context: ParticipantContext, first: bytes, transcript: bytes)
     return broadcast
 
 
-def degrees(making: Making) -> Made:
-    """How many friends of each class, with noise.  [DEGREE.1]"""
+def _numbers(client: type[DegreeClient], layout: Layout[Any], making: Making) -> Made:
+    """How many friends of each class, or of each class and group, with noise.  [DEGREE.1, GROUPS.1]"""
     survey: DegreeSurvey = making.context.terms.survey
     purse = Purse({kind: survey.list_price(kind).epsilon for kind in survey.classes})
-    client = DegreeClient(making.own_list, making.context.view, purse)
-    return Made(degree_layout.encode(client.answer(survey, 1, making.random_bytes)))
+    own = client(making.own_list, making.context.view, purse)
+    return Made(layout.encode(own.answer(survey, 1, making.random_bytes)))
+
+
+degrees = partial(_numbers, DegreeClient, degree_layout.LAYOUT)
+groups = partial(_numbers, GroupClient, group_layout.LAYOUT)
 
 
 def hub_counts(making: Making) -> Made:
@@ -300,6 +314,7 @@ def rehearsed(context: ParticipantContext, round_number: int, first: bytes, tran
 REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
     "position": (first_row, second_row),
     "degrees": (degrees,),
+    "groups": (groups,),
     "triangles": (first_row, row_sum),
     "hubs": (hub_counts,),
 }

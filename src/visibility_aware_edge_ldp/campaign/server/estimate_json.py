@@ -67,6 +67,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "campaign": charter.identity,
         "documents": {"roster": charter.roster, "policy": charter.policy, "edges": charter.edges},
         "rounds": [_round(terms, number, rounds) for number in rounds],
+        **({} if view.groups is None else {"groups": view.groups.about}),
         **answers,
         "estimates": {
             name: nameless(each, known, found.degree_step) if name == "degrees" else each
@@ -156,7 +157,7 @@ def _certificate(terms: Terms, found: QuestionEstimates, rounds: Mapping[int, Bo
         paid=policy.paid,
         policy=policy.words,
         classes={str(kind): size for kind, size in view.inside_sizes.items() if size},
-        response={f"round {number}": _response(terms, number, rounds)[2] for number in rounds},
+        response={f"round {number}": _response(terms, number, rounds)[2] for number in rounds} | dict(found.response),
         assumptions=(*ASSUMPTIONS, *policy.assumptions),
         simulated=False,
         campaign=terms.charter.identity,

@@ -19,6 +19,12 @@ _SHARE = f"one in {ONE_IN} of those who answered, rounded up"
 # Bars that still can be told apart on a phone.
 MOST_BARS = 60
 _MARGIN = 5.0
+# The statistics that are shown as a matrix, and what its rows and columns are.
+MATRICES = {
+    "mixing": "Friendships between the groups of row and column.",
+    "contacts": "Mean number of friends in the column’s group of one member of the row’s.",
+}
+_SHADED = "The darker, the more; below each value its 95 % interval."
 
 
 def ticks(low: float, high: float, most: int = 4) -> list[float]:
@@ -112,6 +118,7 @@ def answers(state: PageState) -> Markup:
         table,
         _strips(state, found),
         [_histogram(each) for name, each in found.items() if name == "degree_histogram"],
+        [_matrix(name, each) for name, each in found.items() if name in MATRICES],
         [tag("p", tag("strong", labels.statistic(name)), f": not estimated; {why}") for name, why in refused.items()],
         _notes(found),
     )
@@ -206,6 +213,26 @@ def _histogram(each: Found) -> Markup:
     more = f" Up to {kinds[-1]} friends: in the raw answers." if count < len(values) else ""
     drawn = bars(kinds[:count], shown, low, high, f"Degree histogram. {text}")
     return tag("figure", tag("h3", labels.statistic("degree_histogram")), drawn, tag("figcaption", f"{text}.{more}"))
+
+
+def _matrix(name: str, each: Found) -> Markup:
+    """Groups by groups: the darker a cell, the larger its value; below a value its interval."""
+    ends = zip(each["value"], *each["interval"], strict=True)
+    cells = {tuple(pair): told for pair, told in zip(each["labels"], ends, strict=True)}
+    groups = list(dict.fromkeys(group for pair in cells for group in pair))
+    most = max(1e-9, *(value or 0.0 for value, _, _ in cells.values()))
+
+    def cell(row: str, column: str) -> Markup:
+        value, low, high = cells.get((row, column)) or cells[column, row]
+        shade = round(10 * min(max((value or 0.0) / most, 0.0), 1.0))
+        said = together(labels.value(value), tag("small", labels.interval((low, high))))
+        return tag("td", said, class_=f"shade{shade}")
+
+    head = tag("thead", tag("tr", tag("th"), [tag("th", group, scope="col") for group in groups]))
+    rows = [tag("tr", tag("th", row, scope="row"), [cell(row, column) for column in groups]) for row in groups]
+    table = tag("table", head, tag("tbody", rows), class_="matrix")
+    shown = tag("div", table, class_="wide", role="region", aria_label=labels.statistic(name), tabindex=0)
+    return tag("figure", tag("h3", labels.statistic(name)), shown, tag("figcaption", f"{MATRICES[name]} {_SHADED}"))
 
 
 def _degrees(label: Any) -> str:

@@ -12,11 +12,12 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.groups import GroupCollection
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_positions
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import needed_in_all
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
-from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound
+from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound, group_bound
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import (
     Flag,
@@ -58,6 +59,7 @@ class QuestionEstimates:
     nonresponse_part: Callable[[str, float], float | None]
     manipulation_bound: Callable[[str, int], float]  # by how much so many liars move a statistic, at most
     flagged: Sequence[Flag]  # reports that no honest participant sends
+    response: Mapping[str, float] = field(default_factory=dict)  # of each group, the share that answered
     degree_step: float = 1.0  # noisy degrees are multiples of this, and a rest that public classes decide
 
 
@@ -95,7 +97,7 @@ def _positions(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
         nonresponse_part,
         lies.bound,
         flagged_rows(collection),
-        max(steps, default=1.0),
+        degree_step=max(steps, default=1.0),
     )
 
 
@@ -114,6 +116,22 @@ def _degrees(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
         lambda name, value: nonresponse * value if name.startswith(sums) else None,
         lambda name, liars: degree_bound(collection, name, liars),
         flagged,
+    )
+
+
+def _groups(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    collection = GroupCollection(terms.survey, terms.view)
+    values = []
+    for report in _reports(terms, rounds[1]):
+        collection.absorb(report)
+        values.append(report.values[:, 0])
+    return QuestionEstimates(
+        lambda names: estimate_all(collection, names),
+        collection.releases,
+        lambda name, value: None,  # absent members of each group are weighed by those who answered
+        lambda name, liars: group_bound(collection, name, liars),
+        flagged_degrees(terms.survey, list(rounds[1]), np.array(values).T) if values else [],
+        collection.response_by_group(),
     )
 
 
@@ -158,6 +176,7 @@ def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
 ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]] = {
     "position": _positions,
     "degrees": _degrees,
+    "groups": _groups,
     "triangles": _triangles,
     "hubs": _hubs,
 }

@@ -57,6 +57,11 @@ class DegreeSurvey(RosterSurvey):
         """The class of each number that a user reports."""
         return self.classes
 
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """What each of these numbers can be at most."""
+        return (self.nodes - 1,) * len(self.classes)
+
     def content(self) -> Content:
         losses = {str(kind): str(self.list_price(kind).epsilon) for kind in self.classes}
         return {

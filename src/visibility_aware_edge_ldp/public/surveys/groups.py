@@ -37,6 +37,11 @@ class GroupSurvey(DegreeSurvey):
         """The class of each number that a user reports: class by class, and in each group by group."""
         return tuple(kind for kind in self.classes for _ in self.groups.labels)
 
+    @property
+    def largest(self) -> tuple[int, ...]:
+        """What each of these numbers can be at most: the size of its group."""
+        return tuple(self.groups.sizes.tolist()) * len(self.classes)
+
     def content(self) -> Content:
         return {**super().content(), "question": "friends in each group", "groups": self.groups.describe()}
 
