@@ -103,7 +103,7 @@ def context_of(campaign: Campaign) -> ParticipantContext:
     documents = drafted(names, policy, edges, campaign.epoch)
     rounds = tuple(Round(chain.CLOSES + later, 1) for later in range(chain.ROUNDS[campaign.question]))
     split = chain.SPLIT if campaign.question == TWICE else ()
-    wanted = ["triangles" if question in chain.OF_TRIANGLES else "edges"]
+    wanted = [chain.WANTED.get(question, "edges")]
     charter = charter_of(
         documents, "ab" * 32, question, campaign.epsilon, wanted, rounds, campaign.title, campaign.epoch, 0, split
     )

@@ -125,7 +125,7 @@ def degree_losses(setting: Setting) -> Iterator[KindLoss]:
     for person in range(setting.people):
         own = [position for position in setting.positions if person in position]
         survey = setting.context(person).terms.survey
-        noises = [survey.mechanism(kind) for kind in survey.classes]
+        noises = [survey.mechanism(kind) for kind in survey.asked]
         lists = [frozenset(compress(own, bits)) for bits in product((0, 1), repeat=len(own))]
         sends = {world: partial(uploaded, setting, person, list_of(setting, person, world)) for world in lists}
         said = {world: noise_laws.counts_and_rates(send, noises) for world, send in sends.items()}
@@ -142,7 +142,7 @@ def _told(one: tuple[noise_laws.Ints, noise_laws.Floats], other: tuple[noise_law
     apart = np.abs(one[0] - other[0])
     if not np.array_equal(one[1], other[1]):
         return math.inf
-    return float(np.where(apart > 0, apart * one[1], 0.0).sum())
+    return float(np.where(apart > 0, np.maximum(apart, 1) * one[1], 0.0).sum())
 
 
 def power_noised(send: noise_laws.Send, place: int, before: Sequence[int], noise: SmoothPower) -> noise_laws.Noised:

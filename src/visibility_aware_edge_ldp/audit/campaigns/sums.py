@@ -103,6 +103,7 @@ def sum_losses(setting: Setting) -> Iterator[KindLoss]:
 
 LOSSES: dict[str, Callable[[Setting], Iterator[KindLoss]]] = {
     "degrees": degree_losses,
+    "groups": degree_losses,
     "hubs": hub_losses,
     "triangles": sum_losses,
 }
@@ -134,6 +135,12 @@ AUDITS = (
         "both ends' uploads, every list of 3 and 4 people, one and two classes; noise measured on the bytes",
     ),
     findings.exact(
+        "campaign groups",
+        audit_measured,
+        [Setting("groups", "1", 3), Setting("groups", "1", 4, TWO_CLASSES)],
+        "the same of friends in each of two public groups",
+    ),
+    findings.exact(
         "campaign triangles, both rounds",
         audit_measured,
         [Setting("triangles", "1", 4, TWO_CLASSES), Setting("triangles", "1", 4, OPEN_ROW)],
@@ -150,6 +157,7 @@ MUTANTS = findings.exact_mutants(
     audit_measured,
     [
         ("campaign degrees, known coins", _KNOWN, [Setting("degrees", "1", 3, coins=known_to_all)]),
+        ("campaign groups, known coins", _KNOWN, [Setting("groups", "1", 3, coins=known_to_all)]),
         ("campaign hubs, known coins", _KNOWN, [Setting("hubs", "4", 5, publics=1, coins=known_to_all)]),
     ],
 )

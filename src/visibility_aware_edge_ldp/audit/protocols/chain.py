@@ -32,6 +32,7 @@ from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.layout import unpack
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
@@ -57,8 +58,9 @@ CAPS = dict.fromkeys(NON_PUBLIC, 100)
 TWICE = ", twice"
 # Unequal: a program that takes one round for the other is seen.
 SPLIT = (Fraction(3, 4), Fraction(1, 4))
-ROUNDS = {"position": 1, "position, twice": 2, "degrees": 1, "triangles": 2, "hubs": 1}
-OF_TRIANGLES = ("triangles", "hubs")
+ROUNDS = {"position": 1, "position, twice": 2, "degrees": 1, "groups": 1, "triangles": 2, "hubs": 1}
+WANTED = {"triangles": "triangles", "hubs": "triangles", "groups": "mixing"}
+"""What is estimated from each question's reports; of the others, edges."""
 Question = tuple[str, str]
 """What a campaign asks, and its epsilon per PRIVATE edge."""
 Reader = Callable[[Page, Task], Page]
@@ -207,10 +209,12 @@ def contexts(
     issuer: str = "ab" * 32,
 ) -> tuple[ParticipantContext, ...]:
     """The first participant's context in campaigns that follow each other in one epoch, under names of their own."""
-    documents, found = drafted(names, policy, edges, EPOCH), []
+    evens = Groups("turn", ("even", "odd"), np.arange(len(names)) % 2)
+    by_groups = any(question == "groups" for question, _ in asked)
+    documents, found = drafted(names, policy, edges, EPOCH, groups=evens if by_groups else None), []
     for number, (question, epsilon) in enumerate(asked):
         own, title = question.removesuffix(TWICE), f"Campaign {number}"
-        wanted = ["triangles" if question in OF_TRIANGLES else "edges"]
+        wanted = [WANTED.get(question, "edges")]
         due = tuple(Round(CLOSES + later, 1) for later in range(ROUNDS[question]))
         split = SPLIT if question.endswith(TWICE) else ()
         charter = charter_of(documents, issuer, own, epsilon, wanted, due, title, EPOCH, split=split)
