@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_mutants, worst
-from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, overheard
+from visibility_aware_edge_ldp.audit.engine.overheard import overheard
+from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING
 from visibility_aware_edge_ldp.audit.protocols.chain import folder
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
 from visibility_aware_edge_ldp.errors import BadInput, Refused
