@@ -38,13 +38,13 @@ class _Noted:
 
     def __call__(self, count: int) -> bytes:
         drawn = self._coins(count)
-        self.first = self.first or drawn[:BLOCK]
+        self.first = (self.first + drawn)[:BLOCK]
         return drawn
 
 
 @contextmanager
 def first_coins() -> Iterator[list[bytes]]:
-    """The first bytes that each answer draws meanwhile, of those that draw sixteen or more at once.
+    """The first bytes that each answer draws meanwhile, of those that draw sixteen or more.
 
     A client that lets another one answer for it is one answer.
     """

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
 from visibility_aware_edge_ldp.audit.engine.findings import (
     Audit,
@@ -36,6 +37,7 @@ from visibility_aware_edge_ldp.evaluation.compare.design import Cell, designed
 from visibility_aware_edge_ldp.evaluation.compare.runner import run_cell
 from visibility_aware_edge_ldp.evaluation.results import AWARE
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy, noisy_hubs
@@ -44,6 +46,7 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, de
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 
 USERS = 3
 PATTERN = (Visibility.PRIVATE,) * len(positions(USERS))
@@ -193,8 +196,18 @@ Bought = Callable[[VisibilityPolicy], Fraction]
 
 def estimated(policy: VisibilityPolicy) -> Fraction:
     """`estimate`: the choice comes on top of what is asked for, and the bill has both."""
-    bill = estimate(RING, "position", TOTAL, ["edges"], policy=policy, seed=1).certificate.bill
-    return min(TOTAL + CHOICE, bill[Visibility.PRIVATE].epsilon / policy.multiplier(Visibility.PRIVATE))
+    return _agreed(policy, estimate(RING, "user", TOTAL, ["edges"], policy=policy, seed=1))
+
+
+def estimated_inside(policy: VisibilityPolicy) -> Fraction:
+    """`estimate` inside the lists of the hubs that were bought: the same.  [HUBS.4]"""
+    world = buy_hubs(VisibilityAwareGraph(RING, policy), 1).inside("lists")
+    return _agreed(policy, estimate(world, "position", TOTAL, ["edges"], seed=1))
+
+
+def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
+    bill = found.certificate.bill[Visibility.PRIVATE].epsilon
+    return min(TOTAL + CHOICE, bill / policy.multiplier(Visibility.PRIVATE))
 
 
 def evaluated(policy: VisibilityPolicy) -> Fraction:
@@ -243,7 +256,7 @@ AUDITS: tuple[Audit, ...] = (
     exact(
         "bought hubs",
         audit_bought,
-        (estimated, evaluated, compared),
+        (estimated, estimated_inside, evaluated, compared),
         "a choice of hubs and a collection after it, by estimate, evaluate and compare; no coins twice",
     ),
 )
