@@ -58,6 +58,7 @@ AUDITS: dict[str, tuple[str, ...]] = {
     "aggregator/": ("scope, position with a sample", "whole estimates"),
     "model": ("scopes", "scope, curator", "scope, position", "whole estimates"),
     "simulation/scope_rest": ("scope, position with a sample", "whole estimates"),
+    "simulation/curator": ("release splits", "whole estimates", "release budgets"),
     "simulation/": ("coins in use", "bought hubs", "whole estimates", "release budgets"),
     "campaign/participant/enrolment": ("coins in use",),
     "campaign/participant/reports": ("campaign",),
