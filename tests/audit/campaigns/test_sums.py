@@ -9,7 +9,6 @@ import pytest
 from visibility_aware_edge_ldp.audit.campaigns import sums
 from visibility_aware_edge_ldp.audit.campaigns.numbers import PRIVATE, Setting, known_to_all
 from visibility_aware_edge_ldp.audit.campaigns.sums import TWO_CLASSES
-from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 
 def test_a_sum_is_over_friends_with_the_noise_of_its_row() -> None:
@@ -43,8 +42,3 @@ def test_campaigns_inside_a_scope_ask_and_charge_nothing_outside() -> None:
     assert sums.audit_inside("inside", sums.HOUSES, "-").holds
     asked = [context.terms.asks(context.number, 1) for context in sums.inside("degrees", sums.HOUSES)]
     assert all(asked)
-
-
-def test_hubs_take_no_scope() -> None:
-    with pytest.raises(ProtocolViolation, match="takes no scope"):
-        sums.inside("hubs", sums.HOUSES)
