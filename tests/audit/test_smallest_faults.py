@@ -6,10 +6,11 @@ import math
 
 import pytest
 
+from visibility_aware_edge_ldp.audit.catalogue import ALL, REAL_NAMES, Choice
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss
-from visibility_aware_edge_ldp.audit.runner import Outcome
+from visibility_aware_edge_ldp.audit.runner import Audited, Outcome
 from visibility_aware_edge_ldp.audit.smallest_faults import WHY, factor_of, smallest_faults, subject
-from visibility_aware_edge_ldp.audit.tables import faults_table
+from visibility_aware_edge_ldp.audit.tables import failures, faults_table
 
 
 def outcome(name: str, way: str, *losses: Loss) -> Outcome:
@@ -43,6 +44,28 @@ def test_a_bound_that_is_not_tight_is_explained() -> None:
     (row,) = smallest_faults([outcome(f"{name}, at size", "exact", Loss("PRIVATE", 1, 0.5))])
     assert row.why == WHY[name]
     assert row.factor == 2
+
+
+def test_a_whole_run_fails_where_nobody_says_why_a_bound_is_not_tight() -> None:
+    slack = outcome("rows, at size", "exact", Loss("PRIVATE", 1, 0.8))
+    whole = Audited(Choice(), (slack,), (), 1.0, 1)
+    assert not whole.passed
+    assert failures(whole) == [
+        "rows, PRIVATE: 0.800 of the claim was found, and nobody says why the bound is not tight "
+        "(audit.smallest_faults.WHY)"
+    ]
+    for choice in (Choice(mechanism="rows"), Choice(way="exact")):  # a part leaves out what finds more
+        assert Audited(choice, (slack,), (), 1.0, 1).passed
+    known = outcome("scope, user triangles", "exact", Loss("PRIVATE", 1, 0.8))
+    assert Audited(Choice(ALL, ALL), (known,), (), 1.0, 1).passed
+
+
+def test_every_reason_is_about_something_that_is_audited() -> None:
+    assert {*WHY} <= {subject(name) for name in REAL_NAMES}
+
+
+def test_what_must_not_be_lost_at_all_has_no_factor() -> None:
+    assert smallest_faults([outcome("scope, user histogram, outside", "statistical", Loss("PRIVATE", 1e-9, 0.0))]) == []
 
 
 def test_where_nothing_is_lost_nothing_is_seen() -> None:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from types import ModuleType
 
-from visibility_aware_edge_ldp.audit import public_rules, release_budgets, whole_estimates
+from visibility_aware_edge_ldp.audit import (
+    public_rules,
+    release_budgets,
+    scope_combinations,
+    scope_rest,
+    whole_estimates,
+)
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
 from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
@@ -44,6 +50,49 @@ WAYS: dict[str, tuple[str, ...]] = {
 """What is asked for on the command line, and the ways of findings that it means."""
 
 RUNS, MANY_RUNS = 10**6, 10**7
+# Seconds of one audit, and of a million runs a side.
+USUAL: dict[str, tuple[float, float]] = {
+    "exact": (0.7, 0.0),
+    "statistical": (0.2, 1.6),
+    "one run": (0.2, 1.6),
+    "time": (4.0, 0.0),
+}
+# The exact audits of the real code that take far longer.
+LONG_SECONDS: dict[str, float] = {
+    "user triangles, two rounds": 31.1,
+    "position, one round": 11.9,
+    "campaign rows": 10.0,
+    "campaign ledger": 13.0,
+    "campaign triangles, both rounds": 9.0,
+    "campaign hubs": 8.0,
+    "campaign positions, two rounds": 6.0,
+    "user 4-cycles, two rounds": 9.4,
+    "neighbourhood (a), believed": 8.0,
+    "curator 2-stars": 7.0,
+    "curator triangles, with delta": 5.9,
+    "campaign triangles, round 1": 4.0,
+    "curator 3-stars": 5.8,
+    "neighbourhood (a), weighted": 5.2,
+    "curator triangles": 4.5,
+    "neighbourhood (b), plain": 4.5,
+    "user degrees": 4.5,
+    "position, two rounds": 4.4,
+    "neighbourhood (a), clipped": 4.2,
+    "neighbourhood (b), shared": 3.1,
+    "position, a sample": 2.5,
+    "user histogram, one edge": 2.3,
+    "scope, position": 2.4,
+    "scope, position with a sample of the rest": 2.5,
+    "scope, user groups": 2.5,
+    "scope, user triangles": 1.7,
+    "user triangles, at size": 11.0,
+    "user 4-cycles, at size": 6.0,
+    "curator triangles, with delta, at size": 8.0,
+    "neighbourhood (a), weighted, at size": 7.0,
+    "curator triangles, at size": 5.0,
+    "neighbourhood (b), plain, at size": 5.0,
+    "neighbourhood (b), shared, at size": 4.0,
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +124,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hubs,),
     (hub_selection,),
     (curator, published),
-    (scope,),
+    (scope, scope_rest, scope_combinations),
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),

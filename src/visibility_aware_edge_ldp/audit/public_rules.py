@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_mutants
+from visibility_aware_edge_ldp.privacy import Guarantee, OneEdge, Release
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import TILE
 from visibility_aware_edge_ldp.public.rules import ListedPositions
 from visibility_aware_edge_ldp.public.scope import (
     Outside,
@@ -200,6 +202,16 @@ def drawn_differences() -> tuple[int, int]:
     return different, 3 * u.size
 
 
+def tile_differences() -> tuple[int, int]:
+    """Classes that are kept as bits for all positions, beyond one tile of them, beside those of each position."""
+    n = int((2 * TILE) ** 0.5) + 80
+    view = PublicView(range(n), VisibilityPolicy("0.2", "0.3", "0.5"), np.zeros((0, 2), np.int32))
+    found = view.classes.of(*np.triu_indices(n, 1))
+    bits = {kind: np.unpackbits(view.class_bits[kind], count=found.size, bitorder="little") for kind in Visibility}
+    different = sum(int(((found == kind) != bits[kind]).sum()) for kind in Visibility)
+    return different, found.size
+
+
 def multiplier_differences() -> int:
     """How often a policy guards a class otherwise than it was told to."""
     plain, different = VisibilityPolicy.nothing(), 0
@@ -225,6 +237,16 @@ def shared_digests() -> int:
     return len(classes) - len(set(classes.values())) + len(rosters) - len(named)
 
 
+def forgotten_payments() -> int:
+    """How many ways to make a policy of another one forget what choosing it has cost.  [HUBS.2]"""
+    paid = (Release("0" * 64, 1, ((PRIVATE, Guarantee(OneEdge, Fraction(1, 3))),)),)
+    bought = VisibilityPolicy.of(VisibilityPolicy.nothing().rule, paid=paid)
+    scoped = bought.within(named_scope(NAMES, LISTED))
+    other, degrees = VisibilityPolicy.from_positions(LISTED), np.zeros(len(NAMES), np.int64)
+    made = (scoped, scoped.outside, scoped.without_scope, bought.guarded("3", "1"), bought | other, other | bought)
+    return sum(each.paid != paid for each in (*made, bought.resolved(NAMES, degrees)))
+
+
 Change = Callable[[VisibilityPolicy], VisibilityPolicy]
 
 
@@ -232,7 +254,8 @@ def audit_classes(name: str, change: Change, about: str) -> Finding:
     """How often the software gives a position another class than the rule says."""
     found = [class_differences(change(policy), rule) for policy, rule in policies()]
     found += [class_differences(change(policy), rule, inside) for policy, rule, inside in scoped()]
-    found += [drawn_differences(), (shared_digests(), 1), (multiplier_differences(), 1)]
+    found += [drawn_differences(), (shared_digests(), 1), (multiplier_differences(), 1), (forgotten_payments(), 7)]
+    found.append(tile_differences())
     losses = (Loss("otherwise", 0, sum(different for different, _ in found)),)
     return Finding(name, "exact", losses, sum(looked for _, looked in found), about)
 

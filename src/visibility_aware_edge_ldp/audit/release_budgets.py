@@ -1,25 +1,29 @@
 """Releases from one budget: what they have really cost, beside what the budget counts and allows.  [CURATOR.6]
 
 Also when they are asked for again, when the program stops before a release is written, and beside older copies of the
-budget, other graphs and other totals, which must be refused.
+budget, other graphs and other totals, which must be refused. And how several statistics share ε: by the noisy answers
+of a pilot alone, the same for every graph.  [CURATOR.3]
 """
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss, exact, exact_mutants, worst
-from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, overheard
+from visibility_aware_edge_ldp.audit.engine.overheard import overheard
+from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, N
 from visibility_aware_edge_ldp.audit.protocols.chain import folder
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger
 from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.surveys.curator import CuratorSurvey
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation import publishing
-from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
+from visibility_aware_edge_ldp.simulation.curator import CentralAnswer, Centre, ask_within
 
 TOTAL, TOTAL_DELTA = Fraction(9, 4), Fraction(1, 10)
 # What is asked, of how much ε, with which δ; some come again, and some are too much. How several statistics share ε is
@@ -100,8 +104,59 @@ def _drawn_again(world: Any, release: Path, budget: Path, epsilon: str, names: l
     return ask_within(centre, Fraction(epsilon), more.get("delta", 0), names, publish=True)
 
 
+# ── how several statistics share ε ──
+
+# So large that each decides its share: below their own noise all answers are alike.
+TOLD = {"edges": 1e3, "triangles": 1e4, "stars:2": 1e5, "max_degree": 5.0}
+# The ring again, and a star with a few friendships more: nothing is public in them.
+UNLIKE = (RING, [*((0, other) for other in range(1, N)), (1, 2), (2, 3)])
+
+
+class ToldCentre(Centre):
+    """A centre whose answers are always the same numbers, whatever its graph."""
+
+    def ask(self, survey: CuratorSurvey, seed: int | str | None = None) -> dict[str, CentralAnswer]:
+        found = super().ask(survey, seed)
+        return {name: replace(each, estimate=replace(each.estimate, value=TOLD[name])) for name, each in found.items()}
+
+
+def by_the_graph(centre: Centre, *given: Any, **more: Any) -> Any:
+    """A mutant: who has more edges gives the first statistic more of ε."""
+    answers, (pilot, main) = ask_within(centre, *given, **more)
+    first, *others = main.queries
+    larger = replace(first, epsilon=first.epsilon * centre.world.graph.m)
+    return answers, [pilot, replace(main, queries=(larger, *others))]
+
+
+def audit_splits(name: str, ask: Publish, about: str) -> Finding:
+    """How many questions get another ε on another graph, though the pilot's answers are the same."""
+    different, looked = 0, 0
+    for names, delta, publish in product(
+        (("edges", "triangles"), ("triangles", "stars:2")), ("0", DELTA), (False, True)
+    ):
+        worlds = [VisibilityAwareGraph(edges, "nothing") for edges in UNLIKE]
+        asked = [
+            ask(ToldCentre(world, cap=2, delta="1/2"), Fraction(1), delta, names, seed=1, publish=publish)[1]
+            for world in worlds
+        ]
+        prices = [
+            [(each.statistic, each.epsilon, each.delta) for s in surveys for each in s.queries] for surveys in asked
+        ]
+        different += sum(one != other for one, other in zip(*prices, strict=True))
+        looked += len(prices[0])
+    return Finding(name, "exact", (Loss("otherwise", 0, different),), looked, about)
+
+
 _RELEASES = "nine requests to one budget, some again, stopped, too much; older copies, another graph, another total"
-AUDITS = (exact("release budgets", audit_budgets, publishing.publish, _RELEASES),)
-MUTANTS = exact_mutants(
-    audit_budgets, [("release budgets, not charged", "What is asked again is drawn again.", _drawn_again)]
+AUDITS = (
+    exact("release budgets", audit_budgets, publishing.publish, _RELEASES),
+    exact("release splits", audit_splits, ask_within, "questions, not ε: two unlike graphs and the same noisy pilot"),
+)
+MUTANTS = (
+    *exact_mutants(
+        audit_budgets, [("release budgets, not charged", "What is asked again is drawn again.", _drawn_again)]
+    ),
+    *exact_mutants(
+        audit_splits, [("release splits, by the graph", "Shares of ε hang on private edges.", by_the_graph)]
+    ),
 )

@@ -18,17 +18,29 @@ _HOW = ("at size", "many at once", "one round", "two rounds", "one edge")
 # Below this part of a claim the bound is explained.
 TIGHT = 0.9
 _KINDS = frozenset(map(str, NON_PUBLIC))
+# What is told as nothing in audits of what must not be lost at all: there is no ε to put a factor on.
+_NOTHING = 1e-6
+_HALF = (
+    "Walked on four nodes alone: where the bound moves, an edge moves the number by 0.55 to 0.79 of it, and at size by "
+    "nearly all of it."
+)
+_INSIDE = "Inside a scope the clients do what they do without one, and that is audited at size."
 WHY: dict[str, str] = {
     "neighbourhood (a), weighted": "The bound is reached in the limit of large bounds alone; the largest graphs that "
     "are walked have 62 users.",
-    "neighbourhood (b), plain": "A fifth of ε pays for the count of what is left out, which an edge inside one "
-    "territory does not move.",
     "curator triangles, with delta": "A friend-visible edge is charged three steps of number and bound; one edge moves "
     "the bound by one.",
     "curator 2-stars, with delta": "A friend-visible edge is charged three steps of number and bound; one edge moves "
     "the bound by one.",
     "curator 3-stars, with delta": "Walked on four nodes alone, where bounds hardly move.",
     "curator 4-stars, with delta": "Walked on five nodes alone, where bounds hardly move.",
+    **{f"curator {what}, with delta, published": _HALF for what in ("triangles", "2-stars", "3-stars")},
+    "scope, user triangles": f"Walked on four users alone. {_INSIDE}",
+    "scope, neighbourhood (a)": f"Walked on four users alone. {_INSIDE}",
+    "scope, neighbourhood (b)": f"Walked with two hubs of four users alone. {_INSIDE}",
+    "campaign triangles, both rounds": "Rows of three positions alone, where a sum moves by less than its bound; the "
+    "same client is audited at size (user triangles).",
+    "many power noises": "A bound from samples; one such noise is walked exactly (power noise).",
 }
 
 
@@ -69,10 +81,15 @@ def smallest_faults(outcomes: Sequence[Outcome]) -> list[SmallestFault]:
     found: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
     for outcome in outcomes:
         for loss in outcome.finding.losses if outcome.finding and outcome.way != "time" else ():
-            if loss.kind in _KINDS and loss.claimed > 0:
+            if loss.kind in _KINDS and loss.claimed > _NOTHING:
                 rows = found.setdefault((subject(outcome.name), loss.kind), [])
                 rows.append((factor_of(loss, outcome.way), loss.found / loss.claimed, outcome.way))
     return [_row(*key, rows) for key, rows in found.items()]
+
+
+def unexplained(faults: Sequence[SmallestFault]) -> list[SmallestFault]:
+    """Those of which less than nine tenths of the claim were found, and nobody says why."""
+    return [fault for fault in faults if fault.part < TIGHT and not fault.why]
 
 
 def _row(mechanism: str, kind: str, rows: list[tuple[float, float, str]]) -> SmallestFault:

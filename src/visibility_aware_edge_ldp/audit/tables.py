@@ -153,6 +153,11 @@ LIMITS = (
 def failures(audited: Audited) -> list[str]:
     """Each audit that failed, in a sentence."""
     said = [_failure(outcome) for outcome in audited.outcomes if not outcome.passed]
+    said += [
+        f"{each.mechanism}, {each.kind}: {each.part:.3f} of the claim was found, and nobody says why the bound is not "
+        "tight (audit.smallest_faults.WHY)"
+        for each in audited.unexplained
+    ]
     rang = (alarm for alarm in audited.alarms if not alarm.holds)
     return said + [
         f"the auditor rang on {a.mechanism} in {a.rang:,} of {a.repeats:,} audits at α = {a.alpha:g}" for a in rang

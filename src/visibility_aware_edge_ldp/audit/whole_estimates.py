@@ -3,14 +3,14 @@
 Every trust model estimates on a small graph, with the options that split ε. Purses are overheard: what the dearest one
 paid is what was asked for, or less, and is what the bill says. Believed bounds spend the δ that they were given, by
 sums that are written out here. Inside a scope clients answer as if nothing were outside: the same bytes from the same
-coins.  [COMPOSITION.1], [TRIANGLE.5], [OWNER.2], [SCOPE.2]
+coins. No two answers of one estimate begin with the same coins.  [COMPOSITION.1], [TRIANGLE.5], [OWNER.2], [SCOPE.2]
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,10 @@ from visibility_aware_edge_ldp.audit.engine.findings import (
     exact,
     exact_finding,
     exact_mutants,
+    worst,
 )
-from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, N, overheard
+from visibility_aware_edge_ldp.audit.engine.overheard import first_coins, overheard
+from visibility_aware_edge_ldp.audit.engine.small_worlds import DELTA, MIXED, RING, N
 from visibility_aware_edge_ldp.audit.protocols import refusals
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.client.clients import CLIENTS
@@ -33,6 +35,7 @@ from visibility_aware_edge_ldp.client.reporter import Client, Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope import named_scope
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
@@ -48,16 +51,22 @@ from visibility_aware_edge_ldp.simulation.worlds import random_bytes_for
 
 POLICY = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="any")
 HUBS = POLICY | VisibilityPolicy.from_positions([], [(1, 2), (3, 4)])
+INSIDE = MIXED.within(named_scope(range(N), list(combinations(range(N // 2 + 2), 2))))
 Way = tuple[Trust, VisibilityPolicy, Mapping[str, Any]]
 WAYS: tuple[Way, ...] = (
     (POSITION, MIXED, {}),
     (POSITION, MIXED.guarded("3", "1/2"), {"rounds": 2}),
     (POSITION, MIXED, {"sample_positions": "1/2"}),
+    (POSITION, INSIDE, {"rest": "sample:9/10", "statistics": ["edges"]}),
     (USER, MIXED, {}),
+    (USER, INSIDE, {"statistics": ["edges", "triangles", "mixing"]}),
+    (CURATOR, INSIDE, {}),
     (USER, MIXED.guarded("3", "1"), {"statistics": ["edges", *STATISTICS]}),
     (USER, MIXED, {"statistics": list(STATISTICS), "dropout": 0.2}),
     (USER, MIXED, {"statistics": ["triangles"], "degree_share": "1/8"}),
     (USER, MIXED, {"statistics": ["degree_histogram"], "hide": "degree"}),
+    (USER, MIXED, {"statistics": ["mixing"]}),
+    (USER, MIXED, {"statistics": ["edges", "triangles", "mixing"]}),
     (NEIGHBOURHOOD, HUBS, {"reporters": "hubs"}),
     (NEIGHBOURHOOD, HUBS, {"reporters": "plain hubs"}),
     (NEIGHBOURHOOD, MIXED, {"reporters": "users"}),
@@ -68,6 +77,7 @@ WAYS: tuple[Way, ...] = (
 )
 # Both ends' degrees are hidden, each at ε.
 BOTH_ENDS = 2
+GROUPS = Groups("number", ("even", "odd"), np.arange(N) % 2)
 
 
 # ── what an estimate costs ──
@@ -76,22 +86,28 @@ BOTH_ENDS = 2
 def estimate_losses(way: Way) -> Iterator[Loss]:
     """What the rounds of one estimate cost an edge of each class, beside what was asked for and what is billed."""
     trust, policy, keywords = way
-    world = VisibilityAwareGraph(RING, policy)
+    world = VisibilityAwareGraph(RING, policy).grouped(GROUPS)
     with overheard() as heard:
         found = estimate(world, trust.name, 1, seed=1, **keywords)
     bill, delta = found.certificate.bill, float(Fraction(keywords.get("delta", 0)))
     for kind in world.public.non_public:
         prices = [survey.price(kind, number) for survey, number in heard.values()]
         asked = policy.multipliers.of(kind) if "hide" not in keywords else Fraction(BOTH_ENDS)
-        spent = float(sum(price.epsilon for price in prices)), float(sum(price.delta for price in prices))
+        # With a sample of the rest there are two surveys, and no position is asked in both: `audit.scope_rest`.
+        epsilons = (max if "rest" in keywords else sum)(price.epsilon for price in prices)
+        spent = float(epsilons), float(sum(price.delta for price in prices))
         loss = Loss(str(kind), float(asked), spent[0], min(delta, float(bill[kind].delta)), spent[1])
         yield as_asked(loss, asked, bill[kind].epsilon)
 
 
 def audit_estimates(name: str, ways: tuple[Way, ...], about: str) -> Finding:
-    """All rounds of each estimate together."""
-    losses = [loss for way in ways for loss in estimate_losses(way)]
-    return exact_finding(name, losses, len(losses), about)
+    """All rounds of each estimate together; and how many of its answers begin with the same coins."""
+    losses, again = list[Loss](), 0
+    for way in ways:
+        with first_coins() as drawn:
+            losses += estimate_losses(way)
+        again += len(drawn) - len({*drawn})
+    return Finding(name, "exact", (*worst(losses), Loss("again", 0, again)), len(losses), about)
 
 
 # ── the δ of bounds that are believed ──
@@ -194,7 +210,12 @@ class Uncut(HistogramClient):
 
 _SCOPED = "reports, not ε: every protocol inside a scope, with no edge outside and with all, from the same coins"
 AUDITS = (
-    exact("whole estimates", audit_estimates, WAYS, "all rounds that are paid for, of 15 ways to estimate, and bills"),
+    exact(
+        "whole estimates",
+        audit_estimates,
+        WAYS,
+        f"all rounds that are paid for, of {len(WAYS)} ways to estimate, and bills; no two answers with the same coins",
+    ),
     exact("believed margins", audit_margins, believed_margin, "36 plans: the δ of shortfalls, added up one by one"),
     exact("scopes", audit_scopes, CLIENTS, _SCOPED),
     exact("coins in use", audit_sources, sources, "blocks, not ε: of participants' programs and of simulations"),

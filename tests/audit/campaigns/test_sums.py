@@ -9,6 +9,9 @@ import pytest
 from visibility_aware_edge_ldp.audit.campaigns import sums
 from visibility_aware_edge_ldp.audit.campaigns.numbers import PRIVATE, Setting, known_to_all
 from visibility_aware_edge_ldp.audit.campaigns.sums import TWO_CLASSES
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
+from visibility_aware_edge_ldp.campaign.terms import refuse_scope
+from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 
 def test_a_sum_is_over_friends_with_the_noise_of_its_row() -> None:
@@ -36,3 +39,15 @@ def test_twins_are_caught(twin: sums.findings.Audit) -> None:
 @pytest.mark.parametrize("audit", sums.AUDITS, ids=lambda audit: audit.name)
 def test_uploads_lose_what_was_agreed_to(audit: sums.findings.Audit) -> None:
     assert audit.run().holds
+
+
+def test_campaigns_inside_a_scope_ask_and_charge_nothing_outside() -> None:
+    assert sums.audit_inside("inside", sums.HOUSES, "-").holds
+    asked = [context.terms.asks(context.number, 1) for context in sums.inside("degrees", sums.HOUSES)]
+    assert all(asked)
+
+
+def test_hubs_take_no_scope() -> None:
+    """So there is nothing of them to audit inside one."""
+    with pytest.raises(ProtocolViolation, match="'hubs' takes no scope"):
+        refuse_scope(QUESTIONS["hubs"], sums.inside("degrees", sums.HOUSES)[0].view)

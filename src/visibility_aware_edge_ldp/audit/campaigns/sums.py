@@ -1,12 +1,17 @@
-"""Sums that campaigns upload in the second round of triangles, after the own first answers; and all numbers' audits."""
+"""Sums that campaigns upload in the second round of triangles, after the own first answers; and all numbers' audits.
+
+And campaigns inside a scope: nobody uploads otherwise, or is charged, for what lies outside.  [SCOPE.2]
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import compress, product
 
 import numpy as np
 
 from visibility_aware_edge_ldp.audit.campaigns.numbers import (
     FRIEND_VISIBLE,
+    PEOPLE,
     PUBLIC,
     Graph,
     KindLoss,
@@ -22,13 +27,19 @@ from visibility_aware_edge_ldp.audit.campaigns.numbers import (
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings, noise_laws
 from visibility_aware_edge_ldp.audit.protocols import chain
-from visibility_aware_edge_ldp.campaign.participant.answering import Task
+from visibility_aware_edge_ldp.campaign.charter import Round
+from visibility_aware_edge_ldp.campaign.directory import charter_of
+from visibility_aware_edge_ldp.campaign.documents import drafted
+from visibility_aware_edge_ldp.campaign.participant.answering import Task, _account
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
+from visibility_aware_edge_ldp.client.reporter import Bits
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.layout import unpack
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.surveys import position as row_layout
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -79,7 +90,7 @@ def _second_task(context: ParticipantContext, own: row_layout.PositionReport, ot
     ones = answered & bool(others)
     ones[own.start : own.start + own.count] = unpack(own.ones, own.count)
     said = Transcript(survey.first.identity, *(np.packbits(each, bitorder="little") for each in (answered, ones)))
-    return Task(context, 2, said.answered.tobytes() + said.ones.tobytes(), said.digest)
+    return Task(context, 2, said.broadcast(view), said.digest)
 
 
 def sum_losses(setting: Setting) -> Iterator[KindLoss]:
@@ -99,6 +110,50 @@ def sum_losses(setting: Setting) -> Iterator[KindLoss]:
             more, less = told_apart(survey.total_noise, one[1], other[1])
             up, down = noise_laws.laplace_losses((one[0], reach), (other[0], reach))
             yield setting.kind(position), max(first + more + up, less + down - first)
+
+
+# ── campaigns inside a scope ──
+
+# Three in one house and two in another; one position between the houses is friend-visible.
+HOUSES = ScopeWords("group:house", {"house": dict(zip(PEOPLE, ("east", "east", "east", "west", "west"), strict=False))})
+SCOPED = VisibilityPolicy.from_positions([], [("ann", "bob"), ("ann", "eve")])
+
+
+def inside(question: str, scope: ScopeWords | None) -> list[ParticipantContext]:
+    """Everybody's context in a campaign inside this scope."""
+    documents = drafted(PEOPLE[:5], SCOPED, (), chain.EPOCH, scope)
+    own, wanted = question.removesuffix(chain.TWICE), [chain.WANTED.get(question, "edges")]
+    due = tuple(Round(chain.CLOSES + later, 1) for later in range(chain.ROUNDS[question]))
+    split = chain.SPLIT if question.endswith(chain.TWICE) else ()
+    charter = charter_of(documents, "ab" * 32, own, "1", wanted, due, "Inside", chain.EPOCH, split=split)
+    return [ParticipantContext(charter, documents, number) for number in range(5)]
+
+
+def uploads_of(context: ParticipantContext, friends: Friends, outside: Bits) -> tuple[list[bytes], int]:
+    """The reports of all rounds, from fixed coins; and of how many positions outside the ledger says that they cost."""
+    with chain.new_ledger() as ledger:
+        ask = partial(chain.answered, ledger)
+        sent = [report_in(ask(Task(context, 1), friends, randomness.fresh_coins("inside", context.number, 1)))]
+        if len(context.charter.rounds) > 1:
+            by_rows = context.charter.question == "triangles"
+            task = _second_task(context, row_layout.decode(sent[0]), 1) if by_rows else Task(context, 2)
+            sent.append(report_in(ask(task, friends, randomness.fresh_coins("inside", context.number, 2))))
+        with ledger.reading() as page:
+            return sent, int(np.count_nonzero(_account(page, context).lost[outside]))
+
+
+def audit_inside(name: str, scope: ScopeWords | None, about: str) -> findings.Finding:
+    """How many reports change with friends outside, and how many positions there are charged."""
+    otherwise, looked, houses = 0, 0, HOUSES.columns["house"]
+    for question in ("position", "position, twice", "degrees", "triangles"):
+        for context in (each for each in inside(question, scope) if each.terms.asks(each.number, 1)):
+            own, others = context.names[context.number], np.arange(5) != context.number
+            outside = np.array([houses[each] != houses[own] for each in context.names])
+            lists = Friends(others & ~outside, ()), Friends(others, ())
+            (few, cost), (many, cost_too) = (uploads_of(context, friends, outside) for friends in lists)
+            otherwise += sum(one != other for one, other in zip(few, many, strict=True)) + cost + cost_too
+            looked += len(few) + 2 * int(outside.sum())
+    return findings.Finding(name, "exact", (findings.Loss("otherwise", 0, otherwise),), looked, about)
 
 
 LOSSES: dict[str, Callable[[Setting], Iterator[KindLoss]]] = {
@@ -152,12 +207,21 @@ AUDITS = (
         [Setting("hubs", "4", 5, publics=1), Setting("hubs", "4", 6, publics=2)],
         "one hub and two, every graph of four others; noise measured on the bytes",
     ),
+    findings.exact(
+        "campaign scopes",
+        audit_inside,
+        HOUSES,
+        "reports, not ε: every question and round inside a scope, with no friend outside and with all, same coins",
+    ),
 )
-MUTANTS = findings.exact_mutants(
-    audit_measured,
-    [
-        ("campaign degrees, known coins", _KNOWN, [Setting("degrees", "1", 3, coins=known_to_all)]),
-        ("campaign groups, known coins", _KNOWN, [Setting("groups", "1", 3, coins=known_to_all)]),
-        ("campaign hubs, known coins", _KNOWN, [Setting("hubs", "4", 5, publics=1, coins=known_to_all)]),
-    ],
+MUTANTS = (
+    findings.exact("campaign scopes", audit_inside, None, "", broken="Positions outside the scope are asked too."),
+    *findings.exact_mutants(
+        audit_measured,
+        [
+            ("campaign degrees, known coins", _KNOWN, [Setting("degrees", "1", 3, coins=known_to_all)]),
+            ("campaign groups, known coins", _KNOWN, [Setting("groups", "1", 3, coins=known_to_all)]),
+            ("campaign hubs, known coins", _KNOWN, [Setting("hubs", "4", 5, publics=1, coins=known_to_all)]),
+        ],
+    ),
 )

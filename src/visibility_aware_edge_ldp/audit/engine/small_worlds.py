@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -21,7 +20,6 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.audit.engine import findings
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law
 from visibility_aware_edge_ldp.audit.engine.findings import Gaps
-from visibility_aware_edge_ldp.client.reporter import Client
 from visibility_aware_edge_ldp.client.views import Edges
 from visibility_aware_edge_ldp.mechanisms.randomness import IntegerLaw
 from visibility_aware_edge_ldp.privacy import Bill
@@ -278,22 +276,3 @@ N = 12
 RING = [(i, (i + step) % N) for i in range(N) for step in (1, 2)]
 MIXED = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="both")
 DELTA = "1/100"
-
-
-@contextmanager
-def overheard() -> Iterator[dict[tuple[str, int], tuple[Any, int]]]:
-    """Which rounds of which surveys are paid for and answered meanwhile, each once, whoever answers them."""
-    heard: dict[tuple[str, int], tuple[Any, int]] = {}
-    real = Client.answer
-
-    def answer(client: Any, survey: Any, number: int, *given: Any) -> Any:
-        told = real(client, survey, number, *given)
-        if client.prices(survey, number):
-            heard[survey.identity, number] = survey, number + 1 - client.first_round
-        return told
-
-    Client.answer = answer  # type: ignore[method-assign,assignment]
-    try:
-        yield heard
-    finally:
-        Client.answer = real  # type: ignore[method-assign]

@@ -1,10 +1,11 @@
 """Hubs that are chosen by noisy degree: reports, choice, and then an answer of every position that is left.  [WALK.7]
 
-The real clients report, the real policy is made of what they reported, and the real respondents answer under it.
+The real clients report, the real policy is made of what they reported, and the real respondents answer under it. And
+what is paid where hubs are bought: the choice, together with the collection after it, of each command.  [HUBS.2]
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -12,22 +13,40 @@ from itertools import product
 
 import numpy as np
 
+from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
-from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, as_asked, exact_finding
+from visibility_aware_edge_ldp.audit.engine.findings import (
+    Audit,
+    Finding,
+    Loss,
+    as_asked,
+    exact,
+    exact_finding,
+    exact_mutants,
+    worst,
+)
 from visibility_aware_edge_ldp.audit.engine.noise_laws import Pair, another_noise
-from visibility_aware_edge_ldp.audit.engine.small_worlds import World, neighbours, positions, view_of, worlds
+from visibility_aware_edge_ldp.audit.engine.overheard import first_coins, overheard
+from visibility_aware_edge_ldp.audit.engine.small_worlds import RING, World, neighbours, positions, view_of, worlds
 from visibility_aware_edge_ldp.audit.protocols import degrees as degree_audits
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
+from visibility_aware_edge_ldp.evaluation.compare.design import Cell, designed
+from visibility_aware_edge_ldp.evaluation.compare.runner import run_cell
+from visibility_aware_edge_ldp.evaluation.results import AWARE
+from visibility_aware_edge_ldp.evaluation.trials import evaluate
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy
+from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy, noisy_hubs
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, decode, encode, position_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 
 USERS = 3
 PATTERN = (Visibility.PRIVATE,) * len(positions(USERS))
@@ -168,6 +187,60 @@ def audit_choice(name: str, choices: list[Choice]) -> Finding:
     return finding
 
 
+# ── hubs that are bought, and what is asked after them ──
+
+CHOICE, TOTAL = Fraction(1, 2), Fraction(2)
+Bought = Callable[[VisibilityPolicy], Fraction]
+"""Chooses hubs and collects; returns ε of all of it together, in units of the multiplier."""
+
+
+def estimated(policy: VisibilityPolicy) -> Fraction:
+    """`estimate`: the choice comes on top of what is asked for, and the bill has both."""
+    return _agreed(policy, estimate(RING, "user", TOTAL, ["edges"], policy=policy, seed=1))
+
+
+def estimated_inside(policy: VisibilityPolicy) -> Fraction:
+    """`estimate` inside the lists of the hubs that were bought: the same.  [HUBS.4]"""
+    world = buy_hubs(VisibilityAwareGraph(RING, policy), 1).inside("lists")
+    return _agreed(policy, estimate(world, "position", TOTAL, ["edges"], seed=1))
+
+
+def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
+    bill = found.certificate.bill[Visibility.PRIVATE].epsilon
+    return min(TOTAL + CHOICE, bill / policy.multiplier(Visibility.PRIVATE))
+
+
+def evaluated(policy: VisibilityPolicy) -> Fraction:
+    """`evaluate`: the choice is part of each ε."""
+    evaluate(RING, "user", [TOTAL], 1, ["edges"], policy=policy, seed=1)
+    return TOTAL
+
+
+def compared(policy: VisibilityPolicy) -> Fraction:
+    """`compare`: the same."""
+    design = designed(RING, policy, [TOTAL], 1, ["edges"], ["position"], seed=1)
+    run_cell(design, Cell("position", AWARE, TOTAL, 0))
+    return TOTAL
+
+
+def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> Finding:
+    """What the choice of hubs and a collection after it cost together, beside what was asked for and is billed."""
+    losses, again, private = list[Loss](), 0, Visibility.PRIVATE
+    for way, guard in product(ways, (("2", "1"), ("2", "1/2"))):
+        with overheard() as heard, first_coins() as drawn:
+            asked = way(noisy_hubs(2, CHOICE).guarded(*guard)) * Fraction(guard[1])
+        spent = sum(float(survey.price(private, number).epsilon) for survey, number in heard.values())
+        losses.append(Loss(str(private), float(asked), spent))
+        again += len(drawn) - len({*drawn})
+    return Finding(name, "exact", (*worst(losses), Loss("again", 0, again)), len(losses), about)
+
+
+def _on_top(policy: VisibilityPolicy) -> Fraction:
+    """A mutant: as `evaluate`, but the collection spends what the choice has spent already."""
+    estimate(RING, "user", TOTAL, ["edges"], policy=policy, seed=1)
+    return TOTAL
+
+
 # ── what is run ──
 
 
@@ -178,8 +251,20 @@ _MUTANTS: tuple[tuple[str, type[DegreeClient]], ...] = (
     ("noise scaled by the own degree (document 004)", degree_audits.ScaledByOwnDegree),
     ("a user without friends answers without noise", degree_audits.SureAlone),
 )
-AUDITS: tuple[Audit, ...] = (Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),)
+AUDITS: tuple[Audit, ...] = (
+    Audit(NAME, "exact", lambda: audit_choice(NAME, [Choice("1"), Choice("1", rule="both")])),
+    exact(
+        "bought hubs",
+        audit_bought,
+        (estimated, estimated_inside, evaluated, compared),
+        "a choice of hubs and a collection after it, by estimate, evaluate and compare; no coins twice",
+    ),
+)
 MUTANTS: tuple[Audit, ...] = (
+    *exact_mutants(
+        audit_bought,
+        [("bought hubs, on top", "What is asked after the choice takes all of ε.", (_on_top,))],
+    ),
     *(
         Audit(NAME, "exact", partial(audit_choice, NAME, [Choice("1", client=client)]), broken)
         for broken, client in _MUTANTS
