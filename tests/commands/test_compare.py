@@ -155,3 +155,15 @@ def test_bad_numbers_of_a_comparison_are_refused(run: Run, words: list[str], hin
 def test_the_progress_bar_leaves_nothing_behind(run: Run, epsilon: str) -> None:
     done = run("compare", "tiny.txt", "--trials", "1", "--epsilons", epsilon, "--statistics", "edges", "--json")
     assert not done.err.startswith("\n")
+
+
+def test_hubs_are_chosen_and_paid_for_before_their_lists_become_the_scope(run: Run) -> None:
+    words = ["--policy", "hubs:5,epsilon=0.1", "--scope", "lists", "--trust", "position", "--trials", "1"]
+    result = run("compare", "powerlaw:60,200", *words, "--epsilons", "1", "--statistics", "edges", "--seed", "1")
+    assert result.code == 0
+    assert "choosing it cost ε = 0.1 of each loss" in " ".join(result.out.split())
+    assert "What the gain is made of" in result.out
+    assert result.out.count("--policy hubs:5,epsilon=0.1 --scope lists") == 2, "what to try next keeps the scope"
+    refused = run("compare", "powerlaw:60,200", *words, "--epsilons", "0.1", "--statistics", "edges")
+    assert refused.code != 0
+    assert "leaves nothing of ε = 0.1" in refused.err

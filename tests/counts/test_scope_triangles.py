@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
 from visibility_aware_edge_ldp.counts.group_pairs import rows_by_group
-from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
+from visibility_aware_edge_ldp.counts.group_planes import GroupPlane, ScopeScores, scope_scores
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
 from visibility_aware_edge_ldp.counts.scores import Scores
 from visibility_aware_edge_ldp.counts.triangles import NAMES, sum_over_pairs, triangle_sums
@@ -39,10 +41,22 @@ def symmetric(bits: np.ndarray) -> np.ndarray:
     return above | above.T
 
 
-def world(n: int, kind: str, seed: int) -> tuple[Scores, Scores]:
-    """Scores whose asked planes go by groups, and the same ones that do not know it."""
+def flat(plane: np.ndarray) -> np.ndarray:
+    return np.packbits(plane[np.triu_indices(len(plane), 1)], bitorder="little")
+
+
+def by_tables(planes: list[np.ndarray], values: np.ndarray, member: np.ndarray, known: dict) -> ScopeScores | None:
+    """The scores of planes that go by groups, whose outcomes are given as ``member`` says."""
+    starts = [i for i in range(len(planes)) if not member[i, :i].any()]
+    outcomes = [
+        ([flat(plane) for plane in planes[a:b]], values[a:b].tolist()) for a, b in pairwise([*starts, len(planes)])
+    ]
+    return scope_scores(outcomes, len(planes[0]), known)
+
+
+def planes_of_world(n: int, kind: str, seed: int) -> tuple[list[np.ndarray], dict[int, GroupPlane]]:
     draw = np.random.default_rng(seed)
-    values, member, classes = KINDS[kind]
+    values, _, classes = KINDS[kind]
     groups = draw.integers(0, 7, n)
     asked = draw.integers(0, 2 + classes, (7, 7))
     asked = np.maximum(asked, asked.T)
@@ -55,8 +69,15 @@ def world(n: int, kind: str, seed: int) -> tuple[Scores, Scores]:
         planes += [plane, plane & symmetric(draw.random((n, n)) < 0.4)]
         if len(values) > 3:
             planes.append(planes[-1] & symmetric(draw.random((n, n)) < 0.5))
-    packed = np.stack([pack_rows(each, n) for each in planes])
-    return Scores(n, packed, values, member, by_groups=known), Scores(n, packed, values, member)
+    return planes, known
+
+
+def world(n: int, kind: str, seed: int) -> tuple[ScopeScores, Scores]:
+    """Scores whose asked planes go by groups, and the same ones that do not know it."""
+    (planes, known), (values, member, _) = planes_of_world(n, kind, seed), KINDS[kind]
+    found = by_tables(planes, values, member, known)
+    assert found is not None
+    return found, Scores(n, np.stack([pack_rows(each, n) for each in planes]), values, member)
 
 
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])
@@ -65,8 +86,6 @@ def world(n: int, kind: str, seed: int) -> tuple[Scores, Scores]:
 def test_sums_are_those_pair_by_pair(n: int, kind: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VA_EDGE_LDP_KERNEL", kernel)
     known, counted = world(n, kind, n)
-    assert known.asked_by_groups
-    assert not counted.asked_by_groups
     found = scope_triangle_sums(known, np.arange(n), np.ones(n))
     expected = sum_over_pairs(counted, triangle_sums)
     assert tuple(found) == NAMES
@@ -83,18 +102,52 @@ def test_a_sample_of_rows_changes_what_goes_by_pairs_alone() -> None:
     assert halves[0]["one noisy"] != whole["one noisy"]
 
 
+def test_what_is_known_of_nodes_is_what_the_planes_say() -> None:
+    known, counted = world(610, "twice, two classes", 4)
+    vector = np.random.default_rng(2).normal(size=610)
+    assert (known.plane_degrees == counted.plane_degrees).all()
+    assert (known.symbol_counts == counted.symbol_counts).all()
+    for symbol in range(7):
+        assert known.symbol_form(symbol, vector) == pytest.approx(counted.symbol_form(symbol, vector), rel=1e-9)
+
+
+def test_only_tiles_with_ones_are_kept() -> None:
+    """Two thousand nodes in four groups that are asked among themselves: four tiles of sixteen, and the empty one."""
+    groups, table = np.arange(2048) // 512, np.eye(4, dtype=bool)
+    inside = table[np.ix_(groups, groups)] & ~np.eye(2048, dtype=bool)
+    ones = inside & symmetric(np.random.default_rng(1).random((2048, 2048)) < 0.4)
+    plane = GroupPlane(groups, table)
+    scores = by_tables([inside, ones], np.array([-0.5, 1.5]), np.tri(2, dtype=bool), {0: plane})
+    assert scores is not None
+    assert len(scores.tiles) == 5
+    assert (scores.plane_degrees[1] == ones.sum(axis=1)).all()
+
+
 def test_a_class_in_which_somebody_is_away_does_not_go_by_groups() -> None:
-    known, _ = world(60, "twice, two classes", 1)
-    first = min(known.by_groups)
-    partly = Scores(known.n, known.planes, known.values, known.member, by_groups={first: known.by_groups[first]})
-    assert not partly.asked_by_groups
+    planes, known = planes_of_world(60, "twice, two classes", 1)
+    first = min(known)
+    values, member, _ = KINDS["twice, two classes"]
+    assert by_tables(planes, values, member, {first: known[first]}) is None
+    assert by_tables(planes, values, member, {}) is None
+
+
+def test_a_plane_of_all_positions_among_some_nodes_has_another_way() -> None:
+    groups = np.arange(40) % 4
+    inside = (groups[:, None] < 2) & (groups < 2) & ~np.eye(40, dtype=bool)
+    table = np.outer(np.arange(4) < 2, np.arange(4) < 2)
+    assert (
+        by_tables([inside, inside], np.array([-0.5, 1.5]), np.tri(2, dtype=bool), {0: GroupPlane(groups, table)})
+        is None
+    )
+    assert not GroupPlane(groups, np.eye(4, dtype=bool)).is_complete
 
 
 def test_with_nothing_public_and_no_ones_there_is_nothing_to_count() -> None:
     groups, table = np.arange(40) % 4, np.eye(4, dtype=bool)
     inside = table[np.ix_(groups, groups)] & ~np.eye(40, dtype=bool)
-    planes = np.stack([pack_rows(each, 40) for each in (inside, np.zeros((40, 40), bool))])
-    scores = Scores(40, planes, np.array([-0.5, 1.5]), np.tri(2, dtype=bool), by_groups={0: GroupPlane(groups, table)})
+    planes, plane = [inside, np.zeros((40, 40), bool)], GroupPlane(groups, table)
+    scores = by_tables(planes, np.array([-0.5, 1.5]), np.tri(2, dtype=bool), {0: plane})
+    assert scores is not None
     assert scope_triangle_sums(scores, np.arange(40), np.ones(40))["count"] == pytest.approx(-(0.5**3) * 3 * 4 * 120)
 
 

@@ -22,9 +22,9 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import ScoredCollectio
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.compute.tile_layout import Places
-from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
+from visibility_aware_edge_ldp.counts.group_planes import GroupPlane, ScopeScores, scope_scores
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, scores_of
+from visibility_aware_edge_ldp.counts.scores import Floats, Outcomes, Scores, scores_of
 from visibility_aware_edge_ldp.counts.triangles import PairBlock, Sums, sum_over_pairs
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.positions import TILE
@@ -109,8 +109,8 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
         return dict(self._rates)
 
     def _held(self, kind: Visibility) -> Octets:
-        """The positions of a class that took part; all that did, where there is no other class."""
-        is_all = self.view.class_sizes[kind] == self.view.positions
+        """The positions of a class that took part; all that did, where no other class is asked."""
+        is_all = self.view.class_sizes[kind] + self.view.class_sizes[Visibility.PUBLIC] == self.view.positions
         return self.complete if is_all else self.complete & self.view.class_bits[kind]
 
     def rate_variance(self) -> float:
@@ -152,10 +152,10 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
             plane = backend.kernels("tiles").arranged(flat_plane, places.slots, places.sides)
         return GroupScores(places, low, high, plane)
 
-    def outcome_planes(self) -> tuple[list[tuple[list[Octets], list[float]]], dict[int, GroupPlane]]:
+    def outcome_planes(self) -> tuple[Outcomes, dict[int, GroupPlane]]:
         """For public edges and each asked class: nested bits and their scores; and which planes go by groups."""
         drawn = float(self.survey.rate)
-        groups: list[tuple[list[Octets], list[float]]] = []
+        groups: Outcomes = []
         known = self.view.classes.by_groups if self.survey.sample is None else None
         by_groups: dict[int, GroupPlane] = {}
         if len(self.view.edges):
@@ -175,9 +175,16 @@ class PositionCollection(ScoredCollection, AnswerBits[PositionReport | SampledRe
         groups, by_groups = self.outcome_planes()
         return scores_of(groups, self.view.n, by_groups)
 
-    def best_scores(self) -> Scores | GroupScores:
-        """The scores in a single plane where that is possible, and else in a plane for each outcome."""
-        return self.group_scores() or self.scores()
+    def best_scores(self, with_cycles: bool = True) -> Scores | GroupScores | ScopeScores:
+        """The scores in a single plane where that is possible, and else in a plane for each outcome.
+
+        Where 4-cycles are not asked for, planes that go by groups of nodes need not be made.  [SCOPE.6]
+        """
+        if (found := self.group_scores()) is not None:
+            return found
+        outcomes, by_groups = self.outcome_planes()
+        by_tables = None if with_cycles else scope_scores(outcomes, self.view.n, by_groups)
+        return by_tables or scores_of(outcomes, self.view.n, by_groups)
 
 
 def ones_in(octets: Octets) -> int:

@@ -102,7 +102,7 @@ class SampledCollection(ScoredCollection, AnswerBits[SampledReport]):
         rates = {kind: rate * float(self.survey.rate) for kind, rate in self.response_rates().items()}
         return {kind: scores[kind] / rates[kind] for kind in NON_PUBLIC if rates[kind]}
 
-    def best_scores(self) -> ListedScores:
+    def best_scores(self, with_cycles: bool = True) -> ListedScores:
         """The unbiased score of every position that has one.  [SAMPLE.3]"""
         values, found, outcomes = self._values(), self._listed, self.survey.rounds + 1
         silent = [kind for kind, asked in found.asked.items() if asked and kind not in values]

@@ -22,11 +22,12 @@ from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degree_histogram import histogram
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
+from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
-from visibility_aware_edge_ldp.counts.scores import Floats, Scores, spread
+from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
@@ -84,7 +85,7 @@ class WorkBudget:
             sums |= {"triangles/count": 3 * total.value, "triangles/sampling": 9 * total.sampling}
         return PairSums(sums, rows)
 
-    def scope_sums(self, scores: Scores, coin: str) -> triangles.Sums:
+    def scope_sums(self, scores: ScopeScores, coin: str) -> triangles.Sums:
         """The sums behind triangles where answers go by groups of nodes; rows are drawn by this public coin."""
         self.refuse_sampling()
         nodes, weights = rows_by_group(scores, self.rows(scores.n, False), coin)
@@ -134,7 +135,16 @@ class ScoreEstimates:
     @cached_property
     def scores(self) -> Any:
         """The scores of all positions."""
-        return self.made if self.made is not None else self.collection.best_scores()
+        return self.made if self.made is not None else self.collection.best_scores(CYCLE_SUMS in self._summed)
+
+    @property
+    def _summed(self) -> set[str]:
+        """What has to be summed over pairs."""
+        return {
+            CYCLE_SUMS if each.sides == FOUR_CYCLES.sides else TRIANGLE_SUMS
+            for each in map(statistic, self.wanted)
+            if each.over_pairs
+        }
 
     @property
     def pair_sums(self) -> dict[str, triangles.Sums]:
@@ -147,14 +157,10 @@ class ScoreEstimates:
         if isinstance(self.scores, ListedScores):
             return {"triangles": self.scores.triangle_sums()}, None
         rows: cycles.Rows | None = None
-        names = {
-            CYCLE_SUMS if each.sides == FOUR_CYCLES.sides else TRIANGLE_SUMS
-            for each in map(statistic, self.wanted)
-            if each.over_pairs
-        }
+        names = self._summed
         if isinstance(self.scores, GroupScores):
             flat, rows = self.budget.pair_sums(self.scores, names, self.collection.survey.identity)
-        elif self.scores.asked_by_groups and names == {TRIANGLE_SUMS}:
+        elif isinstance(self.scores, ScopeScores):
             found = self.budget.scope_sums(self.scores, self.collection.survey.identity)
             flat = {f"{TRIANGLE_SUMS}/{key}": value for key, value in found.items()}
         else:
@@ -247,7 +253,7 @@ class ScoredCollection(ABC):
     view: PublicView
 
     @abstractmethod
-    def best_scores(self) -> Any:
+    def best_scores(self, with_cycles: bool = True) -> Any:
         """The unbiased score of every position, in the form that is quickest to count in.  [AGGREGATE.1]"""
 
     @abstractmethod

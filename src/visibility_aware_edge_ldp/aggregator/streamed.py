@@ -132,7 +132,7 @@ class StreamedCollection(ScoredCollection, InOrder):
         low = public_graph(self.view).degrees.astype(np.float64)
         return low, low + sum(self._asked.values(), np.zeros(self.view.n))
 
-    def best_scores(self) -> StreamedCollection:
+    def best_scores(self, with_cycles: bool = True) -> StreamedCollection:
         """Itself: sums over each node's scores are all that degrees need."""
         return self
 

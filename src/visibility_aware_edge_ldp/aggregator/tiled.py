@@ -167,6 +167,6 @@ class TiledCollection(ScoredCollection, InOrder):
         """Nobody is divided by a rate that was observed.  [AGGREGATE.5]"""
         return 0.0
 
-    def best_scores(self) -> MappedScores:
+    def best_scores(self, with_cycles: bool = True) -> MappedScores:
         """The scores of all positions, in a file."""
         return self.group_scores()

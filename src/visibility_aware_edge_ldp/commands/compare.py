@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -70,14 +70,17 @@ def compare(
     """Compare visibility-aware with uniform privacy, whomever one trusts, at equal loss per edge."""
     from visibility_aware_edge_ldp.compute.threads import usable_cores
     from visibility_aware_edge_ldp.evaluation.compare.design import designed, trust_models
+    from visibility_aware_edge_ldp.evaluation.results import AWARE
     from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+    from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
     if scope is not None:
-        chosen = VisibilityAwareGraph(held, chosen).inside(scope, attributes).policy
+        # Hubs are chosen first: their lists may be the scope, and what the choice costs stays with the policy.
+        chosen = buy_hubs(VisibilityAwareGraph(held, chosen), seed).inside(scope, attributes).policy
     design = designed(held, chosen, losses, trials, statistics, models, seed, options, MOST_TIMES * trials)
     comparison = _run(design, output, usable_cores() if cores is None else cores, as_json)
     say_what_was_read(graph, held, as_json)
@@ -88,7 +91,8 @@ def compare(
     for path in _write(comparison, output)[:3]:
         typer.echo(f"Wrote {path}", err=as_json)
     if not as_json:
-        _tour(comparison, graph, policy, top, output)
+        given = {"policy": policy, "scope": scope, "attributes": attributes, "top": top}
+        _tour(comparison, graph, given, bool(design.paid(AWARE)), output)
 
 
 def _run(design: Design, output: Path | None, cores: int, quiet: bool) -> Comparison:
@@ -183,15 +187,19 @@ def _conditions(comparison: Comparison) -> list[str]:
     return [*odd, f"Errors are expected ones, from standard errors and exact laws of noise.{coarse} {LOSS}", CAUTION]
 
 
-def _tour(comparison: Comparison, graph: str | None, policy: str, top: int | None, output: Path | None) -> None:
-    one = to_type("estimate", graph, policy=policy, epsilon=f"{comparison.aware[0].epsilon:g}", top=top)
-    report = to_type("compare", graph, policy=policy, top=top, output="out")
+def _tour(comparison: Comparison, graph: str | None, given: dict[str, Any], bought: bool, output: Path | None) -> None:
+    one = to_type("estimate", graph, epsilon=f"{comparison.aware[0].epsilon:g}", **given)
+    report = to_type("compare", graph, output="out", **given)
+    plan: dict[str, Any] = {"nodes": comparison.nodes, "edges": comparison.edges}
+    # A plan for a scope needs the graph, to see what lies inside; hubs that are still to be chosen it does not know.
+    if given["scope"] and not bought:
+        plan = {"graph": graph or "facebook"} | {name: text for name, text in given.items() if name != "top"}
     print_tour(
         READING,
         {
             one: "one collection, with intervals and its certificate",
             **({} if output else {report: "figures and all numbers, in out/report.html"}),
-            to_type("plan", nodes=comparison.nodes, edges=comparison.edges): "which ε reaches the error that you want",
+            to_type("plan", **plan): "which ε reaches the error that you want",
         },
     )
     if output:

@@ -33,11 +33,12 @@ from visibility_aware_edge_ldp.compute.plain import (
     pair_sums,
     response,
     rows,
+    tile_table,
     tiles,
 )
 from visibility_aware_edge_ldp.compute.plain.bitset import Sums, Words
 
-Kernels = Literal["bitset", "common_neighbours", "group_sums", "pair_sums", "response", "rows", "tiles"]
+Kernels = Literal["bitset", "common_neighbours", "group_sums", "pair_sums", "response", "rows", "tile_table", "tiles"]
 PLAIN: dict[Kernels, ModuleType] = {
     "bitset": bitset,
     "common_neighbours": common_neighbours,
@@ -45,6 +46,7 @@ PLAIN: dict[Kernels, ModuleType] = {
     "pair_sums": pair_sums,
     "response": response,
     "rows": rows,
+    "tile_table": tile_table,
     "tiles": tiles,
 }
 SMALL, PATIENCE, LOADING = 1 << 20, 2.0, 0.25
@@ -125,11 +127,13 @@ def _compiled() -> dict[Kernels, ModuleType]:
             pair_sums,
             response,
             rows,
+            tile_table,
             tiles,
         )
     except ImportError:
         return PLAIN
-    return dict(zip(PLAIN, (bitset, common_neighbours, group_sums, pair_sums, response, rows, tiles), strict=True))
+    found = (bitset, common_neighbours, group_sums, pair_sums, response, rows, tile_table, tiles)
+    return dict(zip(PLAIN, found, strict=True))
 
 
 @cache

@@ -58,6 +58,24 @@ class TilesInMemory:
 
 
 @dataclass(frozen=True, eq=False)
+class TilesOfTable:
+    """The upper tiles of a plane of which only tiles with ones are kept, as ``tile_table`` has them."""
+
+    table: Ints
+    tiles: Words
+
+    @property
+    def sides(self) -> int:
+        return len(self.table)
+
+    def column(self, first: int, last: int, k: int) -> Words:
+        tiles = self.tiles[self.table[first:last, k]]
+        if last > k:
+            tiles[-1] &= ABOVE
+        return tiles
+
+
+@dataclass(frozen=True, eq=False)
 class TilesOfPlane:
     """The upper tiles of a plane in strips, cut out when asked for."""
 

@@ -12,8 +12,9 @@ from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, product, weighted
 from visibility_aware_edge_ldp.compute.threads import number_of_cores, on_cores
 from visibility_aware_edge_ldp.counts import cycles, triangles
+from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores, tickets
-from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, Scores, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, ScoreFunction, score, spread, square
 
 Step = Callable[[float], None]
 # Rows at a time: at most, and at least.
@@ -56,7 +57,7 @@ def drawn_rows(scores: GroupScores, size: int, coin: str) -> RowSample | None:
     return RowSample(certain, drawn, len(others))
 
 
-def rows_by_group(scores: Scores, size: int, coin: str) -> tuple[Ints, Floats]:
+def rows_by_group(scores: ScopeScores, size: int, coin: str) -> tuple[Ints, Floats]:
     """About ``size`` nodes and how many rows each stands for: the longest, and some of each group by a public coin.
 
     A row's part of the variance goes with the square of how many are asked with it, and so does its spread: groups get

@@ -1,9 +1,20 @@
-"""Planes that hold all positions between some groups of nodes, and no others: they need no counting.  [SCOPE.5]"""
+"""Planes that hold all positions between some groups of nodes, and no others, and scores in them.  [SCOPE.5-6]"""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, word_count
+from visibility_aware_edge_ldp.compute.plain.tile_table import rows_in_order
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid
+from visibility_aware_edge_ldp.counts.scores import Outcomes, PlaneScores, membership, spread
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -28,14 +39,32 @@ class GroupPlane:
 
         u–w is in this plane and w–v in another one, in which v has ``by_group`` neighbours in each group.
         """
-        return np.stack([by_group[row].sum(axis=0, dtype=np.int32) for row in self.table])
+        found = np.zeros_like(by_group)
+        for group, other in np.argwhere(self.table).tolist():
+            found[group] += by_group[other]
+        return found
+
+    @property
+    def group_degrees(self) -> Ints:
+        """(groups, groups): how many neighbours a node of the second group has in the first."""
+        sizes = np.bincount(self.groups, minlength=len(self.table))
+        return sizes[:, None] * self.table - np.diag(np.diag(self.table))
 
     @property
     def own_degrees(self) -> Counts:
         """(groups, n): how many neighbours every node has in each group."""
-        sizes = np.bincount(self.groups, minlength=len(self.table))
-        among = sizes[:, None] * self.table - np.diag(np.diag(self.table))
-        return among.astype(np.int32)[:, self.groups]
+        return self.group_degrees.astype(np.int32)[:, self.groups]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all nodes with a neighbour have each other as neighbours."""
+        degrees, sizes = self.group_degrees.sum(axis=0), np.bincount(self.groups, minlength=len(self.table))
+        members = int(sizes[degrees > 0].sum())
+        return members > 0 and int(degrees @ sizes) == members * (members - 1)
+
+    def in_order(self, order: Ints) -> GroupPlane:
+        """The same plane of nodes that stand in another order."""
+        return GroupPlane(self.groups[order], self.table)
 
     def order(self) -> Ints:
         """The nodes, such that those which are joined with each other stand close; those with nobody come first."""
@@ -66,3 +95,106 @@ class GroupPlane:
         squares = np.bincount(self.groups, vector**2, len(self.table))
         whole = sum(float(sums[row].sum()) * float(own) for row, own in zip(self.table, sums, strict=True))
         return (whole - float(squares[np.diag(self.table)].sum())) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class ScopeScores(PlaneScores):
+    """Scores of all positions of n nodes, each noisy one in a plane by groups: these planes are tables.  [SCOPE.6]
+
+    Parameters
+    ----------
+    by_groups
+        For each class that is asked, the plane of its positions.
+    tables
+        For every other plane that holds something, where its ``tiles`` are, as ``tile_table`` has them. The slots are
+        the nodes in ``order``.
+    """
+
+    n: int
+    values: Floats
+    member: Bits
+    by_groups: Mapping[int, GroupPlane] = field(repr=False)
+    tables: Mapping[int, Ints] = field(repr=False)
+    tiles: Words = field(repr=False)
+    order: Ints = field(repr=False)
+
+    @cached_property
+    def slots(self) -> Ints:
+        """The slot of each node."""
+        return np.argsort(self.order)
+
+    @cached_property
+    def planes_in_order(self) -> dict[int, GroupPlane]:
+        """The planes by groups of slots; groups are numbered as they stand, one after the other."""
+        first = next(iter(self.by_groups.values()))
+        _, places, groups = np.unique(first.groups[self.order], return_index=True, return_inverse=True)
+        ranks = np.argsort(np.argsort(places))
+        numbers = first.groups[self.order][np.sort(places)]
+        return {
+            plane: GroupPlane(ranks[groups.ravel()], each.table[np.ix_(numbers, numbers)])
+            for plane, each in self.by_groups.items()
+        }
+
+    @cached_property
+    def groups(self) -> Ints:
+        """The group of each slot."""
+        return next(iter(self.planes_in_order.values())).groups
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """Where each group begins, and where the last one ends."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.groups))])
+
+    @cached_property
+    def degrees(self) -> dict[int, Counts]:
+        """For each plane in tiles (groups, slots): how many neighbours a slot has in each group."""
+        count = backend.kernels("tile_table").ones_within
+        return {plane: count(table, self.tiles, self.bounds) for plane, table in self.tables.items()}
+
+    @cached_property
+    def plane_degrees(self) -> Ints:
+        """(K, n): how many ones each node has in each plane."""
+        found = np.zeros((len(self.member), self.n), np.int64)
+        for plane, degrees in self.degrees.items():
+            found[plane, self.order] = degrees.sum(axis=0)
+        for plane, each in self.planes_in_order.items():
+            found[plane, self.order] = each.group_degrees.sum(axis=0)[self.groups]
+        return found
+
+    def _plane_form(self, plane: int, vector: Floats) -> float:
+        """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
+        on = on_grid(vector, vector.size)
+        if plane in self.by_groups:
+            return self.by_groups[plane].form(on)
+        if plane not in self.tables:
+            return 0.0
+        table = self.tables[plane]
+        rows = rows_in_order(table, self.tiles, self.slots, np.arange(len(table)))[:, : word_count(self.n)]
+        return dot(on, backend.plane_times(np.ascontiguousarray(rows), on[self.order])) / 2
+
+
+def scope_scores(groups: Outcomes, n: int, by_groups: Mapping[int, GroupPlane]) -> ScopeScores | None:
+    """The scores of ``scores_of`` with a table for each plane by groups; None where some class does not go by groups.
+
+    A plane that joins every two of some nodes has a quicker way of its own.
+    """
+    values, member = np.array([value for _, scores in groups for value in scores]), membership(groups)
+    noisy = member[spread(values) != 0]
+    if not by_groups or not noisy[:, list(by_groups)].any(axis=1).all():
+        return None
+    if any(plane.is_complete for plane in by_groups.values()):
+        return None
+    flats = enumerate(bits for held, _ in groups for bits in held)
+    kept = {plane: flat for plane, flat in flats if plane not in by_groups}
+    order, sides, kernels = next(iter(by_groups.values())).order(), -(-n // SIDE), backend.kernels("tile_table")
+    slots, tables, size = np.argsort(order), {}, 1
+    for plane, flat in kept.items():
+        there = kernels.sides_with_ones(flat, slots, sides)
+        if there.any():
+            tables[plane] = np.zeros(there.shape, np.int64)
+            tables[plane][there] = np.arange(size, size + int(there.sum()))
+            size += int(there.sum())
+    tiles = np.zeros((size, SIDE, WORDS), np.uint64)
+    for plane, table in tables.items():
+        kernels.place(kept[plane], slots, table, tiles)
+    return ScopeScores(n, values, member, by_groups, tables, tiles, order)

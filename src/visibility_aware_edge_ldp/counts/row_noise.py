@@ -96,11 +96,15 @@ def _line(values: Floats) -> tuple[float, float]:
 def _noise_of(earlier: Earlier, start: int) -> float:
     scores, stop = earlier.scores, start + BLOCK // 2
     pairs = list(product(range(len(scores.planes)), repeat=2))
-    counts = np.stack([earlier.joining(a, b, start, stop) for a, b in pairs])
+    bits = np.stack([earlier.bits(plane, start, stop) for plane in range(len(scores.planes))])
+    # Pairs without a spread score add nothing, so that nobody has to count who joins them: inside a scope, most.
+    noisy = np.asarray(bits[scores.weights(spread) != 0].any(axis=(0, 1)))
+    kept, counts = None if noisy.all() else np.flatnonzero(noisy), np.zeros((len(pairs), *bits.shape[1:]), np.int32)
+    for count, (a, b) in zip(counts, pairs, strict=True):
+        count[:, slice(None) if kept is None else kept] = earlier.joining(a, b, start, stop, kept)
     forms = np.zeros((3, len(pairs)))
     forms[:2] = [np.outer(scores.weights(each), scores.weights(each)).ravel() for each in (score, square)]
     own = np.stack([np.zeros(len(scores.planes)), scores.weights(spread)])
-    bits = np.stack([earlier.bits(plane, start, stop) for plane in range(len(scores.planes))])
     ends = np.zeros(counts.shape[2])
     return float(backend.kernels("pair_sums").triangle_sums(counts, forms, bits, own, ends)[1])
 

@@ -208,17 +208,24 @@ class Earlier:
         rows = bitset.unpack_rows(self.planes[plane, start:stop], self.scores.n)
         return rows[:, start:] if self.users.size == self.scores.n else rows[:, self.users[start:]]
 
-    def joining(self, a: int, b: int, start: int, stop: int) -> npt.NDArray[np.int32]:
-        """How many earlier users join each two of those through planes a and b; complete planes need no counting."""
-        complete = self.scores.complete
+    def joining(self, a: int, b: int, start: int, stop: int, kept: Integers | None = None) -> npt.NDArray[np.int32]:
+        """How many earlier users join each of those with everybody from ``start`` on, or those in the places ``kept``.
+
+        Through planes a and b; complete planes need no counting.
+        """
+        complete, chosen = self.scores.complete, slice(None) if kept is None else kept
         if b in complete:
             # Everybody before the first is before the second: its own bits are the answer.
             own = bitset.row_sums(self.before[a, start:stop] & bitset.pack_rows(complete[b][None], self.scores.n))
-            return np.where(complete[b][self.users[start:]], own.astype(np.int32)[:, None], np.int32(0))
+            return np.where(complete[b][self.users[start:][chosen]], own.astype(np.int32)[:, None], np.int32(0))
         if a in complete:
-            return self._through_complete(complete[a], b, start, stop)
+            return self._through_complete(complete[a], b, start, stop)[:, chosen]
         words = (int(self.users[start:stop][-1]) + 63) // 64  # a row before `stop` holds nothing later
-        return backend.shared_counts(self.before[a, start:stop, :words], self.before[b, start:, :words])
+        near, far = self.before[a, start:stop, :words], self.before[b, start:, :words]
+        held = np.flatnonzero(np.bitwise_or.reduce(near, axis=0))
+        if 2 * held.size < words:  # most words are empty, as inside a scope
+            near, far = near[:, held], far[:, held]
+        return backend.shared_counts(near, far[chosen])
 
     def _through_complete(self, nodes: Bits, b: int, start: int, stop: int) -> npt.NDArray[np.int32]:
         """For u of these nodes and each v: how many of the nodes before u are joined to v; in steps from u to u."""

@@ -7,34 +7,32 @@ count are triangles of ones and public edges, and, for the variance, the two-pat
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, pairwise, permutations
 
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads, plan_tasks
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, in_strips, unpack_rows
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS, rows_of
+from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
+from visibility_aware_edge_ldp.compute.plain.tile_table import rows_in_order
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.reproducible_math import weighted
 from visibility_aware_edge_ldp.compute.threads import on_cores
-from visibility_aware_edge_ldp.compute.tile_layout import TilesOfPlane
-from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
-from visibility_aware_edge_ldp.counts.scores import Counts, Floats, Ints, ScoreFunction, Scores, score, spread, square
+from visibility_aware_edge_ldp.compute.tile_layout import TilesOfTable
+from visibility_aware_edge_ldp.counts.group_planes import Bits, Counts, Floats, GroupPlane, Ints, ScopeScores
+from visibility_aware_edge_ldp.counts.scores import Octets, ScoreFunction, score, spread, square
 from visibility_aware_edge_ldp.counts.triangles import NAMES
 
-# Edges of a sparse plane that are looked at in one go, and rows.
-EDGES, ROWS = 1 << 14, 128
+# Ones of a plane above which its triangles are counted tile by tile, and rows at a time.
+MANY, ROWS = 1 << 14, 32
 Sums = dict[str, float]
 
 
-def scope_triangle_sums(scores: Scores, nodes: Ints, weights: Floats, engine: Engine = on_threads) -> Sums:
-    """The sums of ``triangles.NAMES``; what goes by pairs is taken from the rows of some nodes, with their weights.
-
-    Every noisy position lies in a plane of ``by_groups``.  [SCOPE.6]
-    """
-    work = _OrderedPlanes(scores, engine)
+def scope_triangle_sums(scores: ScopeScores, nodes: Ints, weights: Floats, engine: Engine = on_threads) -> Sums:
+    """The sums of ``triangles.NAMES``; what goes by pairs is taken from the rows of some nodes, with their weights."""
+    work = _ScopeWork(scores, engine)
     form = work.form
-    squared, with_stars = weighted(weights, work.rows(np.argsort(work.order)[nodes]) / 2).tolist()
+    squared, with_stars = weighted(weights, work.rows(scores.slots[nodes]) / 2).tolist()
     found = (
         form(score, score, score),
         squared + form(spread, score, score) - form(spread, square, square),
@@ -46,80 +44,33 @@ def scope_triangle_sums(scores: Scores, nodes: Ints, weights: Floats, engine: En
 
 
 @dataclass(frozen=True, eq=False)
-class _OrderedPlanes:
-    """The planes with nodes in the order of their groups; those that go by groups are tables."""
+class _ScopeWork:
+    """What is counted in the planes of some scores, in which groups stand one after the other."""
 
-    scores: Scores
+    scores: ScopeScores
     engine: Engine
 
     @cached_property
-    def order(self) -> Ints:
-        """The nodes, group after group."""
-        return next(iter(self.scores.by_groups.values())).order()
+    def tables(self) -> dict[int, GroupPlane]:
+        """The planes by groups."""
+        return self.scores.planes_in_order
 
     @cached_property
-    def by_groups(self) -> dict[int, GroupPlane]:
-        """The planes by groups, which are numbered as they stand."""
-        first = next(iter(self.scores.by_groups.values()))
-        _, places, groups = np.unique(first.groups[self.order], return_index=True, return_inverse=True)
-        placed = np.argsort(places)
-        ranks = np.argsort(placed)
-        numbers = first.groups[self.order][np.sort(places)]
-        return {
-            plane: GroupPlane(ranks[groups.ravel()], each.table[np.ix_(numbers, numbers)])
-            for plane, each in self.scores.by_groups.items()
-        }
-
-    @cached_property
-    def groups(self) -> Ints:
-        return next(iter(self.by_groups.values())).groups
-
-    @cached_property
-    def bounds(self) -> Ints:
-        """Where each group begins, and where the last one ends."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.groups))])
-
-    @cached_property
-    def counted(self) -> list[int]:
-        """The planes that do not go by groups and hold something."""
-        held = np.flatnonzero(self.scores.plane_degrees.any(axis=1)).tolist()
-        return [plane for plane in held if plane not in self.by_groups]
-
-    @cached_property
-    def words(self) -> Words:
-        """Whole rows of the counted planes, filled up to whole sides."""
-        slots, nodes, sides = np.argsort(self.order), np.arange(self.scores.n), -(-self.scores.n // SIDE)
-        found = np.empty((len(self.counted), self.scores.n, sides * WORDS), np.uint64)
-        for rows, plane in zip(found, self.counted, strict=True):
-            rows[:] = rows_of(backend.kernels("tiles").arranged(self.scores.planes[plane], slots, sides), nodes)
+    def between(self) -> dict[int, Ints]:
+        """For every plane (groups, groups): how many ones the slots of the second have with those of the first."""
+        sizes = np.diff(self.scores.bounds)
+        found = {plane: each.group_degrees * sizes for plane, each in self.tables.items()}
+        for plane, degrees in self.scores.degrees.items():
+            found[plane] = np.add.reduceat(degrees, self.scores.bounds[:-1], axis=1, dtype=np.int64)
         return found
-
-    def _rows_of(self, plane: int) -> Words:
-        rows: Words = self.words[self.counted.index(plane)]
-        return rows
-
-    @cached_property
-    def degrees(self) -> dict[int, Counts]:
-        """For every plane (groups, n): how many neighbours each node has in each group."""
-        found = {plane: each.own_degrees for plane, each in self.by_groups.items()}
-        return found | {plane: self._degrees_in(rows) for plane, rows in zip(self.counted, self.words, strict=True)}
-
-    def _degrees_in(self, rows: Words) -> Counts:
-        """Ones before each bound: those of whole words, and those of a part of one."""
-        before = np.zeros((len(rows), rows.shape[1] + 1), np.int32)
-        np.cumsum(np.bitwise_count(rows), axis=1, dtype=np.int32, out=before[:, 1:])
-        words, bits = self.bounds >> 6, (self.bounds & 63).astype(np.uint64)
-        parts = rows[:, np.minimum(words, rows.shape[1] - 1)] & ((np.uint64(1) << bits) - np.uint64(1))
-        ones = before[:, words] + np.bitwise_count(parts).astype(np.int32)
-        return np.ascontiguousarray(np.diff(ones, axis=1).T)
 
     @cached_property
     def joined(self) -> dict[tuple[int, int], Counts]:
-        """``GroupPlane.joined_degrees`` for each plane by groups and every plane."""
+        """``GroupPlane.joined_degrees`` for each plane by groups and every counted plane."""
         return {
             (a, b): plane.joined_degrees(degrees)
-            for a, plane in self.by_groups.items()
-            for b, degrees in self.degrees.items()
+            for a, plane in self.tables.items()
+            for b, degrees in self.scores.degrees.items()
         }
 
     def form(self, f: ScoreFunction, g: ScoreFunction, h: ScoreFunction) -> float:
@@ -135,155 +86,161 @@ class _OrderedPlanes:
     @cached_property
     def triangles(self) -> dict[tuple[int, int, int], float]:
         """For planes a ≤ b ≤ c: ordered nodes x, y, z with x–y in a, y–z in b and z–x in c; whole numbers."""
-        known = sorted(self.degrees)
-        return {(a, b, c): self._triangles(a, b, c) for a, b, c in combinations_with_replacement(known, 3)}
+        known = sorted(self.between)
+        return {(a, b, c): float(self._triangles(a, b, c)) for a, b, c in combinations_with_replacement(known, 3)}
 
-    def _triangles(self, *planes: int) -> float:
-        if whole := [plane for plane in planes if plane in self.by_groups]:
-            rest = list(planes)
-            rest.remove(whole[0])
-            return self._through_groups(whole[0], *rest)
-        if len(set(planes)) == 1 and self.degrees[planes[0]].sum() > EDGES:
-            rows = self._rows_of(planes[0])
-            tiles = TilesOfPlane(in_strips(rows[None], rows.shape[1] // WORDS)[0])
-            return 6.0 * sum(int(found.sum()) for _, found in self.engine(tiles, plan_tasks(tiles.sides)))
-        few, *others = sorted(planes, key=lambda plane: float(self.degrees[plane].sum()))
-        return self._by_edges(few, *others)
+    def _triangles(self, *planes: int) -> int:
+        whole = sorted(planes, key=lambda plane: plane not in self.tables)
+        if whole[0] in self.tables:
+            return self._through_groups(*whole)
+        few, near, far = sorted(planes, key=lambda plane: int(self.between[plane].sum()))
+        tables, tiles = self.scores.tables, self.scores.tiles
+        if few == near == far and self.between[few].sum() > MANY:
+            source = TilesOfTable(tables[few], tiles)
+            # Kernels are chosen for all tasks together: each of them is small.
+            backend.kernels_for("tiles", tiles.nbytes * source.sides)
+            return 6 * sum(int(found.sum()) for _, found in self.engine(source, plan_tasks(source.sides)))
+        ways = [(near, far), (far, near)] if near != far else [(near, far)]
+        count = backend.kernels("tile_table").closed_paths
+        return 2 // len(ways) * sum(int(count(tables[few], tables[a], tables[b], tiles)) for a, b in ways)
 
-    def _through_groups(self, a: int, b: int, c: int) -> float:
-        """A neighbour in b and one in c, of groups that plane a joins; the same neighbour is none of its own."""
-        every = float(np.multiply(self.degrees[b], self.joined[a, c], dtype=np.float64).sum())
-        return every - float(self.by_groups[a].closed @ self._both(b, c))
+    def _through_groups(self, a: int, b: int, c: int) -> int:
+        """A neighbour in b and one in c, of groups that plane a joins; the same neighbour is none of its own.
 
-    def _both(self, b: int, c: int) -> Floats:
+        Plane b goes by groups too, if c does. Where b does, its part depends on the groups alone.
+        """
+        own = self.tables[a]
+        if b in self.tables:
+            every = (self.tables[b].group_degrees * (own.table.astype(np.int64) @ self.between[c])).sum()
+        else:
+            every = np.einsum("gz,gz->", self.scores.degrees[b], self.joined[a, c], dtype=np.int64)
+        return int(every - own.closed @ self._both(b, c))
+
+    def _both(self, b: int, c: int) -> Ints:
         """For each group, the positions of its nodes that are in two planes."""
         if b == c:
-            return np.asarray(self.degrees[b].sum(axis=1, dtype=np.float64))
-        if b in self.by_groups or c in self.by_groups:
-            whole, other = (b, c) if b in self.by_groups else (c, b)
-            return np.asarray(
-                (self.degrees[other] * self.by_groups[whole].table[:, self.groups]).sum(axis=1, dtype=np.float64)
-            )
-        ones = np.bitwise_count(self._rows_of(b) & self._rows_of(c)).sum(axis=1, dtype=np.int64)
-        return np.add.reduceat(ones, self.bounds[:-1]).astype(np.float64)
-
-    def _by_edges(self, few: int, b: int, c: int) -> float:
-        """Σ over the edges of a plane, from both ends, of how many nodes join their ends."""
-        u, v = self._edges(few)
-        total = 0
-        for start in range(0, u.size, EDGES):
-            near, far = u[start : start + EDGES], v[start : start + EDGES]
-            for one, other in ((b, c), (c, b))[: 1 + (b != c)]:
-                shared = self._rows_of(one)[near]
-                shared &= self._rows_of(other)[far]
-                total += int(np.bitwise_count(shared).sum(dtype=np.int64)) * (1 + (b == c))
-        return float(total)
-
-    def _edges(self, plane: int) -> tuple[Ints, Ints]:
-        """The pairs u < v of a plane."""
-        if plane not in self._listed:
-            held = self._rows_of(plane)
-            rows, words = np.nonzero(held)
-            which, bits = np.nonzero(unpack_rows(held[rows, words, None], 64))
-            u, v = rows[which], 64 * words[which] + bits
-            self._listed[plane] = u[u < v], v[u < v]
-        return self._listed[plane]
-
-    @cached_property
-    def _listed(self) -> dict[int, tuple[Ints, Ints]]:
-        return {}
+            return np.asarray(self.between[b].sum(axis=1))
+        if b in self.tables:
+            return np.asarray((self.between[c] * self.tables[b].table).sum(axis=1))
+        one, other = self.scores.tables[b], self.scores.tables[c]
+        ones, tiles = np.zeros(one.shape[0] * SIDE, np.int64), self.scores.tiles
+        for i, k in np.argwhere(one * other).tolist():
+            shared = tiles[one[i, k]] & tiles[other[i, k]]
+            ones[i * SIDE : (i + 1) * SIDE] += np.bitwise_count(shared).sum(axis=1, dtype=np.int64)
+        return np.add.reduceat(ones[: self.scores.n], self.scores.bounds[:-1])
 
     def rows(self, slots: Ints) -> Floats:
-        """(rows, 2): for nodes in these places, Σ over v of s·F² and of s·F·(ê_u + ê_v − 2ê), F being F[ê, ê](u, v).
+        """(rows, 2): for these slots, Σ over v of s·F² and of s·F·(ê_u + ê_v − 2ê), F being F[ê, ê](u, v).
 
         s is the spread of u and v, and ê_u the sum of u's scores; these are the terms of [COUNTS.4] and [COUNTS.5] that
         are no sums over triangles.
         """
-        _ = self._through, self._asked, self._others, self._ends
+        _ = self._through, self._sides, self._ends, self.joined, self.between, self._scored, self._of_tables
         order = np.argsort(slots, kind="stable")
-        runs = np.split(slots[order], np.flatnonzero(np.diff(self.groups[slots[order]])) + 1)
-        blocks = [run[first : first + ROWS] for run in runs for first in range(0, len(run), ROWS)]
+        blocks = np.split(slots[order], range(ROWS, len(slots), ROWS))
         found = np.empty((len(slots), 2))
         found[order] = np.concatenate(list(on_cores(self._block, blocks)))
         return found
 
     @cached_property
-    def _asked(self) -> list[Ints]:
-        """For each group, everybody whose positions with it are in a plane by groups."""
-        tables = np.logical_or.reduce([each.table for each in self.by_groups.values()])
-        return [np.flatnonzero(row[self.groups]) for row in tables]
+    def _asked(self) -> Bits:
+        """(groups, groups): between which two groups positions are asked."""
+        return np.asarray(np.logical_or.reduce([each.table for each in self.tables.values()]))
 
     @cached_property
-    def _through(self) -> tuple[Floats, Floats, Floats]:
-        """The parts of F that need no counting: (groups, n) of a node's own, of two groups, and what a bit takes away.
-
-        [SCOPE.5]
-        """
-        weights, first = self.scores.weights(score), self.bounds[:-1]
-        by_node, between = np.zeros((first.size, self.scores.n)), np.zeros((first.size, first.size))
-        closed = np.zeros(first.size)
-        for a, plane in self.by_groups.items():
+    def _through(self) -> tuple[Floats, Floats]:
+        """The parts of F that need no counting: of two groups, and what a bit takes away.  [SCOPE.5]"""
+        weights = self.scores.weights(score)
+        between, closed = np.zeros(self._asked.shape), np.zeros(len(self._asked))
+        for a, plane in self.tables.items():
             closed += weights[a] * plane.closed
-            for b in self.counted:
-                by_node += weights[a] * weights[b] * self.joined[a, b]
-            for b, other in self.by_groups.items():
-                between += weights[a] * weights[b] * (self.joined[a, b][:, first] - plane.closed[:, None] * other.table)
-        return by_node, between, closed
+            for b, other in self.tables.items():
+                among = plane.table.astype(np.int64) @ other.group_degrees - plane.closed[:, None] * other.table
+                between += weights[a] * weights[b] * among
+        return between, closed
+
+    def _by_slot(self, groups: slice | int, slots: Ints) -> Floats:
+        """The part of F that a slot's neighbours by group tell, for a slot of each group.  [SCOPE.5]"""
+        total: Floats = np.zeros((len(self._asked), slots.size)[isinstance(groups, int) :])
+        for (a, b), joined in self.joined.items():
+            total += self._scored[a] * self._scored[b] * joined[groups, slots]
+        return total
 
     def _block(self, rows: Ints) -> Floats:
-        """The two sums of nodes of one group."""
-        group = int(self.groups[rows[0]])
-        columns = self._asked[group]
+        """The two sums of some slots, which stand in order: two-paths are counted for all their groups at once."""
+        scores, groups = self.scores, self.scores.groups[rows]
+        asked = np.asarray(self._asked[groups].any(axis=0))
+        sides = np.flatnonzero(self._sides[:, asked].any(axis=1))
+        counts, weights = self._shared(rows, asked, sides)
+        planes = [plane for plane in scores.tables if self.between[plane][np.ix_(groups, asked)].any()]
+        bits = np.empty((len(planes), len(rows), sides.size * SIDE), np.uint8)
+        for held, plane in zip(bits, planes, strict=True):
+            held[:] = unpack_rows(rows_in_order(scores.tables[plane], scores.tiles, rows, sides), held.shape[1])
+        bounds = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(rows)]
+        runs = [slice(first, last) for first, last in pairwise(bounds)]
+        return np.concatenate(
+            [self._group(rows[run], counts[:, run], weights, planes, bits[:, run], sides) for run in runs]
+        )
+
+    def _group(
+        self, rows: Ints, counts: Counts, weights: Floats, planes: list[int], bits: Octets, sides: Ints
+    ) -> Floats:
+        """The two sums of slots of one group, from the two-paths and the bits of all slots of some sides."""
+        group, ends = int(self.scores.groups[rows[0]]), self._ends
+        columns = np.flatnonzero(self._asked[group][self.scores.groups])
         if not columns.size:
             return np.zeros((len(rows), 2))
-        others, (by_node, between, closed) = self.groups[columns], self._through
-        scored, spreads = (self.scores.weights(each)[self.counted] for each in (score, spread))
-        own, noise = (self._table_of(each)[group, others] for each in (score, spread))
-        counts, weights = self._shared(rows, columns)
+        others, (between, closed) = self.scores.groups[columns], self._through
+        own, noise = (table[group, others] for table in self._of_tables)
         found: Floats = backend.kernels("pair_sums").path_sums(
             counts,
             weights,
-            self.words,
-            rows,
-            columns,
-            np.ascontiguousarray(by_node[:, rows].T),
+            bits,
+            np.where(self._asked[group, group], np.searchsorted(columns, rows), -1),
+            np.searchsorted(sides, columns // SIDE) * SIDE + columns % SIDE,
+            np.ascontiguousarray(self._by_slot(slice(None), rows).T),
             others,
-            np.stack([by_node[group, columns] + between[group, others], own, noise, self._ends[columns]]),
-            scored[:, None] * (closed[group] + closed[others]),
-            np.stack([scored, spreads]),
-            self._ends[rows],
+            np.stack([self._by_slot(group, columns) + between[group, others], own, noise, ends[columns]]),
+            self._scored[planes][:, None] * (closed[group] + closed[others]),
+            np.stack([self._scored[planes], self.scores.weights(spread)[planes]]),
+            ends[rows],
         )
         return found
 
-    def _table_of(self, function: ScoreFunction) -> Floats:
-        """What the planes by groups add to a function of the score, for each two groups."""
-        weights = self.scores.weights(function)
-        return np.asarray(sum(weights[plane] * each.table for plane, each in self.by_groups.items()))
-
-    def _shared(self, rows: Ints, columns: Ints) -> tuple[Counts, Floats]:
-        """How many nodes join rows and columns through two counted planes, for all two that may, and their weights."""
-        scored, own = self.scores.weights(score)[self.counted], self.groups[rows[0]]
-        others = self._others[own]
-        pairs = [
-            (a, b, np.flatnonzero(self._held[a, own] & others[b])) for a, b in np.ndindex(others.shape[0], len(others))
-        ]
-        pairs = [pair for pair in pairs if pair[2].size]
-        counts = np.empty((len(pairs), len(rows), columns.size), np.int32)
-        for count, (a, b, held) in zip(counts, pairs, strict=True):
-            count[:] = backend.shared_counts(self.words[a][rows][:, held], self.words[b][columns][:, held])
-        return counts, np.array([scored[a] * scored[b] for a, b, _ in pairs])
+    @cached_property
+    def _scored(self) -> Floats:
+        """Every plane's part of the score."""
+        return self.scores.weights(score)
 
     @cached_property
-    def _others(self) -> list[Words]:
-        """For each group (planes, words): all ones of everybody who is asked with it."""
-        asked = np.logical_or.reduce([each.table for each in self.by_groups.values()])
-        return [np.bitwise_or.reduce(self._held[:, row], axis=1) for row in asked]
+    def _of_tables(self) -> tuple[Floats, Floats]:
+        """What the planes by groups add to the score and to its spread, for each two groups."""
+        weights = (self.scores.weights(score), self.scores.weights(spread))
+        own, noise = (np.asarray(sum(each[p] * plane.table for p, plane in self.tables.items())) for each in weights)
+        return own, noise
+
+    def _shared(self, rows: Ints, asked: Bits, sides: Ints) -> tuple[Counts, Floats]:
+        """How many slots join rows and the slots of some sides, through all two planes that may; and their weights.
+
+        ``asked`` are the groups that some rows are asked with, which stand in the sides.
+        """
+        own, tables, tiles = np.unique(self.scores.groups[rows]), self.scores.tables, self.scores.tiles
+        near, far = ({p: self.between[p][:, each].any(axis=1) for p in tables} for each in (own, asked))
+        pairs = [(a, b, self._sides[:, near[a] & far[b]].any(axis=1)) for a in tables for b in tables]
+        pairs = [pair for pair in pairs if pair[2].any()]
+        counts = np.zeros((len(pairs), len(rows), sides.size * SIDE), np.int32)
+        for count, (a, b, middles) in zip(counts, pairs, strict=True):
+            kernel = backend.kernels("tile_table").add_shared
+            kernel(tables[a], tables[b], tiles, rows, np.flatnonzero(middles), sides, count)
+        return counts, np.array([self._scored[a] * self._scored[b] for a, b, _ in pairs])
 
     @cached_property
-    def _held(self) -> Words:
-        """(planes, groups, words): all ones that the nodes of each group have in each counted plane."""
-        return np.bitwise_or.reduceat(self.words, self.bounds[:-1], axis=1)
+    def _sides(self) -> Bits:
+        """(sides, groups): which groups have slots in which sides."""
+        first, last = self.scores.bounds[:-1] // SIDE, (self.scores.bounds[1:] - 1) // SIDE
+        sides = np.arange(int(last[-1]) + 1)[:, None]
+        return np.asarray((sides >= first) & (sides <= last))
 
     @cached_property
     def _ends(self) -> Floats:
-        return self.scores.node_sums(score)[self.order]
+        return self.scores.node_sums(score)[self.scores.order]

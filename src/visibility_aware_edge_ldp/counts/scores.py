@@ -5,10 +5,13 @@ A position's outcome is one of a handful of *symbols*; its score depends on the 
 planes ``member[s]``, so any function f of the score with f(0) = 0 is a weighted sum of planes.
 """
 
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +29,9 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
 )
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid, product, weighted
-from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
@@ -36,6 +41,8 @@ Matrix = npt.NDArray[np.float32]
 # With fewer two-paths than this for each pair of nodes, walking them is faster than counting words.
 SPARSE = 4
 ScoreFunction = Callable[[Floats], Floats]
+Outcomes = list[tuple[list[Octets], list[float]]]
+"""For public edges and each asked class: nested packed bits, and the score of each outcome."""
 
 
 def score(value: Floats) -> Floats:
@@ -74,8 +81,50 @@ class AllScores(Protocol):
         """Σ over positions {u, v} with this score of vector_u · vector_v."""
 
 
+class PlaneScores(ABC):
+    """Scores as weighted sums of planes, however these are kept."""
+
+    n: int
+    values: Floats
+    member: Bits
+
+    def weights(self, function: ScoreFunction) -> Floats:
+        """The planes' weights that give this function of the score."""
+        return weighted(function(self.values), self.symbol_weights.T)
+
+    @cached_property
+    def symbol_weights(self) -> Floats:
+        """(K, K): column s has the planes' weights that give 1 where the symbol is s, and 0 elsewhere."""
+        if not len(self.values):
+            return np.empty((0, 0))
+        return np.linalg.inv(self.member.astype(np.float64)).round()  # whole numbers, however it was calculated
+
+    @property
+    @abstractmethod
+    def plane_degrees(self) -> Ints:
+        """(K, n): how many ones each node has in each plane."""
+
+    @cached_property
+    def symbol_counts(self) -> Floats:
+        """(K, n): how many positions of each node have each symbol."""
+        return product(self.symbol_weights.T, self.plane_degrees.astype(np.float64))
+
+    def node_sums(self, function: ScoreFunction) -> Floats:
+        """For each node, the sum of a function of the score over its positions."""
+        return weighted(self.weights(function), self.plane_degrees)
+
+    def symbol_form(self, symbol: int, vector: Floats) -> float:
+        """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
+        weights = self.symbol_weights[:, symbol].tolist()
+        return float(sum(w * self._plane_form(plane, vector) for plane, w in enumerate(weights) if w))
+
+    @abstractmethod
+    def _plane_form(self, plane: int, vector: Floats) -> float:
+        """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
+
+
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(PlaneScores):
     """Scores of all positions of n nodes.
 
     Parameters
@@ -98,17 +147,6 @@ class Scores:
     member: npt.NDArray[np.bool_]
     complete: Mapping[int, Bits] = field(default_factory=dict, repr=False)
     by_groups: Mapping[int, GroupPlane] = field(default_factory=dict, repr=False)
-
-    def weights(self, function: ScoreFunction) -> Floats:
-        """The planes' weights that give this function of the score."""
-        return weighted(function(self.values), self.symbol_weights.T)
-
-    @cached_property
-    def symbol_weights(self) -> Floats:
-        """(K, K): column s has the planes' weights that give 1 where the symbol is s, and 0 elsewhere."""
-        if not len(self.values):
-            return np.empty((0, 0))
-        return np.linalg.inv(self.member.astype(np.float64)).round()  # whole numbers, however it was calculated
 
     @property
     def plane_pairs(self) -> list[tuple[int, int]]:
@@ -167,13 +205,7 @@ class Scores:
         found = [by_group(plane) for plane in range(len(self.planes))]
         return {(i, b): own.joined_degrees(each) for i, own in self.by_groups.items() for b, each in enumerate(found)}
 
-    @cached_property
-    def asked_by_groups(self) -> bool:
-        """Whether every noisy position lies in a plane by groups: in each class, everybody has answered."""
-        noisy = self.member[spread(self.values) != 0]
-        return bool(self.by_groups) and bool(noisy[:, list(self.by_groups)].any(axis=1).all())
-
-    def in_group_order(self) -> "Scores":
+    def in_group_order(self) -> Scores:
         """The same scores with the nodes in an order in which those of joined groups stand close."""
         if not self.by_groups or self.complete:
             return self
@@ -182,7 +214,7 @@ class Scores:
         slots[order] = np.arange(self.n)
         strips = np.stack([backend.kernels("tiles").arranged(plane, slots, sides) for plane in self.planes])
         rows = np.stack([rows_of(plane, np.arange(self.n)) for plane in strips])[:, :, : word_count(self.n)]
-        known = {plane: GroupPlane(each.groups[order], each.table) for plane, each in self.by_groups.items()}
+        known = {plane: each.in_order(order) for plane, each in self.by_groups.items()}
         found = Scores(self.n, np.ascontiguousarray(rows), self.values, self.member, by_groups=known)
         vars(found)["strips"] = strips
         return found
@@ -207,20 +239,6 @@ class Scores:
         members = np.concatenate([(np.flatnonzero(band) % self.n).astype(np.int32) for band in bands])
         return np.concatenate([[0], np.cumsum(self.plane_degrees[plane])]), members
 
-    @cached_property
-    def symbol_counts(self) -> Floats:
-        """(K, n): how many positions of each node have each symbol."""
-        return product(self.symbol_weights.T, self.plane_degrees.astype(np.float64))
-
-    def node_sums(self, function: ScoreFunction) -> Floats:
-        """For each node, the sum of a function of the score over its positions."""
-        return weighted(self.weights(function), self.plane_degrees)
-
-    def symbol_form(self, symbol: int, vector: Floats) -> float:
-        """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
-        weights = self.symbol_weights[:, symbol].tolist()
-        return float(sum(w * self._plane_form(plane, vector) for plane, w in enumerate(weights) if w))
-
     def _plane_form(self, plane: int, vector: Floats) -> float:
         """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
         if plane in self.complete:
@@ -240,9 +258,7 @@ class Scores:
         return np.zeros((len(np.arange(self.n)[chosen]), self.n), np.float32) if total is None else total
 
 
-def scores_of(
-    groups: list[tuple[list[Octets], list[float]]], n: int, by_groups: Mapping[int, GroupPlane] | None = None
-) -> Scores:
+def scores_of(groups: Outcomes, n: int, by_groups: Mapping[int, GroupPlane] | None = None) -> Scores:
     """Scores from groups of nested packed bits: in each group, outcome i lies in the first i + 1 of them."""
     flats = [flat for bits, _ in groups for flat in bits]
     planes = np.empty((len(flats), n, word_count(n)), np.uint64)
@@ -251,7 +267,7 @@ def scores_of(
     values = np.array([value for _, scores in groups for value in scores])
     complete = complete_among(planes)
     known = {plane: each for plane, each in (by_groups or {}).items() if plane not in complete}
-    return Scores(n, planes, values, _membership([len(bits) for bits, _ in groups]), complete, known)
+    return Scores(n, planes, values, membership(groups), complete, known)
 
 
 def complete_among(planes: Words) -> dict[int, Bits]:
@@ -265,12 +281,13 @@ def _is_complete(degrees: Ints) -> bool:
     return members > 0 and int(degrees.sum()) == members * (members - 1)
 
 
-def _membership(groups: list[int]) -> npt.NDArray[np.bool_]:
+def membership(groups: Outcomes) -> Bits:
     """Within a class planes are nested: outcome i lies in its first i + 1 planes."""
-    size = sum(groups)
+    lengths = [len(bits) for bits, _ in groups]
+    size = sum(lengths)
     member = np.zeros((size, size), dtype=np.bool_)
     first = 0
-    for length in groups:
+    for length in lengths:
         member[first : first + length, first : first + length] = np.tri(length, dtype=np.bool_)
         first += length
     return member

@@ -95,9 +95,14 @@ class BoundPolicy:
         """The classes of the positions numbered start … start + count − 1."""
         if self.is_constant and self.n > 1:
             return np.full(count, self.of([0], [1])[0], dtype=np.uint8)
-        if isinstance(self.rule, ByTable):
-            return self.rule.range(start, count)
+        if self._table is not None:
+            return self._table.range(start, count)
         return self.rule(*endpoints(self.n, start, count))
+
+    @property
+    def _table(self) -> ByTable | None:
+        """Groups of nodes and the class between each two of them, where that is all there is to know."""
+        return self.rule if isinstance(self.rule, ByTable) else self.by_groups
 
     @cached_property
     def by_kinds(self) -> ByTable | None:
@@ -119,8 +124,8 @@ class BoundPolicy:
 
     def rows(self, start: int, stop: int) -> Classes:
         """(rows, n): the classes of the positions of these nodes with later ones; other entries mean nothing."""
-        if isinstance(self.rule, ByTable):
-            return self.rule.rows(start, stop)
+        if self._table is not None:
+            return self._table.rows(start, stop)
         classes = np.zeros((stop - start, self.n), np.uint8)
         first, last = row_start(self.n, start), row_start(self.n, stop)
         classes[np.arange(self.n) > np.arange(start, stop)[:, None]] = self.range(first, last - first)

@@ -81,10 +81,11 @@ def test_sums_of_two_paths_are_their_twins_to_the_last_digit(planes: int) -> Non
         "visibility_aware_edge_ldp.compute.compiled.pair_sums", reason="numba is not installed"
     )
     draw = np.random.default_rng(planes)
-    words = draw.integers(0, 2**63, (planes, 128, 2)).astype(np.uint64)
-    rows, columns, others = np.array([3, 77]), np.arange(1, 128, 2), draw.integers(0, 3, 64)
+    bits = draw.integers(0, 2, (planes, 2, 512)).astype(np.uint8)
+    itself, others = np.array([3, -1]), np.sort(draw.integers(0, 3, 64))
+    places = np.sort(draw.permutation(100)[:64]) + np.where(np.arange(64) > 40, 300, 0)
     arguments = (
-        draw.integers(0, 9, (3, 2, 64)).astype(np.int32), draw.normal(size=3), words, rows, columns,
+        draw.integers(0, 9, (3, 2, 512)).astype(np.int32), draw.normal(size=3), bits, itself, places,
         draw.normal(size=(2, 3)), others, draw.normal(size=(4, 64)), draw.normal(size=(planes, 64)),
         draw.normal(size=(2, planes)), draw.normal(size=2),
     )  # fmt: skip

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import uint64
 
 from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, whole_cycles
@@ -58,30 +57,52 @@ def through_groups(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _runs_of(places: Any, others: Any) -> Any:
+    """Where runs of columns begin that stand side by side and belong together, and where the last one ends."""
+    found, size = np.zeros(places.size + 1, np.int64), 1
+    for j in range(1, places.size + 1):
+        if j == places.size or places[j] != places[j - 1] + 1 or others[j] != others[j - 1]:
+            found[size] = j
+            size += 1
+    return found[:size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def path_sums(
-    counts: Any, weights: Any, words: Any, rows: Any, columns: Any, by_row: Any, others: Any, by_column: Any,
+    counts: Any, weights: Any, bits: Any, itself: Any, places: Any, by_row: Any, others: Any, by_column: Any,
     away: Any, by_bits: Any, ends: Any,
 ) -> Any:  # fmt: skip
-    """As ``pair_sums.path_sums``, pair by pair."""
-    planes, sums = words.shape[0], np.zeros((rows.size, 2))
-    for i in range(rows.size):
-        u = rows[i]
-        for j in range(columns.size):
-            v = columns[j]
-            if u == v:
-                continue
-            paths = by_row[i, others[j]] + by_column[0, j]
-            own, noise = by_column[1, j], by_column[2, j]
-            for k in range(planes):
-                if (words[k, u, v >> 6] >> uint64(v & 63)) & uint64(1):
-                    paths -= away[k, j]
-                    own += by_bits[0, k]
-                    noise += by_bits[1, k]
+    """As ``pair_sums.path_sums``: a row's forms are put together run by run, and its terms are added up last."""
+    size, runs, sums = places.size, _runs_of(places, others), np.zeros((itself.size, 2))
+    paths, own, noise = np.empty(size), np.empty(size), np.empty(size)
+    for i in range(itself.size):
+        own[:], noise[:] = by_column[1], by_column[2]
+        for r in range(runs.size - 1):
+            first, last, at = runs[r], runs[r + 1], places[runs[r]]
+            base, known, run = by_row[i, others[first]], by_column[0, first:last], paths[first:last]
+            for j in range(last - first):
+                run[j] = base + known[j]
+            for k in range(bits.shape[0]):
+                held, less = bits[k, i, at : at + last - first], away[k, first:last]
+                here, noisy, score, spread = own[first:last], noise[first:last], by_bits[0, k], by_bits[1, k]
+                for j in range(last - first):
+                    run[j] -= less[j] * held[j]
+                for j in range(last - first):
+                    here[j] += score * held[j]
+                for j in range(last - first):
+                    noisy[j] += spread * held[j]
             for q in range(weights.size):
-                paths += weights[q] * counts[q, i, j]
-            once = noise * paths
-            sums[i, 0] += once * paths
-            sums[i, 1] += once * (ends[i] + by_column[3, j] - 2.0 * own)
+                count, weight = counts[q, i, at : at + last - first], weights[q]
+                for j in range(last - first):
+                    run[j] += weight * count[j]
+        if itself[i] >= 0:
+            noise[itself[i]] = 0.0
+        total, with_ends = 0.0, 0.0
+        for j in range(size):
+            once = noise[j] * paths[j]
+            total += once * paths[j]
+            with_ends += once * (ends[i] + by_column[3, j] - 2.0 * own[j])
+        sums[i, 0], sums[i, 1] = total, with_ends
     return sums
 
 

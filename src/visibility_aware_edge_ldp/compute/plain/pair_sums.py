@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.bool_]
 Slots = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+Octets = npt.NDArray[np.uint8]
 # Sums over a row of ``group_sums`` are added up in so many places: as many doubles as the widest registers hold.
 LANES = 8
 
@@ -56,24 +56,24 @@ def through_groups(
 
 
 def path_sums(
-    counts: Ints, weights: Floats, words: Words, rows: Slots, columns: Slots, by_row: Floats, others: Slots,
+    counts: Ints, weights: Floats, bits: Octets, itself: Slots, places: Slots, by_row: Floats, others: Slots,
     by_column: Floats, away: Floats, by_bits: Floats, ends: Floats,
 ) -> Floats:  # fmt: skip
-    """(rows, 2): for some nodes u, Σ over the other nodes v of ``columns`` of s·F² and of s·F·(ê_u + ê_v − 2ê).
+    """(rows, 2): for some nodes u, Σ over the other nodes v of some columns of s·F² and of s·F·(ê_u + ê_v − 2ê).
 
-    F is by_row[u, others[v]] + by_column[0, v] − Σ away[k, v]·bit + Σ weights[q]·counts[q]; the bit is one where u–v is
-    in plane k of ``words``. ê and s are rows 1 and 2 of ``by_column`` and what ``by_bits`` adds for each bit; ê_v is
-    its row 3, and ê_u ``ends``.
+    F is by_row[u, others[v]] + by_column[0, v] − Σ away[k, v]·bits[k] + Σ weights[q]·counts[q]; column v has its bits
+    and counts at ``places[v]``. ê and s are rows 1 and 2 of ``by_column`` and what ``by_bits`` adds for each bit; ê_v
+    is its row 3, and ê_u ``ends``. ``itself`` is the column that u itself has, or −1.
     """
-    paths, places = by_row[:, others] + by_column[0], (columns & 63).astype(np.uint64)
+    paths = by_row[:, others] + by_column[0]
     own, noise = (np.broadcast_to(each, paths.shape) for each in by_column[1:3])
-    for plane, less, (score, spread) in zip(words, away, by_bits.T, strict=True):
-        bits = (plane[rows][:, columns >> 6] >> places) & np.uint64(1) != 0
-        paths -= np.where(bits, less, 0.0)
-        own, noise = own + np.where(bits, score, 0.0), noise + np.where(bits, spread, 0.0)
+    for held, less, (score, spread) in zip(bits, away, by_bits.T, strict=True):
+        there = held[:, places] != 0
+        paths -= np.where(there, less, 0.0)
+        own, noise = own + np.where(there, score, 0.0), noise + np.where(there, spread, 0.0)
     for weight, count in zip(weights, counts, strict=True):
-        paths += weight * count
-    once = np.where(columns == rows[:, None], 0.0, noise * paths)
+        paths += weight * count[:, places]
+    once = np.where(np.arange(places.size) == itself[:, None], 0.0, noise * paths)
     terms = np.stack([once * paths, once * (ends[:, None] + by_column[3] - 2.0 * own)], axis=1)
     sums: Floats = np.add.accumulate(terms, axis=2)[:, :, -1] + 0.0  # as the twin adds them, one after the other
     return sums
