@@ -45,7 +45,7 @@ World = VisibilityAwareGraph
 Found = Mapping[str, Estimate]
 Ask = Callable[[World, float, Sequence[str], str, float], Found]
 """From a world, an epsilon, statistics, a seed and the share that is away to estimates."""
-PARAMETERS = {"tail": (10,)}
+PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90)}
 """Which members of a family are asked for; of others the first two."""
 
 

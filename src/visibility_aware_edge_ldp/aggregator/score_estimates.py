@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -179,6 +179,24 @@ class ScoreEstimates:
         saved = (sides * value) ** 2 * self.rate_variance
         # The saving is itself an estimate; it is never believed to be more than half.
         return Estimate(name, value, max(variance - saved, variance / 2, 0.0), unbiased=unbiased)
+
+    def combined(self, name: str, weights: Mapping[str, float]) -> Estimate:
+        """A weighted sum of edges and k-stars, with what they share.  [DERIVED.2]"""
+        parts = [(weight, statistic(each), *self._sum_of(each)) for each, weight in weights.items()]
+        variance = sum(weight**2 * own for weight, _, _, own in parts)
+        for i, (one, edges, *_) in enumerate(parts):
+            for two, others, *_ in parts[i + 1 :]:
+                sides = max(edges.sides, others.sides)
+                if min(edges.sides, others.sides) != 1:
+                    raise BadStatistic(f"{name}: what {edges.name} and {others.name} share is not known.")
+                variance += 2 * one * two * stars.covariance_with_edges(self.scores, sides)
+        value = sum(weight * own for weight, _, own, _ in parts)
+        by_rates = sum(weight * each.sides * own for weight, each, own, _ in parts) ** 2 * self.rate_variance
+        return Estimate(name, value, max(variance - by_rates, variance / 2, 0.0))
+
+    def _sum_of(self, name: str) -> tuple[float, float]:
+        k = statistic(name).sides
+        return stars.edges(self.scores) if k == 1 else stars.stars(self.scores, k)
 
     def stars(self, asked: Statistic) -> Estimate:
         """The number of stars; noise that lowers it lowers its variance, too.  [AGGREGATE.6]"""

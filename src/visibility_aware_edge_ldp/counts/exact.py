@@ -57,6 +57,12 @@ def degree_histogram(graph: Graph) -> Integers:
     return np.bincount(graph.degrees)
 
 
+def degree_quantile(graph: Graph, percent: int) -> int:
+    """The least degree that so many percent of all nodes do not exceed."""
+    place = -(-percent * graph.n // 100) - 1  # in whole numbers
+    return int(np.sort(graph.degrees)[place])
+
+
 def stars(graph: Graph, k: int) -> int:
     """k-stars: a centre and k of its neighbours, so the sum of C(degree, k).
 
