@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mea
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
+    GRAPHLETS,
     GROUPED,
     TRANSITIVITY,
     TRIANGLES,
@@ -124,7 +125,7 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
 
 
 _DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
-_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name}
+_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
 register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))

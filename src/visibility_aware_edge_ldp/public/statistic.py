@@ -202,8 +202,26 @@ DERIVED = {
     for name, (label, meaning, formula, bounds) in FORMULAS.items()
 }  # fmt: skip
 """The statistics that formulas make from others."""
+GRAPHLETS = {
+    name: Statistic(name, label, meaning, count, sides=sides, bounds=COUNT)
+    for name, label, meaning, count, sides in (
+        (
+            "three_paths",
+            "3-paths",
+            "four participants in a row, each a friend of the next",
+            exact_counts.three_paths,
+            3,
+        ),
+        ("tailed_triangles", "tailed triangles", "triangles with a further friend", exact_counts.tailed_triangles, 4),
+        ("diamonds", "diamonds", "two triangles with two participants in common", exact_counts.diamonds, 5),
+        ("four_cliques", "4-cliques", "fours of participants who are all friends", exact_counts.four_cliques, 6),
+    )
+}
+"""Connected subgraphs of four participants, beside stars and cycles; other ties between them do not matter."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, *GROUPED.values(), *DERIVED.values())}
+STATISTICS: dict[str, Statistic] = {
+    each.name: each for each in (*_OF_ALL, *GROUPED.values(), *DERIVED.values(), *GRAPHLETS.values())
+}
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),

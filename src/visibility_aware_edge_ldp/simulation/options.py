@@ -269,6 +269,11 @@ def is_user_alone(name: str) -> bool:
     return statistic(name).from_degrees and answers(USER, name) and not answers(POSITION, name)
 
 
+def is_position_alone(name: str) -> bool:
+    """Whether only the answers of positions tell it: subgraphs of four nodes."""
+    return answers(POSITION, name) and not any(answers(each, name) for each in TRUSTS.values() if each is not POSITION)
+
+
 def needs_rows(name: str) -> bool:
     """Whether it is summed over users' rows; a statistic of another program comes from the degrees alone."""
     known = statistic(name)
@@ -309,6 +314,8 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
             "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
             'use --trust user (trust="user").'
         )
+    if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
+        raise BadStatistic(f'{scored[0]} comes from answers of positions; use --trust position (trust="position").')
     if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
         raise BadStatistic(
             f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "

@@ -40,6 +40,7 @@ from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
+    GRAPHLETS,
     STATISTICS,
     TRANSITIVITY,
     check_statistics,
@@ -160,7 +161,8 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    why, silent = _WHY.get(statistic, _UNKNOWN), rows.asked - rows.users.size
+    alone = "fours of users are counted where everybody reported alone" if statistic in GRAPHLETS else _UNKNOWN
+    why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "
         f"Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."
