@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.public.statistic import EDGES, Statistic, registe
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NAME = "mean_degree"
+NAME = "mean_friends"
 WORLD = va.VisibilityAwareGraph(erdos_renyi(60, 240, 1), va.VisibilityPolicy.nothing())
 TRUTH = 8.0
 
@@ -107,7 +107,7 @@ def test_it_is_estimated_from_the_same_reports_at_no_further_loss(trust: str, be
     assert answers.bill == edges.bill
     low, high = answers[NAME].interval(0.9999)
     assert low <= TRUTH <= high
-    assert "mean_degree" in str(answers)
+    assert "mean_friends" in str(answers)
     assert answers.as_dict()["estimates"][NAME]["value"] == answers[NAME].value
 
 

@@ -67,8 +67,8 @@ def test_a_registered_statistic_brings_its_estimator(monkeypatch: pytest.MonkeyP
     def mean(given: object, asked: Statistic) -> Estimate:
         return Estimate(asked.name, 6.0, 1.0)
 
-    register(Statistic("mean_degree", "mean degree", "…", lambda graph: 6.0, estimators={"degrees": mean}))
-    found = estimate(collection, ["mean_degree"])["mean_degree"]
+    register(Statistic("mean_friends", "mean degree", "…", lambda graph: 6.0, estimators={"degrees": mean}))
+    found = estimate(collection, ["mean_friends"])["mean_friends"]
     assert found.value == 6.0
     assert found.releases == collection.releases
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.round_noise import CYCLE_PLACES, Counts, Owned, Places, nonresponse_spread
-from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, cycles, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient

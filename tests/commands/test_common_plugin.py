@@ -30,9 +30,9 @@ def from_degrees(given, asked):
     return replace(edges, statistic=asked.name, value=factor * edges.value, variance=factor**2 * edges.variance)
 
 
-register(Statistic("mean_degree", "mean degree", "friends on average", exact, estimators={"degrees": from_degrees}))
+register(Statistic("mean_friends", "mean degree", "friends on average", exact, estimators={"degrees": from_degrees}))
 '''
-ASK = ("--statistics", "mean_degree", "--seed", "1", "--json")
+ASK = ("--statistics", "mean_friends", "--seed", "1", "--json")
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +43,16 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     STATISTICS.clear()
     STATISTICS.update(statistics)
-    for name in {"mean_degree_plugin", "statistics_of_mine"} & (set(sys.modules) - modules):
+    for name in {"mean_friends_plugin", "statistics_of_mine"} & (set(sys.modules) - modules):
         del sys.modules[name]
 
 
 def test_a_file_that_registers_a_statistic_is_loaded(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "mean_degree_plugin.py"
+    file = tmp_path / "mean_friends_plugin.py"
     file.write_text(PLUGIN)
     done = run("--plugin", str(file), "estimate", "random:40,80", "--trust", "user", *ASK)
     assert done.code == 0, done.err
-    assert done.json["estimates"]["mean_degree"]["standard_error"] > 0
+    assert done.json["estimates"]["mean_friends"]["standard_error"] > 0
 
 
 def test_a_module_is_loaded_by_its_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,13 +63,13 @@ def test_a_module_is_loaded_by_its_name(run: Run, tmp_path: Path, monkeypatch: p
 
 
 def test_processes_of_a_comparison_know_it(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "mean_degree_plugin.py"
+    file = tmp_path / "mean_friends_plugin.py"
     file.write_text(PLUGIN)
     monkeypatch.setattr("visibility_aware_edge_ldp.evaluation.compare.runner.ALONE_SECONDS", 0.0)
     words = ("compare", "random:40,80", "--epsilons", "1", "--trials", "2", "--trust", "user", "--cores", "2")
     done = run("--plugin", str(file), *words, *ASK)
     assert done.code == 0, done.err
-    assert {row["statistic"] for row in done.json["uniform"]} == {"mean_degree"}
+    assert {row["statistic"] for row in done.json["uniform"]} == {"mean_friends"}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_processes_of_a_comparison_know_it(run: Run, tmp_path: Path, monkeypatch
     [("raise ValueError('not today')", "ValueError: not today"), ("import no_such_module", "no_such_module")],
 )
 def test_a_plugin_that_fails_is_one_sentence(run: Run, tmp_path: Path, written: str, hint: str) -> None:
-    file = tmp_path / "mean_degree_plugin.py"
+    file = tmp_path / "mean_friends_plugin.py"
     file.write_text(written)
     assert_one_sentence(run("--plugin", str(file), "estimate", "random:40,80"), hint)
 
@@ -90,10 +90,10 @@ def test_no_plugin_is_one_sentence(run: Run, tmp_path: Path) -> None:
 def test_a_file_with_the_name_of_another_module_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text(PLUGIN)
     assert_one_sentence(run("--plugin", str(tmp_path / "json.py"), "estimate", "random:40,80"), "rename the file")
-    assert "mean_degree" not in STATISTICS
+    assert "mean_friends" not in STATISTICS
 
 
 def test_a_name_that_is_taken_is_the_registrys_own_sentence(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "mean_degree_plugin.py"
-    file.write_text(PLUGIN.replace('"mean_degree", "mean', '"edges", "mean'))
+    file = tmp_path / "mean_friends_plugin.py"
+    file.write_text(PLUGIN.replace('"mean_friends", "mean', '"edges", "mean'))
     assert_one_sentence(run("--plugin", str(file), "estimate", "random:40,80"), "'edges' cannot be registered")

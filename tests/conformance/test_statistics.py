@@ -16,19 +16,38 @@ from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
-from visibility_aware_edge_ldp.public.statistic import EVERYTHING, GROUPED, exact, statistic
+from visibility_aware_edge_ldp.public.statistic import (
+    EVERYTHING,
+    GRAPHLETS,
+    GROUPED,
+    SETS,
+    exact,
+    sources_of,
+    statistic,
+)
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NAMES = (*EVERYTHING, "tail:2", *GROUPED)
+NAMES = tuple(dict.fromkeys((*EVERYTHING, "tail:2", *GROUPED, *SETS["summary"], *GRAPHLETS)))
 GROUPS = Groups("number", ("a", "b"), np.arange(14) % 3 // 2)
 WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
 ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
 # The rest are ratios, maxima and fitted distributions, whose estimators say that they are not without bias.
-UNBIASED = {"edges", "triangles", "stars:2", "stars:3", "four_cycles"}
+UNBIASED = {
+    "edges",
+    "triangles",
+    "stars:2",
+    "stars:3",
+    "four_cycles",
+    "mean_degree",
+    "density",
+    "degree_variance",
+    *GRAPHLETS,
+}
 RUNS = 60
 # Where another collection takes the reports, and why.
-ELSEWHERE = {("sample", "four_cycles"): "a PositionCollection, which keeps a plane of all positions, counts paths"}
+_PLANES = "a PositionCollection, which keeps a plane of all positions, counts what needs pairs of positions"
+ELSEWHERE = {("sample", name): _PLANES for name in ("four_cycles", *GRAPHLETS)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,7 +64,7 @@ def test_it_has_words_and_an_exact_count(name: str) -> None:
 def test_reports_that_answer_it_have_an_estimator(name: str, protocol: str) -> None:
     if PROTOCOLS[protocol].answers(name):
         estimators = COLLECTIONS[protocol].estimators
-        there = statistic(name).kind in estimators
+        there = all(statistic(each).kind in estimators for each in sources_of(name))
         assert there != ((protocol, name) in ELSEWHERE), f"{protocol} promises {name} and has no estimator for it"
 
 

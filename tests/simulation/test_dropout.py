@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
-from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
+from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread

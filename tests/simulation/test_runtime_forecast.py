@@ -93,7 +93,7 @@ def test_a_run_through_files_is_timed_through_files(monkeypatch: pytest.MonkeyPa
     assert 0 < found.answers < found.seconds < 60
 
 
-def test_smaller_worlds_keep_policy_names_and_mean_degree() -> None:
+def test_smaller_worlds_keep_policy_names_and_mean_friends() -> None:
     asked = run(policy="profiles:0.5")
     small = runtime_forecast.smaller(asked, 500)
     assert (small.n, small.m) == (500, 5000)

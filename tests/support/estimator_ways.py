@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     DEGREE_HISTOGRAM,
     FAMILIES,
     FOUR_CYCLES,
+    GRAPHLETS,
     MAX_DEGREE,
     STATISTICS,
     possible,
@@ -45,7 +46,7 @@ World = VisibilityAwareGraph
 Found = Mapping[str, Estimate]
 Ask = Callable[[World, float, Sequence[str], str, float], Found]
 """From a world, an epsilon, statistics, a seed and the share that is away to estimates."""
-PARAMETERS = {"tail": (10,)}
+PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90)}
 """Which members of a family are asked for; of others the first two."""
 
 
@@ -143,8 +144,13 @@ def is_fit(name: str) -> bool:
 
 
 def is_sum(name: str) -> bool:
-    """Whether neither a fit nor 4-cycles take long."""
-    return not is_fit(name) and not is_cycles(name)
+    """Whether neither a fit nor 4-cycles nor fours of nodes take long."""
+    return not is_fit(name) and not is_cycles(name) and not is_graphlet(name)
+
+
+def is_graphlet(name: str) -> bool:
+    """Whether fours of nodes are counted, which takes long."""
+    return name in GRAPHLETS
 
 
 def is_cycles(name: str) -> bool:
@@ -157,13 +163,15 @@ sample, two_rounds = partial(position, sample_positions="1/2"), partial(position
 neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
 _CENTRE = "a curator holds everything, so nobody can be away"
 WAYS: dict[str, Way] = {
-    "position": Way("position", position, lambda name: not is_fit(name)),
+    "position": Way("position", position, lambda name: is_sum(name) or is_cycles(name)),
     "position, fits": Way("position", position, is_fit),
-    "position, two rounds": Way("position", two_rounds, lambda name: not is_fit(name)),
+    "position, graphlets": Way("position", position, is_graphlet),
+    "position, two rounds": Way("position", two_rounds, lambda name: is_sum(name) or is_cycles(name)),
     "position by rows": Way("position", position_by_rows, is_sum),
     "position by rows, fits": Way("position", position_by_rows, is_fit),
     "position by rows, 4-cycles": Way("position", position_by_rows, is_cycles),
-    "sample": Way("sample", sample, lambda name: not is_fit(name)),
+    "sample": Way("sample", sample, lambda name: is_sum(name) or is_cycles(name)),
+    "sample, graphlets": Way("sample", sample, is_graphlet),
     "sample, fits": Way("sample", sample, is_fit),
     "degrees": Way("degrees", user, is_sum),
     "degrees, fits": Way("degrees", user, is_fit),

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.aggregator.derived import derived_estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
+from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.layout import NumberReport, Numbers, Report
-from visibility_aware_edge_ldp.public.statistic import Statistic, check_statistics, statistic
+from visibility_aware_edge_ldp.public.statistic import Statistic, check_statistics, is_set, statistic, with_sources
 from visibility_aware_edge_ldp.public.surveys.base import Survey, verify_roster
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
@@ -28,13 +31,12 @@ from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.aggregator.estimate import Estimate
     from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
     from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-Estimator = Callable[[Any, Statistic], "Estimate"]
+Estimator = Callable[[Any, Statistic], Estimate]
 """From what a collection prepared, and a statistic, to its estimate."""
 Estimators = Mapping[str, Estimator]
 S = TypeVar("S", bound=Survey)
@@ -81,18 +83,32 @@ class Collection(ABC, Generic[S, R]):
         return tuple(replace(release, transcript=digest) for release in self.survey.releases)
 
     def wanted(self, statistics: str | Sequence[str]) -> tuple[str, ...]:
-        """The statistics asked for, each known and possible; "all" means every one that these reports answer."""
+        """The statistics asked for, each known and possible; "all" and "summary" mean what these reports answer."""
         asked = check_statistics(statistics, self.view.n)
-        whole = statistics == "all" or list(statistics) == ["all"]
-        return tuple(name for name in asked if not whole or statistic(name).kind in self.estimators)
+        return tuple(name for name in asked if not is_set(statistics) or self._is_answered(name))
 
     def estimator(self, name: str) -> Estimator:
         """The function that estimates this statistic: the collection's own, or one that came with the statistic."""
         known = statistic(name)
         found = self.estimators.get(known.kind) or known.estimators.get(self.protocol)
+        if found is None and known.derived is not None and self._is_answered(name):
+            return self._derived
         if found is None:
             raise BadStatistic(self.cannot_estimate(name))
         return found
+
+    def _is_answered(self, name: str) -> bool:
+        """Whether there is an estimator for it, or for all that it is made from."""
+        known = statistic(name)
+        if known.derived is not None:
+            return all(map(self._is_answered, known.derived.sources))
+        return known.kind in self.estimators or self.protocol in known.estimators
+
+    def _derived(self, given: Any, asked: Statistic) -> Estimate:
+        """One that is made from others, each estimated from the same reports.  [DERIVED.1-2]"""
+        formula = cast(Derived, asked.derived)
+        found = [self.estimator(each)(given, statistic(each)) for each in formula.sources]
+        return derived_estimate(asked.name, formula, self.view.n, found, getattr(given, "combined", None))
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which these reports do not answer."""
@@ -120,7 +136,7 @@ def estimate(
     """
     wanted = collection.wanted(statistics)
     estimators = {name: collection.estimator(name) for name in wanted}
-    shared = collection.prepared(wanted, budget, made)
+    shared = collection.prepared(with_sources(wanted), budget, made)
     found = {name: make(shared, statistic(name)) for name, make in estimators.items()}
     releases = collection.releases
     return {name: each if each.releases else replace(each, releases=releases) for name, each in found.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -21,9 +22,11 @@ from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands
 from visibility_aware_edge_ldp.counts import degree_functions
 from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
 from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees
-from visibility_aware_edge_ldp.counts.degree_histogram import fitted_histogram
+from visibility_aware_edge_ldp.counts.degree_histogram import degree_quantile, fitted_histogram
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.public.statistic import statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -33,6 +36,8 @@ PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
 _CRUMB = 1e-9
 # What a class adds to a degree is cut off here, so that no sum of classes wraps around; honest numbers are far below.
 _FARTHEST = 1 << 60
+# With fewer answers of users of whom the public does not know it, a tail count has no law of who is absent.
+FEW_UNKNOWN = 8
 # The level whose whole numbers the largest degree is taken from.
 _LEVEL = 0.95
 
@@ -42,14 +47,13 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
     protocol = "degrees"
     estimators: ClassVar[Estimators] = {
-        "edges": lambda given, asked: _sum(asked.name, given.degrees, lambda d: d / 2),
+        "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
         "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
         "max_degree": lambda given, asked: _max_degree(given.plausible),
         "degree_histogram": lambda given, asked: _histogram(given.plausible),
-        "stars": lambda given, asked: _sum(
-            asked.name, given.degrees, lambda d: degree_functions.binomial(d, asked.sides)
-        ),
+        "stars": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
         "tail": lambda given, asked: _tail(given.degrees, asked.parameter or 0),
+        "degree_quantile": lambda given, asked: _quantile(asked.name, given.degrees, asked.parameter or 0),
     }
 
     def __init__(self, survey: DegreeSurvey, view: PublicView) -> None:
@@ -63,7 +67,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which takes more than degrees."""
-        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K or tail:T."
+        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K, tail:T or degree_quantile:Q."
 
     def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Known:
         """What is known of everybody's degree, worked out once for all statistics."""
@@ -139,6 +143,18 @@ class _Known(NamedTuple):
         """The degrees with each moved to the nearest that an honest user reports."""
         return self.collection.plausible(self.degrees)
 
+    def combined(self, name: str, weights: Mapping[str, float]) -> Estimate:
+        """A weighted sum of edges and k-stars: a sum over degrees of the weighted function.  [DERIVED.2]"""
+        orders = {statistic(each).sides: weight for each, weight in weights.items()}
+
+        def function(degrees: Ints) -> Floats:
+            each = (
+                weight * degree_functions.binomial(degrees, k) / (2 if k == 1 else 1) for k, weight in orders.items()
+            )
+            return np.asarray(sum(each, np.zeros(degrees.shape)))
+
+        return _sum(name, self.degrees, function)
+
 
 def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction) -> Estimate:
     """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]"""
@@ -159,11 +175,38 @@ def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
     """
     value, spread = degree_functions.tail(degrees, threshold)
     found = estimate_of(f"tail:{threshold}", value, spread)
+    if degrees.absent.size and int((degrees.public < threshold).sum()) < FEW_UNKNOWN:
+        return _tail_of_few(found, degrees, threshold)
     least = _least_variance(degrees, threshold) if degrees.absent.size else 0.0
     if spread.variance >= least:
         return found
     wider = estimate_of(found.statistic, value, spread._replace(variance=least))
     return replace(found, variance=spread.variance or math.nan, limits=wider.interval, conservative=True)
+
+
+def _tail_of_few(found: Estimate, degrees: NoisyDegrees, threshold: int) -> Estimate:
+    """Where next to nobody answered whose public degree leaves it open: the absent may all count, or none of them.
+
+    [DEGREESUM.2]
+    """
+    each, noise = degree_functions.per_answer(degrees, lambda degree: degree >= threshold, clamped=True)
+    seen = float(each.sum()) + int((degrees.certain >= threshold).sum())
+    sure = Spread(max(float(noise.sum()), 0.0))
+
+    def limits(level: float) -> Interval:
+        low, high = estimate_of(found.statistic, seen, sure).interval(level)
+        known = int((degrees.absent >= threshold).sum())
+        inner, outer = found.interval(level) if math.isfinite(float(found.variance)) else (found.value, found.value)
+        return min(float(low) + known, float(inner)), max(float(high) + degrees.absent.size, float(outer))
+
+    variance = found.variance if math.isfinite(float(found.variance)) and found.variance else math.nan
+    return replace(found, variance=variance, limits=limits, conservative=True)
+
+
+def _quantile(name: str, degrees: NoisyDegrees, percent: int) -> Estimate:
+    """The least degree that so many percent of all users do not exceed.  [QUANTILE.1]"""
+    found = degree_quantile(degrees, percent)
+    return Estimate(name, found.value, math.nan, unbiased=False, limits=found.interval, conservative=True)
 
 
 def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:

@@ -19,18 +19,19 @@ from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_g
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
-from visibility_aware_edge_ldp.counts import cycles, stars, triangles
+from visibility_aware_edge_ldp.counts import cycles, graphlets, stars, triangles
 from visibility_aware_edge_ldp.counts.degree_histogram import histogram
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
 from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
+from visibility_aware_edge_ldp.counts.plane_products import dense
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
 from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
-from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, Statistic, statistic
+from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -186,6 +187,24 @@ class ScoreEstimates:
         # The saving is itself an estimate; it is never believed to be more than half.
         return Estimate(name, value, max(variance - saved, variance / 2, 0.0), unbiased=unbiased)
 
+    def combined(self, name: str, weights: Mapping[str, float]) -> Estimate:
+        """A weighted sum of edges and k-stars, with what they share.  [DERIVED.2]"""
+        parts = [(weight, statistic(each), *self._sum_of(each)) for each, weight in weights.items()]
+        variance = sum(weight**2 * own for weight, _, _, own in parts)
+        for i, (one, edges, *_) in enumerate(parts):
+            for two, others, *_ in parts[i + 1 :]:
+                sides = max(edges.sides, others.sides)
+                if min(edges.sides, others.sides) != 1:
+                    raise BadStatistic(f"{name}: what {edges.name} and {others.name} share is not known.")
+                variance += 2 * one * two * stars.covariance_with_edges(self.scores, sides)
+        value = sum(weight * own for weight, _, own, _ in parts)
+        by_rates = sum(weight * each.sides * own for weight, each, own, _ in parts) ** 2 * self.rate_variance
+        return Estimate(name, value, max(variance - by_rates, variance / 2, 0.0))
+
+    def _sum_of(self, name: str) -> tuple[float, float]:
+        k = statistic(name).sides
+        return stars.edges(self.scores) if k == 1 else stars.stars(self.scores, k)
+
     def stars(self, asked: Statistic) -> Estimate:
         """The number of stars; noise that lowers it lowers its variance, too.  [AGGREGATE.6]"""
         k, found = asked.sides, self.counted(asked, *stars.stars(self.scores, asked.sides))
@@ -216,6 +235,18 @@ class ScoreEstimates:
         told = Estimate(asked.name, found.counts, found.variances, labels=found.bins, limits=found.interval)
         return replace(told, unbiased=False, conservative=True)
 
+    def graphlet(self, asked: Statistic) -> Estimate:
+        """Subgraphs of four nodes; noise that lowers their number lowers its variance, too.  [GRAPHLET.1-3]"""
+        n, k, per_four = self.scores.n, asked.sides, len(graphlets.copies(asked.name))
+        graphlets.refuse_many(n, asked.name)
+        value, variance = graphlets.graphlets(dense(self.scores), asked.name)
+        mean = max(float(self.scores.node_sums(spread).sum()), 0.0) / max(n * (n - 1), 1)
+        # The term in which all sides are noisy; the whole variance is at least about that.
+        floor = per_four * math.comb(n, 4) * mean**k
+        found = self.counted(asked, value, max(variance, floor))
+        moving = max(float(found.variance) - floor, 0.0)
+        return replace(found, skew=leaning(value, float(found.variance), (1 - 1 / k) * moving)) if moving else found
+
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
@@ -241,6 +272,7 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     "transitivity": ScoreEstimates.transitivity,
     FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
     "stars": lambda given, asked: given.stars(asked),
+    **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 

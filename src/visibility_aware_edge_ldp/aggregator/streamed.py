@@ -6,6 +6,7 @@ refused here; a second answer cannot come, because it would be out of order.  [A
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -18,12 +19,18 @@ from visibility_aware_edge_ldp.compute.reproducible_math import weighted
 from visibility_aware_edge_ldp.counts.scores import Floats, ScoreFunction, score
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.positions import row_of, row_start
+from visibility_aware_edge_ldp.public.statistic import sources_of
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 Counts = npt.NDArray[np.int32]
 STATISTICS = ("edges", "degrees", "max_degree", "degree_histogram")
+
+
+def counts_suffice(statistics: Sequence[str]) -> bool:
+    """Whether a few counts for each node tell all these statistics."""
+    return all(source in STATISTICS for name in statistics for source in sources_of(name))
 
 
 class StreamedCollection(ScoredCollection, InOrder):

@@ -58,7 +58,12 @@ GroupsOption = Annotated[
         "contacts, group_degrees, assortativity, ei_index, coleman, ergm_targets.",
     ),
 ]
-StatisticsOption = Annotated[str | None, typer.Option(help="Comma-separated, e.g. edges,triangles,stars:3; or all.")]
+StatisticsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Comma-separated, e.g. edges,triangles,stars:3; all; or summary (mean degree, density, quantiles …)."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 SeedOption = Annotated[int | None, typer.Option(help="Repeat a run exactly; such a run is not private.")]
 TopOption = Annotated[int | None, typer.Option("--top", help="Use only the N nodes of highest degree.")]

@@ -156,6 +156,71 @@ def fitted_histogram(degrees: NoisyDegrees) -> DegreeHistogram:
     return DegreeHistogram(edges, counts + degrees.expansion * fitted, np.sqrt(variance), is_fitted=True)
 
 
+@dataclass(frozen=True)
+class DegreeQuantile:
+    """A quantile of degrees: ``wanted`` of all users have a degree of at most it.
+
+    ``counts[d]`` users are estimated to have a degree of at most d.
+    """
+
+    wanted: float
+    counts: Floats
+    standard_errors: Floats
+
+    @property
+    def value(self) -> float:
+        """The middle of the first and the last degree at which the wanted number is crossed."""
+        low, high = self._crossings(0.0)
+        return (low + high) / 2
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The outermost degrees that the counts allow.  [QUANTILE.1]"""
+        return self._crossings(_NORMAL.inv_cdf((1.0 + level) / 2.0))
+
+    def _crossings(self, reach: float) -> tuple[float, float]:
+        room = reach * self.standard_errors if reach else np.zeros(self.counts.size)
+        wanted, last = self.wanted - 1e-6, self.counts.size - 1  # rounding alone moves no degree
+        enough, few = self.counts + room >= wanted, self.counts - room < wanted
+        # Everybody has at most the last degree, whatever noise says.
+        low = int(np.argmax(enough)) if enough.any() else last
+        return float(low), float(min(int(np.flatnonzero(few).max(initial=-1)) + 1, last))
+
+
+def degree_quantile(degrees: NoisyDegrees, percent: int) -> DegreeQuantile:
+    """The least degree that so many percent of all users do not exceed.  [QUANTILE.1]"""
+
+    def up_to(places: Ints, weights: Floats) -> Floats:
+        """The weights of all users whose place is at most 0, 1, …, n − 1."""
+        return np.cumsum(_count(np.clip(places, 0, degrees.nodes - 1), weights, degrees.nodes))
+
+    def users(places: Ints) -> Floats:
+        return up_to(places, np.ones(places.size))
+
+    pairs = list(zip((clamp(degrees, shift) for shift in _SHIFTS), _weights(degrees), strict=True))
+    none = np.zeros(degrees.nodes)
+    sums, squares = (sum((up_to(p, w**power) for p, w in pairs), none) for power in (1, 2))
+    for (p, w), (q, v) in combinations(pairs, 2):
+        # Both of two indicators 1[p ≤ d], 1[q ≤ d] are 1 from the larger of the two on.
+        squares = squares + up_to(np.maximum(p, q), 2 * w * v)
+    constant, public = float(degrees.first.max(initial=0.0)), users(degrees.public)
+    noise = np.maximum(squares - sums, constant * (1 + constant))
+    variance = degrees.expansion**2 * noise
+    if degrees.absent.size:
+        variance = variance + _by_who_answered(degrees, public, users(degrees.absent), sums, squares)
+    counts = users(degrees.certain) + public + users(degrees.absent) - degrees.expansion * (public - sums)
+    return DegreeQuantile(float(-(-percent * degrees.nodes // 100)), counts, np.sqrt(variance))
+
+
+def _by_who_answered(degrees: NoisyDegrees, public: Floats, absent: Floats, sums: Floats, squares: Floats) -> Floats:
+    """What counts of degrees vary by who answered, at least as much as a share of so few does.  [DEGREESUM.2]"""
+    answers, above = degrees.noisy.size, public - sums  # those above a degree of whom the public does not know it
+    hidden = (public + absent) / degrees.asked
+    share = (np.clip(above, 0.0, answers * hidden) + 2 * hidden) / (answers + 4)
+    found = _spread(above, public - 2 * sums + squares, degrees)
+    spread: Floats = degrees.asked * degrees.absent.size / answers * np.maximum(found, share * (1 - share))
+    return spread
+
+
 def _noise(degrees: NoisyDegrees) -> Floats:
     """The noise of those who answered, then none for the others."""
     return np.concatenate([degrees.noise, np.zeros(degrees.certain.size + degrees.absent.size)])

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.common_neighbours import laid_out
+from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, laid_out
+from visibility_aware_edge_ldp.compute.plain.common_neighbours import triangles as each_triangle
 from visibility_aware_edge_ldp.errors import BadStatistic
 
 Integers = npt.NDArray[np.int64]
@@ -55,6 +56,12 @@ def max_degree(graph: Graph) -> int:
 def degree_histogram(graph: Graph) -> Integers:
     """How many nodes have degree 0, 1, …, ``max_degree``."""
     return np.bincount(graph.degrees)
+
+
+def degree_quantile(graph: Graph, percent: int) -> int:
+    """The least degree that so many percent of all nodes do not exceed."""
+    place = -(-percent * graph.n // 100) - 1  # in whole numbers
+    return int(np.sort(graph.degrees)[place])
 
 
 def stars(graph: Graph, k: int) -> int:
@@ -100,10 +107,58 @@ def cycles(graph: Graph) -> int:
     return total
 
 
+def triangles_on_edges(graph: Graph) -> Integers:
+    """How many triangles stand on each edge."""
+    rising, counts = _rising(graph), np.zeros(len(graph.edges), np.int64)
+    for sides in each_triangle(rising, graph.n):
+        for side in sides:
+            counts += np.bincount(rising.source[side], minlength=len(counts))
+    return counts
+
+
+def three_paths(graph: Graph) -> int:
+    """Paths of three edges between four nodes: an edge and one more at each end, which do not meet."""
+    ends = graph.degrees[graph.edges] - 1
+    return int((ends[:, 0] * ends[:, 1]).sum()) - 3 * triangles(graph)
+
+
+def tailed_triangles(graph: Graph) -> int:
+    """Triangles with one more edge at one of their nodes; two edges of it meet at each node of a triangle."""
+    on_edges = triangles_on_edges(graph)
+    at_nodes = np.bincount(graph.edges.ravel(), weights=np.repeat(on_edges, 2), minlength=graph.n) / 2
+    return int((at_nodes * (graph.degrees - 2)).sum())
+
+
+def diamonds(graph: Graph) -> int:
+    """Pairs of triangles on a common edge, whether or not the other two nodes are joined."""
+    return _choose_two(triangles_on_edges(graph))
+
+
+def four_cliques(graph: Graph) -> int:
+    """Fours of nodes that are all joined, each found at its node of lowest rank: triangles among its successors."""
+    ranked, total = Ranked.of(graph), 0
+    place = np.full(graph.n, -1, np.int64)
+    for node in range(graph.n):
+        later = ranked.targets[ranked.starts[node] + ranked.below[node] : ranked.starts[node + 1]]
+        place[later] = np.arange(len(later))
+        joined = np.zeros((len(later), len(later)), np.float32)
+        lengths = ranked.starts[later + 1] - ranked.starts[later]
+        others = place[ranked.targets[laid_out(ranked.starts[later], lengths)]]
+        joined[np.repeat(np.arange(len(later)), lengths)[others >= 0], others[others >= 0]] = 1
+        place[later] = -1
+        # Whole numbers far below 2²⁴ are exact in single precision, in whatever order they are added.
+        total += int(((joined @ joined) * joined).sum(dtype=np.float64))
+    return total // 6
+
+
 def transitivity(graph: Graph) -> float:
     """The share of two-paths that are closed, 3 · triangles / 2-stars; 0.0 where there are none."""
     wedges = stars(graph, 2)
     return 3 * triangles(graph) / wedges if wedges else 0.0
+
+
+def _rising(graph: Graph) -> RisingEdges:
+    return RisingEdges.of(graph.edges, np.argsort(np.argsort(graph.degrees, kind="stable"), kind="stable"))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Bits, Words, unpack_rows
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
+from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scores import Counts, Floats, Ints, Matrix, Scores, score
 
 
@@ -106,3 +107,19 @@ def _times_dense(strips: Words, left: Matrix) -> Matrix:
     kernel = backend.kernels("tiles").times
     parts = on_cores(lambda piece: kernel(strips, numbers, *piece), pieces_of(0, left.shape[1]))
     return np.concatenate(list(parts)).T
+
+
+def dense(scores: Scores | GroupScores) -> Floats:
+    """All scores as a matrix, in double precision."""
+    if isinstance(scores, GroupScores):
+        places, own = scores.places.slots, scores.places.groups
+        bits = unpack_rows(rows_of(scores.plane, places), scores.plane.shape[1])[:, places]
+        found = np.where(bits > 0, scores.high[own][:, own], scores.low[own][:, own])
+    else:
+        weights = scores.weights(score)
+        found = sum(
+            (weight * unpack_rows(plane, scores.n) for weight, plane in zip(weights, scores.planes, strict=True)),
+            np.zeros((scores.n, scores.n)),
+        )
+    np.fill_diagonal(found, 0.0)
+    return found

@@ -55,6 +55,14 @@ def _without(symmetric: Floats, value: float, order: int) -> Floats:
     return result
 
 
+def covariance_with_edges(scores: AllScores, k: int) -> float:
+    """Of the number of k-stars and the number of edges.  [DERIVED.2]"""
+    symmetric, total = elementary(scores, k), 0.0
+    for count, value in zip(scores.symbol_counts, scores.values, strict=True):
+        total += float(spread(value)) * float((count * _without(symmetric, value, k - 1)).sum())
+    return total
+
+
 def edges(scores: AllScores) -> tuple[float, float]:
     """The edge count and its variance.  [COUNTS.1]"""
     return float(scores.node_sums(score).sum() / 2), float(scores.node_sums(spread).sum() / 2)

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, expm1
+from visibility_aware_edge_ldp.counts.exact import triangles_on_edges
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, OneEdge, OneListEntry, Relation, parse_epsilon
@@ -178,23 +178,13 @@ def _hidden_gains(world: VisibilityAwareGraph, statistic: str) -> tuple[Ints, In
     graph, k = world.graph, star_size(statistic)
     if statistic == TRIANGLES.name:
         u, v = graph.edges.astype(np.int64).T
-        gains = _triangles_on_edges(graph)
+        gains = triangles_on_edges(graph).astype(np.float64)
     else:
         u, v = _pairs_by_degree(world)
         gains = np.ones(len(u)) if k is None else star_gains(graph.degrees, u, v, _joined(graph, u, v), k)
     kinds = world.public.classes.of(u, v)
     kept = kinds != Visibility.PUBLIC
     return u[kept], v[kept], gains[kept], kinds[kept]
-
-
-def _triangles_on_edges(graph: Graph) -> Floats:
-    """How many triangles stand on each edge."""
-    ranks = np.argsort(np.argsort(graph.degrees, kind="stable"), kind="stable")
-    rising, counts = RisingEdges.of(graph.edges, ranks), np.zeros(graph.m)
-    for sides in triangles(rising, graph.n):
-        for side in sides:
-            counts += np.bincount(rising.source[side], minlength=graph.m)
-    return counts
 
 
 def least_on_the_hardest(world: VisibilityAwareGraph, statistic: str, epsilon: float) -> LowerBound | None:

@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mea
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
+    GRAPHLETS,
     GROUPED,
     TRANSITIVITY,
     TRIANGLES,
@@ -67,8 +68,10 @@ class Protocol:
         return self.layouts[round_number - 1]
 
     def answers(self, name: str) -> bool:
-        """Whether its reports answer this statistic."""
+        """Whether its reports answer this statistic, or all that it is made from."""
         known = statistic(name)
+        if known.derived is not None:
+            return all(map(self.answers, known.derived.sources))
         return known.kind in self.statistics or self.name in known.estimators
 
 
@@ -94,8 +97,11 @@ def protocol(name: str) -> Protocol:
 def answers(trust: Trust, name: str) -> bool:
     """Whether clients of a trust model can answer for this statistic.
 
-    For one of groups, or one that another program has registered: whether a protocol of this model answers it.
+    For one of groups, or one that another program has registered: whether a protocol of this model answers it. For one
+    that is made from others: whether these are answered.
     """
+    if (formula := statistic(name).derived) is not None:
+        return all(answers(trust, source) for source in formula.sources)
     if is_built_in(name) and not statistic(name).by_groups:
         return trust.answers(statistic(name).kind)
     return any(each.trust is trust and each.answers(name) for each in PROTOCOLS.values())
@@ -119,11 +125,11 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
 
 
 _DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
-_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name}
+_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
 register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))
-register(Protocol("degrees", USER, _DEGREES | {"tail"}, degrees.degree_survey, (degrees.LAYOUT,)))
+register(Protocol("degrees", USER, _DEGREES | {"tail", "degree_quantile"}, degrees.degree_survey, (degrees.LAYOUT,)))
 register(Protocol("groups", USER, frozenset(GROUPED), groups.group_survey, (groups.LAYOUT,)))
 register(Protocol("histogram", USER, frozenset({"degree_histogram"}), histogram.histogram_survey, (histogram.LAYOUT,)))
 register(Protocol("rows", USER, frozenset(rows.STATISTICS), rows.triangle_survey, (position.LAYOUT, rows.LAYOUT)))

@@ -13,6 +13,7 @@ from typing import Any
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
+from visibility_aware_edge_ldp.public.derived import FORMULAS, Derived
 from visibility_aware_edge_ldp.public.groups import exact_by_groups
 
 # What is counted is not negative.
@@ -49,6 +50,8 @@ class Statistic:
         Whether it is counted over pairs of users and what they have in common.
     by_groups
         Whether it is about public groups of users, which the graph must then have.
+    derived
+        The formula, for one that is made from others.
     bounds
         Between what every graph's true value lies; intervals that are shown are cut there.
     columns
@@ -73,6 +76,7 @@ class Statistic:
     from_degrees: bool = False
     over_pairs: bool = False
     by_groups: bool = False
+    derived: Derived | None = field(default=None, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     columns: tuple[str, ...] = ()
     estimators: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
@@ -91,32 +95,27 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Family:
-    """Statistics with a parameter, such as "stars:K"."""
+    """Statistics with a parameter, such as "stars:K"; up to ``most``, or to n − 1 on n nodes."""
 
     name: str
     letter: str
     least: int
     member: Callable[[int], Statistic]
     refusal: Callable[[str, int, int], str]
+    most: int | None = None
 
     def refuse_impossible(self, name: str, parameter: int, n: int) -> None:
         """Refuse a parameter that says nothing about a graph of n nodes."""
-        if not self.least <= parameter <= n - 1:
+        if not self.least <= parameter <= (n - 1 if self.most is None else self.most):
             raise BadStatistic(self.refusal(name, parameter, n))
 
 
 def _stars(k: int) -> Statistic:
     return Statistic(
-        f"stars:{k}",
-        f"{k}-stars",
-        f"choices of {k} friends of one participant",
-        lambda graph: exact_counts.stars(graph, k),
-        sides=k,
-        family="stars",
-        parameter=k,
-        from_degrees=True,
+        f"stars:{k}", f"{k}-stars", f"choices of {k} friends of one participant",
+        lambda graph: exact_counts.stars(graph, k), sides=k, family="stars", parameter=k, from_degrees=True,
         bounds=COUNT,
-    )
+    )  # fmt: skip
 
 
 def _no_stars(name: str, k: int, n: int) -> str:
@@ -126,15 +125,23 @@ def _no_stars(name: str, k: int, n: int) -> str:
 
 def _tail(start: int) -> Statistic:
     return Statistic(
-        f"tail:{start}",
-        f"{start} friends or more",
-        "participants with at least so many friends",
-        lambda graph: int((graph.degrees >= start).sum()),
-        family="tail",
-        parameter=start,
-        from_degrees=True,
+        f"tail:{start}", f"{start} friends or more", "participants with at least so many friends",
+        lambda graph: int((graph.degrees >= start).sum()), family="tail", parameter=start, from_degrees=True,
         bounds=COUNT,
-    )
+    )  # fmt: skip
+
+
+def _quantile(percent: int) -> Statistic:
+    return Statistic(
+        f"degree_quantile:{percent}", "median degree" if percent == 50 else f"{percent} % degree quantile",
+        f"the number of friends that {percent} % of all participants do not exceed",
+        lambda graph: exact_counts.degree_quantile(graph, percent), family="degree_quantile", parameter=percent,
+        article=True, from_degrees=True, bounds=COUNT,
+    )  # fmt: skip
+
+
+def _no_quantile(name: str, percent: int, n: int) -> str:
+    return f"{name!r} is not a quantile: Q is a whole number of percent, from 1 to 99; 50 is the median."
 
 
 def _no_tail(name: str, start: int, n: int) -> str:
@@ -146,61 +153,31 @@ EDGES = Statistic(
     bounds=COUNT,
 )  # fmt: skip
 DEGREES = Statistic(
-    "degrees",
-    "all degrees",
-    "everybody’s number of friends, without names",
-    exact_counts.degrees,
-    bounds=COUNT,
-    columns=("node", "degree"),
-    per_person=True,
-    from_degrees=True,
-)
+    "degrees", "all degrees", "everybody’s number of friends, without names", exact_counts.degrees, bounds=COUNT,
+    per_person=True, from_degrees=True, columns=("node", "degree"),
+)  # fmt: skip
 MAX_DEGREE = Statistic(
-    "max_degree",
-    "largest degree",
-    "the most friends that anybody has",
-    exact_counts.max_degree,
-    bounds=COUNT,
-    article=True,
-    from_degrees=True,
-)
+    "max_degree", "largest degree", "the most friends that anybody has", exact_counts.max_degree, bounds=COUNT,
+    article=True, from_degrees=True,
+)  # fmt: skip
 DEGREE_HISTOGRAM = Statistic(
-    "degree_histogram",
-    "degree histogram",
-    "how many participants have 0, 1, 2, … friends",
-    exact_counts.degree_histogram,
-    bounds=COUNT,
+    "degree_histogram", "degree histogram", "how many participants have 0, 1, 2, … friends",
+    exact_counts.degree_histogram, bounds=COUNT, article=True, per_person=True, from_degrees=True,
     columns=("first", "last", "nodes"),
-    article=True,
-    per_person=True,
-    from_degrees=True,
-)
+)  # fmt: skip
 TRIANGLES = Statistic(
-    "triangles",
-    "triangles",
-    "threes of participants who are all friends of each other",
-    exact_counts.triangles,
-    bounds=COUNT,
-    sides=3,
-    over_pairs=True,
-)
+    "triangles", "triangles", "threes of participants who are all friends of each other", exact_counts.triangles,
+    bounds=COUNT, sides=3, over_pairs=True,
+)  # fmt: skip
 TRANSITIVITY = Statistic(
-    "transitivity",
-    "transitivity",
-    "how often two friends of somebody are friends themselves",
-    exact_counts.transitivity,
-    bounds=(0.0, 1.0),
-    over_pairs=True,
-)
+    "transitivity", "transitivity", "how often two friends of somebody are friends themselves",
+    exact_counts.transitivity, bounds=(0.0, 1.0), over_pairs=True,
+)  # fmt: skip
 FOUR_CYCLES = Statistic(
-    "four_cycles",
-    "4-cycles",
-    "fours of participants who are friends in a ring",
-    exact_counts.cycles,
-    bounds=COUNT,
-    sides=4,
-    over_pairs=True,
-)
+    "four_cycles", "4-cycles", "fours of participants who are friends in a ring", exact_counts.cycles, bounds=COUNT,
+    sides=4, over_pairs=True,
+)  # fmt: skip
+_INDEX = (-1.0, 1.0)
 _BY_GROUPS: tuple[tuple[str, str, str, str, tuple[float, float]], ...] = (
     ("mixing", "mixing matrix", "friendships between each two groups", "from to edges", COUNT),
     (
@@ -210,17 +187,11 @@ _BY_GROUPS: tuple[tuple[str, str, str, str, tuple[float, float]], ...] = (
         "from to contacts",
         COUNT,
     ),
-    (
-        "group_degrees",
-        "mean degrees by group",
-        "mean number of friends of each group’s members",
-        "group mean_degree",
-        COUNT,
-    ),
+    ("group_degrees", "mean degrees by group", "mean number of friends of each group’s members", "group degree", COUNT),
     ("ergm_targets", "ERGM target statistics", "friendships by the terms of network models", "term value", COUNT),
-    ("assortativity", "assortativity coefficient", "how much friends share a group", "", (-1.0, 1.0)),
-    ("ei_index", "E–I index", "friendships between groups less those inside, of all", "", (-1.0, 1.0)),
-    ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", "group index", (-1.0, 1.0)),
+    ("assortativity", "assortativity coefficient", "how much friends share a group", "", _INDEX),
+    ("ei_index", "E–I index", "friendships between groups less those inside, of all", "", _INDEX),
+    ("coleman", "Coleman’s indices", "how much each group’s members keep to themselves", "group index", _INDEX),
 )
 GROUPED = {
     name: Statistic(
@@ -236,14 +207,50 @@ GROUPED = {
     for name, label, meaning, columns, bounds in _BY_GROUPS
 }
 """The statistics of public groups, all from the same reports."""
+
+
+def _from_sources(formula: Derived, graph: Graph) -> float:
+    return formula.formula(graph.n, *(statistic(each).exact(graph) for each in formula.sources))
+
+
+DERIVED = {
+    name: Statistic(
+        name, label, meaning, partial(_from_sources, formula), article=True, from_degrees=True, derived=formula,
+        bounds=bounds,
+    )
+    for name, (label, meaning, formula, bounds) in FORMULAS.items()
+}  # fmt: skip
+"""The statistics that formulas make from others."""
+GRAPHLETS = {
+    name: Statistic(name, label, meaning, count, sides=sides, bounds=COUNT)
+    for name, label, meaning, count, sides in (
+        (
+            "three_paths",
+            "3-paths",
+            "four participants in a row, each a friend of the next",
+            exact_counts.three_paths,
+            3,
+        ),
+        ("tailed_triangles", "tailed triangles", "triangles with a further friend", exact_counts.tailed_triangles, 4),
+        ("diamonds", "diamonds", "two triangles with two participants in common", exact_counts.diamonds, 5),
+        ("four_cliques", "4-cliques", "fours of participants who are all friends", exact_counts.four_cliques, 6),
+    )
+}
+"""Connected subgraphs of four participants, beside stars and cycles; other ties between them do not matter."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, *GROUPED.values())}
+STATISTICS: dict[str, Statistic] = {
+    each.name: each for each in (*_OF_ALL, *GROUPED.values(), *DERIVED.values(), *GRAPHLETS.values())
+}
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),
+    "degree_quantile": Family("degree_quantile", "Q", 1, _quantile, _no_quantile, most=99),
 }
 PLAIN = tuple(STATISTICS)
 EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")
+QUANTILES = ("degree_quantile:25", "degree_quantile:50", "degree_quantile:75")
+SETS = {"all": EVERYTHING, "summary": ("edges", *DERIVED, *QUANTILES, "max_degree")}
+"""Words for several statistics: of each, those are meant that a trust model answers."""
 
 
 def register(statistic: Statistic) -> None:
@@ -307,24 +314,44 @@ def _parameter(family: str, name: str) -> int | None:
 
 
 def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]:
-    """The statistics asked for, each known and possible on n nodes; "all" means every one."""
+    """The statistics asked for, each known and possible on n nodes; "all" and "summary" stand for several."""
     listed = statistics.split(",") if isinstance(statistics, str) else list(statistics)
     wanted = tuple(dict.fromkeys(name.strip() for name in listed))
-    if wanted == ("all",):
-        wanted = possible(EVERYTHING, n)
+    if is_set(wanted):
+        wanted = possible(SETS[wanted[0]], n)
     if not wanted:
         raise BadStatistic(f"No statistic was asked for; choose from {', '.join(STATISTICS)}, stars:K.")
-    for name in wanted:
-        statistic(name)
+    for name in with_sources(wanted):
         family, parameter = _member(name)
         if family is not None and parameter is not None:
             family.refuse_impossible(name, parameter, n)
     return wanted
 
 
+def is_set(statistics: str | Iterable[str]) -> bool:
+    """Whether a word for several statistics, "all" or "summary", is all that was asked for."""
+    listed = statistics.split(",") if isinstance(statistics, str) else list(statistics)
+    return len(listed) == 1 and listed[0].strip() in SETS
+
+
+def sources_of(name: str) -> tuple[str, ...]:
+    """What a statistic is made from; itself, where it is not made from others."""
+    formula = statistic(name).derived
+    return (name,) if formula is None else formula.sources
+
+
+def with_sources(statistics: Iterable[str]) -> tuple[str, ...]:
+    """The statistics and what they are made from, each once; refuses an unknown name."""
+    return tuple(dict.fromkeys(each for name in statistics for each in (*sources_of(name), name)))
+
+
 def possible(statistics: Iterable[str], n: int) -> tuple[str, ...]:
     """Those of a list of defaults that n nodes can have: a small graph has no large stars."""
-    return tuple(name for name in statistics if (star_size(name) or 0) <= n - 1)
+    return tuple(
+        name
+        for name in statistics
+        if all(max(star_size(each) or 0, tail_start(each) or 0) <= n - 1 for each in sources_of(name))
+    )
 
 
 def _member(name: str) -> tuple[Family | None, int | None]:

@@ -69,7 +69,7 @@ POSITION = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
     options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
     compared=("rounds", "estimator", "dropout"),
-    unanswered=("tail",),
+    unanswered=("tail", "degree_quantile"),
 )
 USER = Trust(
     "user",
@@ -81,6 +81,7 @@ USER = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
     options=("dropout", "degree_share", "hide", "engine"),
     compared=("degree_share", "dropout"),
+    unanswered=("three_paths", "tailed_triangles", "diamonds", "four_cliques"),
 )
 NEIGHBOURHOOD = Trust(
     "neighbourhood",

@@ -11,7 +11,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledCollection, bytes_needed
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS
+from visibility_aware_edge_ldp.aggregator.streamed import counts_suffice
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
@@ -56,7 +56,7 @@ class Run:
         rows, or lists.
         """
         if self.trust == POSITION.name:
-            if self.estimator == "unbiased" and set(self.statistics) <= set(STATISTICS):
+            if self.estimator == "unbiased" and counts_suffice(self.statistics):
                 return STREAMED
             one_plane = self.kinds is not None and self.rounds == 1 and not self.dropout
             if not one_plane or self.estimator != "unbiased":
@@ -217,6 +217,8 @@ LISTED_BELOW = 1 / 8
 
 def _in_lists(name: str) -> bool:
     known = statistic(name)
+    if known.derived is not None:
+        return all(map(_in_lists, known.derived.sources))
     return known.kind in SampledCollection.estimators or SampledCollection.protocol in known.estimators
 
 

@@ -9,22 +9,23 @@ from typing import Any
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.collection import UserCollection, estimate, public_triangles
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
+from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
-from visibility_aware_edge_ldp.aggregator.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
 from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
-from visibility_aware_edge_ldp.aggregator.streamed import STATISTICS, StreamedCollection
+from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection, counts_suffice
 from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threads, open_engine
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
@@ -95,7 +96,7 @@ def position_answers(
     survey = position_survey(world.public, request.epsilon, request.options.rounds)
     unbiased = request.options.estimator == "unbiased"
     collection: Any
-    if unbiased and set(wanted) <= set(STATISTICS):
+    if unbiased and counts_suffice(wanted):
         collection = collect(world, survey, seed, request.dropout, told, into=StreamedCollection)
         found = estimate(collection, wanted)
     elif folder is not None:
@@ -276,13 +277,17 @@ def curator(request: Request) -> Answers:
     """The centre answers every question once, all of them for one epsilon, and one delta, in total."""
     request.run.refuse_too_large()
     centre, delta = Centre(request.world), request.options.delta
-    answers, _ = ask_within(centre, request.epsilon, delta, request.statistics, seed=request.seed)
+    asked = tuple(dict.fromkeys(each for name in request.statistics for each in sources_of(name)))
+    answers, _ = ask_within(centre, request.epsilon, delta, asked, seed=request.seed)
     certified = certificate(
         request.world, CURATOR, tuple(release for each in answers.values() for release in each.estimate.releases),
         request.seed, assumptions=("nobody but the centre sees the graph",),
-        not_for_release=tuple(name for name, each in answers.items() if not each.releasable),
+        not_for_release=tuple(
+            name for name in request.statistics if not all(answers[each].releasable for each in sources_of(name))
+        ),
     )  # fmt: skip
-    return Answers({name: each.estimate for name, each in answers.items()}, certified)
+    found = {name: each.estimate for name, each in answers.items()}
+    return Answers(with_derived(found, request.statistics, request.world.graph.n), certified)
 
 
 def _folder() -> Path | None:

@@ -19,9 +19,9 @@ from visibility_aware_edge_ldp.public.statistic import (
     TRIANGLES,
     check_statistics,
     is_built_in,
+    is_set,
     possible,
     statistic,
-    tail_start,
 )
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
@@ -264,6 +264,16 @@ def needs_degrees(name: str) -> bool:
     return known.from_degrees or name == TRANSITIVITY.name or DegreeSurvey.protocol in known.estimators
 
 
+def is_user_alone(name: str) -> bool:
+    """Whether noisy degrees answer it, and scores of positions do not: tail counts and quantiles."""
+    return statistic(name).from_degrees and answers(USER, name) and not answers(POSITION, name)
+
+
+def is_position_alone(name: str) -> bool:
+    """Whether only the answers of positions tell it: subgraphs of four nodes."""
+    return answers(POSITION, name) and not any(answers(each, name) for each in TRUSTS.values() if each is not POSITION)
+
+
 def needs_rows(name: str) -> bool:
     """Whether it is summed over users' rows; a statistic of another program comes from the degrees alone."""
     known = statistic(name)
@@ -293,14 +303,19 @@ def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
     """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
 
-    "all" means every one of the package that the trust model answers.
+    "all" and "summary" mean those of these that the trust model answers.
     """
     model, n = trust_model(trust), world.graph.n
     wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
-    if statistics == "all" or (statistics is not None and [*statistics] == ["all"]):
+    if statistics is not None and is_set(statistics):
         return tuple(name for name in wanted if answers(model, name))
-    if model is not USER and any(tail_start(name) is not None for name in wanted):
-        raise BadStatistic('Tail counts come from users\' noisy degrees; use --trust user (trust="user").')
+    if model is not USER and any(map(is_user_alone, wanted)):
+        raise BadStatistic(
+            "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
+            'use --trust user (trust="user").'
+        )
+    if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
+        raise BadStatistic(f'{scored[0]} comes from answers of positions; use --trust position (trust="position").')
     if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
         raise BadStatistic(
             f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "

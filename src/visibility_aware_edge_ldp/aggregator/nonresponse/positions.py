@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
+from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import (
     MOST_SKEW,
     Estimate,
@@ -39,9 +40,11 @@ from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
+    GRAPHLETS,
     STATISTICS,
     TRANSITIVITY,
     check_statistics,
+    sources_of,
     star_size,
 )
 
@@ -124,12 +127,26 @@ def estimate(
     if rows.users.size == rows.asked:
         return everybody_answered(collection, wanted, effort)
     releases = collection.releases
-    return {name: replace(_one(rows, name), releases=releases) for name in wanted}
+    found = {each: _one(rows, each) for name in wanted for each in _needed(rows, name)}
+    return {
+        name: replace(each, releases=releases) for name, each in with_derived(found, wanted, collection.view.n).items()
+    }
 
 
 def needed_in_all(rows: ReportedRows, statistic: str) -> float:
     """How much of the estimate rests on somebody's answers, counted once for each holder.  [HOLDERS.4]"""
     return float(parts_of(rows, statistic)[0].pulls.sum())
+
+
+def _needed(rows: ReportedRows, name: str) -> tuple[str, ...]:
+    """What it is made from; of several the shared errors are not known where somebody is absent."""
+    if len(sources := sources_of(name)) > 1:
+        silent = rows.asked - rows.users.size
+        raise BadStatistic(
+            f"{name} cannot be estimated from rows while {silent} of {rows.asked} users are absent: how the errors of "
+            f"{' and '.join(sources)} go together is not known then. Ask for these by themselves."
+        )
+    return sources
 
 
 def _one(rows: ReportedRows, statistic: str) -> Estimate:
@@ -144,7 +161,8 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    why, silent = _WHY.get(statistic, _UNKNOWN), rows.asked - rows.users.size
+    alone = "fours of users are counted where everybody reported alone" if statistic in GRAPHLETS else _UNKNOWN
+    why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "
         f"Ask for edges, stars:K, triangles, {FOUR_CYCLES.name} or transitivity."

@@ -241,3 +241,30 @@ def _root(rest: Floats) -> None:
             rest[i, j] = 0.0
             for k in range(i + 1, j + 1):
                 rest[j, k] -= rest[j, i] * rest[k, i]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def clique_sums(
+    common: Any, bits: Any, others: Any, own: Any, ends: Any, lines: Any, at_node: Any, among: Any
+) -> float:
+    """As ``pair_sums.clique_sums``, in one pass."""
+    low, slope = lines[0]
+    cube, more = lines[:, 1] ** 3, lines[:, 0] * lines[:, 1] ** 2
+    total = 0.0
+    for v in range(own.size):
+        x = low + slope * own[v]
+        a, here, subtotal = x * x, 0.0, 0.0
+        for w in range(v + 1, own.size):
+            y, e = low + slope * own[w], low + slope * bits[v, w]
+            b, c = y * y, e * e
+            less = bits[v, w] * (own[v] + own[w]) + own[v] * own[w]
+            t = cube[0] * common[v, w] + others[0, v, w] + ends[0, v] + ends[0, w] - more[0] * less
+            tau = cube[1] * common[v, w] + others[1, v, w] + ends[1, v] + ends[1, w] - more[1] * less
+            eee, aaa, mixed = x * y * e, a * b * c, x * b * c + a * y * c + a * b * e
+            subtotal += (mixed - 2.0 * aaa - eee) * (t * t - tau) + (0.5 * mixed - 1.25 * aaa) * tau - 0.25 * eee * t
+            here += y * e * t
+            at_node[w] += x * e * t
+            among[v, w] += x * y * t
+        at_node[v] += here
+        total += subtotal
+    return total

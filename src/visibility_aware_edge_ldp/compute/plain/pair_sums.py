@@ -200,3 +200,40 @@ def cholesky(matrix: Floats) -> Floats:
         part = rest[i + 1 :, i + 1 :]
         part -= row[1:, None] * row[1:]
     return np.ascontiguousarray(turned.T)
+
+
+def clique_sums(
+    common: npt.NDArray[np.float32],
+    bits: Floats,
+    others: Floats,
+    own: Floats,
+    ends: Floats,
+    lines: Floats,
+    at_node: Floats,
+    among: Floats,
+) -> float:
+    """From one node u's triples with later v, w: what they add to the variance of 4-cliques.  [GRAPHLET.3]
+
+    Scores are a + b·bit; ``lines`` has (a, b) of the score and of its square. Of v and w are given: how many z all
+    three have in common, their own bits, those with u, and of both functions what hangs on both and on each. Numbers of
+    cliques through uv and vw are added to ``at_node`` and ``among``.
+    """
+    (low, slope), (_, _) = lines
+    one, e = low + slope * own, low + slope * bits
+    a, first = e * e, one * one
+    moments = [
+        b**3 * common.astype(np.float64)
+        + others[i]
+        + ends[i][:, None]
+        + ends[i]
+        - a0 * b**2 * (bits * (own[:, None] + own) + np.outer(own, own))
+        for i, (a0, b) in enumerate(lines)
+    ]
+    t, tau = moments
+    eee, aaa = np.outer(one, one) * e, np.outer(first, first) * a
+    mixed = np.outer(one, first) * a + np.outer(first, one) * a + np.outer(first, first) * e
+    found = (mixed - 2 * aaa - eee) * (t * t - tau) + (mixed / 2 - 1.25 * aaa) * tau - eee * t / 4
+    t = t * ~np.eye(len(own), dtype=np.bool_)
+    at_node += ((e * t) * one).sum(axis=1)
+    among += np.triu(np.outer(one, one) * t, 1)
+    return float(np.triu(found, 1).sum())

@@ -6,7 +6,7 @@ And what several of them need: the laws of noises, and sizes of reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isnan, nan, pi, sqrt
@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import SmoothNoise
 from visibility_aware_edge_ldp.privacy import Number, parse_share
+from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import is_built_in, statistic
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample
@@ -170,6 +171,8 @@ class Model:
     def predicted(self, question: Question, name: str) -> PredictedError | str:
         """The error of a statistic, as the model knows it, or as one of another program predicts its own."""
         known = statistic(name)
+        if known.derived is not None:
+            return self._derived(question, known.derived)
         own = [
             make
             for each, make in known.predictions.items()
@@ -184,6 +187,19 @@ class Model:
 
         deviation = own[0](question, standard_error)
         return NONE_CAME if isnan(deviation) else PredictedError(deviation)
+
+    def _derived(self, question: Question, formula: Derived) -> PredictedError | str:
+        """The source's error times the slope of the formula; of several sources, what they share is not known here."""
+        if len(formula.sources) > 1:
+            return NO_CLOSED_FORM
+        (source,) = formula.sources
+        found = self.predicted(question, source)
+        if isinstance(found, str):
+            return found
+        moments, step = question.moments, found.deviation or 1.0
+        slope = abs(formula.slopes(moments.n, [moments.value(source)], [step])[0])
+        mean = None if found.mean is None else slope * found.mean
+        return replace(found, deviation=slope * found.deviation, mean=mean, bias=slope * found.bias)
 
 
 def hidden_classes(world: VisibilityAwareGraph) -> int:

@@ -212,4 +212,4 @@ def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.S
     return base.Cost(POSITION.name, n, up, base.QUESTION, min(words, round(walked)))
 
 
-MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail",))
+MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail", "degree_quantile"))

@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     EDGES,
     FOUR_CYCLES,
     TRANSITIVITY,
+    check_statistics,
     is_built_in,
     star_size,
     statistic,
@@ -33,7 +34,7 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.options import statistics_for
+from visibility_aware_edge_ldp.simulation.options import is_position_alone, statistics_for
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
 TOO_LARGE = 1 / 3
@@ -238,6 +239,8 @@ def advised(
     if options and able:
         return Advice(able[0], f"trust model {able[0].title}, to which {', '.join(options)} belong")
     loss = parse_epsilon(epsilon)
+    if statistics is not None and any(map(is_position_alone, check_statistics(statistics, world.graph.n))):
+        return Advice(POSITION, "trust model POSITION, which alone counts subgraphs of four nodes")
     wanted = statistics_for(world, USER.name, statistics)
     if loss < LEAST:
         return Advice(POSITION, f"trust model POSITION; {_other(USER)}")

@@ -7,7 +7,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.aggregator import row_transitivity
+from visibility_aware_edge_ldp.aggregator.nonresponse import row_transitivity
 from visibility_aware_edge_ldp.aggregator.round_noise import Owned
 from visibility_aware_edge_ldp.aggregator.rows import Needed, RowCollection, needed
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
