@@ -233,7 +233,10 @@ def test_a_liar_moves_no_entry_of_groups_by_more_than_the_bound(statistic: str, 
         found.absorb(degree_report(survey.identity, 0, np.arange(20) < 14, values, GroupReport))
         return found
 
-    seen = [estimate_degrees(told(*said), [statistic])[statistic].value for said in product(*((low, high) for low, high in bands))]
+    seen = [
+        estimate_degrees(told(*said), [statistic])[statistic].value
+        for said in product(*((low, high) for low, high in bands))
+    ]
     moved, bound = float(np.ptp(np.array(seen), axis=0).max()), group_bound(told(0, 0, 0), statistic, 1)
     assert moved <= bound <= 2 * moved
     assert group_bound(told(0, 0, 0), statistic, 2) > bound

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import networkx as nx
@@ -17,7 +20,8 @@ from visibility_aware_edge_ldp.counts.mixing import mixing_matrix
 from visibility_aware_edge_ldp.presentation.group_files import group_files, matrix_tables
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMAS = DOCS / "reference" / "schemas"
 GRAPH = erdos_renyi(60, 200, 4)
 YEARS = np.array([2006, 2007, 2008])[np.arange(60) % 7 // 3]
 LABELS = ["2006", "2007", "2008"]
@@ -113,3 +117,25 @@ def test_matrices_are_shown_in_a_terminal_with_both_sides_of_a_pair() -> None:
     assert title.startswith("mixing")
     assert head == ("year", "a", "b")
     assert rows == [("a", "1 ± 0.1", "2 ± 0.2"), ("b", "2 ± 0.2", "3 ± 0.3")]
+
+
+def test_base_r_reads_all_of_it_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's R stops where a matrix, a term or the loss is not what it says."""
+    program = shutil.which("Rscript")
+    if program is None:
+        pytest.skip("R is not installed")
+    page = (DOCS / "how-to" / "read-in-r.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{node},{2006 + node % 3}\n" for node in range(300))
+    Path("people.csv").write_text(f"id,year\n{rows}")
+    (command,) = re.findall(r"^va-edge-ldp (.+)$", page, re.MULTILINE)
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 0, done.output
+    script = "\n".join(re.findall(r"```r\n(.*?)```", page, re.DOTALL))
+    assert script.count("stopifnot") >= 6
+    Path("page.R").write_text(script, encoding="utf-8")
+    ran = subprocess.run([program, "--vanilla", "page.R"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    other = script.replace('"nodematch.year"', '"nodematch.ward"')
+    Path("other.R").write_text(other, encoding="utf-8")
+    assert subprocess.run([program, "--vanilla", "other.R"], capture_output=True, check=False).returncode != 0

@@ -148,7 +148,7 @@ def estimate(
         *([] if brief else [_of_intervals(answers)]),
         *written,
     ]
-    part = {"top": top, "scope": scope, "attributes": attributes}
+    part = {"top": top, "scope": scope, "groups": groups, "attributes": attributes}
     steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
 
@@ -244,7 +244,7 @@ def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, part: 
         **({released: f"intervals{beyond} that may leave the centre"} if trust == CURATOR.name else {}),
         to_type("compare", graph, trials=3, top=top, output="out", **guarded): f"all trust models; a report{beyond}",
         **({} if guarded["policy"] else {public: "if half of the users had public friend lists"}),
-        again(trust=other.name, **guarded): f"nobody is trusted, and {why}",
+        **({} if part["groups"] else {again(trust=other.name, **guarded): f"nobody is trusted, and {why}"}),
     }
 
 
