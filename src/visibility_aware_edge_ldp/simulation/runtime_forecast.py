@@ -106,7 +106,7 @@ def work_of_run(run: Run) -> Work:
         # Each two users in each two planes of the first answers, and each friend in each plane.
         return Work(n, positions, (_pairs_by_rows(run) + run.planes * run.m) * word_count(n))
     if run.strategy == PLANES and run.over_pairs:
-        return Work(n, positions, run.planes**2 * n * n / 2 * word_count(n))
+        return Work(n, positions, run.planes**2 * run.asked * n * n / 2 * word_count(n))
     return Work(0, positions)
 
 
