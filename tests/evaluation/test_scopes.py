@@ -91,6 +91,22 @@ def test_classes_are_a_lever_where_there_are_some() -> None:
     assert split.factors["classes"] > 1.1
 
 
+def test_a_plan_counts_the_cost_of_what_is_asked_alone() -> None:
+    asked = {"family": GRAPH, "epsilons": [1], "statistics": ["triangles"], "trust": ["position", "user"]}
+    whole, inside = (
+        {cost.trust: cost for cost in plan(policy=policy, **asked).costs}
+        for policy in (INSIDE.policy.without_scope, INSIDE.policy)
+    )
+    sizes = INSIDE.public.class_sizes
+    private = sizes[Visibility.PRIVATE] + sizes[Visibility.FRIEND_VISIBLE]
+    for trust in ("position", "user"):
+        assert inside[trust].words == pytest.approx(whole[trust].words * private / INSIDE.public.positions, rel=1e-3)
+        assert inside[trust].reporters <= whole[trust].reporters
+    heard = 2 * (INSIDE.public.positions // 8 + 1)  # who answered, and what: one bit each for every position
+    question = whole["user"].bytes_down - heard
+    assert inside["user"].bytes_down - question == pytest.approx((N + private) / 8, abs=3)
+
+
 def test_both_commands_take_a_scope(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = tmp_path / "people.csv"
     names.write_text("id,half\n" + "".join(f"{name},{name % 2}\n" for name in range(N)))

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.compute.engines import plan_tasks, work_of
-from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation import runtime_forecast
 from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.runtime_forecast import Forecast, Work, fitted, forecast, work_of_run
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 EVERYTHING = ("edges", "triangles", "four_cycles", "stars:2")
 
@@ -100,6 +101,22 @@ def test_smaller_worlds_keep_policy_names_and_mean_friends() -> None:
     assert small.world.policy == asked.world.policy
     assert set(small.world.graph.names) < set(asked.world.graph.names)
     assert runtime_forecast.smaller(asked, 3000) is asked
+
+
+@pytest.mark.parametrize("scope", [None, "lists"])
+def test_smaller_worlds_of_a_policy_that_names_nodes_are_asked_alike(scope: str | None) -> None:
+    """A policy of the whole roster says nothing of a part of it; neither does a scope."""
+    graph = powerlaw(900, 3000)
+    policy = VisibilityPolicy.from_profiles(dict.fromkeys(graph.names[:20], "public"), rule="any")
+    world = VisibilityAwareGraph(graph, policy)
+    asked = Run(world if scope is None else world.inside(scope), "position", ("triangles",))
+    small = runtime_forecast.smaller(asked, 300)
+    assert (small.n, small.strategy) == (300, asked.strategy)
+    assert (small.world.policy.scope is None) == (scope is None)
+    views = (small.world.public, asked.world.public)
+    share, whole = (view.class_sizes[Visibility.PRIVATE] / view.positions for view in views)
+    assert share == pytest.approx(whole, rel=0.15)
+    assert runtime_forecast.forecast(asked).seconds > 0
 
 
 def test_small_runs_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

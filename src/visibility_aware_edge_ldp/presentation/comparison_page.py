@@ -51,6 +51,8 @@ from visibility_aware_edge_ldp.presentation.labels import (
     percent,
     value,
 )
+from visibility_aware_edge_ldp.presentation.lever_figures import COLOURS as LEVER_COLOURS
+from visibility_aware_edge_ldp.presentation.lever_figures import describe_levers, lever_panels, splits_by_model
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
 
@@ -143,6 +145,8 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
     """Every figure with its words, and what it is about."""
     every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
     degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
+    middle = middle_epsilon(comparison)
+    splits = splits_by_model(comparison, middle)
     return {
         "figures": [
             _shown(errors[name], f"Error of {label(name)}", describe(name, own), statistic=name, trust=_names(own))
@@ -154,6 +158,13 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
             )
             for (name, own), panel in zip(gains_by_statistic(comparison).items(), gains.values(), strict=True)
         ],
+        "lever_figures": [
+            _shown(
+                panel, f"What the gain is made of, {panel.title}", describe_levers(trust, splits[trust]), trust=trust
+            )
+            for trust, panel in lever_panels(comparison, middle).items()
+        ],
+        "levers": [(name, THEME[colour]) for name, colour in LEVER_COLOURS.items()],
         "statistic_figures": [
             _shown(panel, f"Errors at {panel.title}", describe_statistics(comparison, each), epsilon=f"{each:g}")
             for each, panel in statistic_panels(comparison).items()
@@ -162,7 +173,7 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
         ],
         "beside": beside,
-        "middle": f"{middle_epsilon(comparison):g}",
+        "middle": f"{middle:g}",
         "headline": _headline(comparison),
         "short_rows": short_rows(comparison),
     }

@@ -100,6 +100,14 @@ class Run:
         rounds = self.rounds if self.trust == POSITION.name else 1
         return (Visibility.PUBLIC in present) + (rounds + 1) * len(present & set(NON_PUBLIC))
 
+    @cached_property
+    def asked(self) -> float:
+        """Which share of the positions is asked inside a scope; 1 without one."""
+        if self.world.policy.scope is None:
+            return 1.0
+        sizes, positions = self.world.public.class_sizes, max(self.world.public.positions, 1)
+        return sum(sizes[kind] for kind in NON_PUBLIC) / positions
+
     @property
     def over_pairs(self) -> bool:
         """Whether triangles or 4-cycles are asked for."""

@@ -9,7 +9,9 @@ figures of an ordinary machine.
 
 import os
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from math import ceil
@@ -24,8 +26,14 @@ from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS, strip_start
 from visibility_aware_edge_ldp.compute.tile_layout import TilesInMemory
 from visibility_aware_edge_ldp.counts.scores import Floats
+from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
+from visibility_aware_edge_ldp.public.node_rules import NodeTypes
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import Ints
+from visibility_aware_edge_ldp.public.scope import Outside, PublicPositions
 from visibility_aware_edge_ldp.public.trust import trust_model
+from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import BY_ROWS, DEGREES, FILED, KINDS, LISTS, PLANES, Request, Run
 from visibility_aware_edge_ldp.simulation.models import answer, position_answers
 from visibility_aware_edge_ldp.simulation.options import options_for
@@ -98,7 +106,7 @@ def work_of_run(run: Run) -> Work:
         # Each two users in each two planes of the first answers, and each friend in each plane.
         return Work(n, positions, (_pairs_by_rows(run) + run.planes * run.m) * word_count(n))
     if run.strategy == PLANES and run.over_pairs:
-        return Work(n, positions, run.planes**2 * n * n / 2 * word_count(n))
+        return Work(n, positions, run.planes**2 * run.asked * n * n / 2 * word_count(n))
     return Work(0, positions)
 
 
@@ -206,9 +214,38 @@ def smaller(run: Run, nodes: int) -> Run:
     if nodes >= run.n:
         return run
     graph = run.world.graph
-    names = [graph.names[place] for place in np.linspace(0, graph.n - 1, nodes).astype(int).tolist()]
+    places = np.linspace(0, graph.n - 1, nodes).astype(int)
+    names = [graph.names[place] for place in places.tolist()]
     edges = powerlaw(nodes, min(ceil(graph.m * nodes / graph.n), nodes * (nodes - 1) // 4), 1).edges
-    return replace(run, world=VisibilityAwareGraph(Graph(names, edges), run.world.policy), filed=run.strategy == FILED)
+    world = VisibilityAwareGraph(Graph(names, edges), _policy_among(run.world, names, places))
+    return replace(run, world=world, filed=run.strategy == FILED)
+
+
+def _policy_among(world: VisibilityAwareGraph, names: list[Hashable], places: Ints) -> VisibilityPolicy:
+    """The policy for some of the nodes; one that names others, or has a scope, by the classes that these have.
+
+    Which groups of nodes are asked stays the same, and so does the way in which answers are counted.
+    """
+    policy, known = world.policy, world.public.classes.by_groups
+    if policy.scope is None and _binds(policy, names):
+        return policy
+    if known is None:
+        sizes, all_positions = world.public.class_sizes, max(world.public.positions, 1)
+        return VisibilityPolicy(*(Fraction(sizes[kind], all_positions) for kind in Visibility))
+    kinds = dict(zip(names, known.kinds[places].tolist(), strict=True))
+    table = tuple(tuple(Visibility(int(each)) for each in row) for row in known.table)
+    rule = NodeTypes(kinds, table, "the classes of some nodes")
+    found = VisibilityPolicy.of(rule, policy.assumptions, policy.multipliers, policy.paid)
+    return found if policy.scope is None else found.within(Outside(PublicPositions()))
+
+
+def _binds(policy: VisibilityPolicy, names: list[Hashable]) -> bool:
+    """Whether a policy can be asked for these nodes alone: it names no others."""
+    try:
+        policy.bind(names)
+    except BadPolicy:
+        return False
+    return True
 
 
 def _taken(run: Run) -> Forecast:

@@ -234,7 +234,7 @@ def _of_a_centre(design: Design, policy: str, epsilon: Fraction) -> dict[str, Ex
 def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHistogram, ...]:
     """Those of the epsilon nearest to 1, for one figure."""
     epsilon = min(design.epsilons, key=lambda each: abs(math.log(each)))
-    cells = (Cell(trust, policy, epsilon, 0) for trust in design.questions for policy in design.policies)
+    cells = (Cell(trust, policy, epsilon, 0) for trust in design.questions for policy in (AWARE, UNIFORM))
     drawn = ((cell, trials[cell].histogram) for cell in cells)
     return tuple(
         DrawnHistogram(cell.trust, cell.policy, float(epsilon), found, _over(found, design.truths[HISTOGRAM]))

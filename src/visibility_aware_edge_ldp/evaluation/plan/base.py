@@ -217,6 +217,15 @@ def words_over_pairs(n: int, statistics: Sequence[str]) -> int:
     return n**3 // _WORD if any(statistic(name).over_pairs for name in statistics) else n * n // _WORD
 
 
+def asked_in_scope(world: VisibilityAwareGraph) -> tuple[int, float]:
+    """Who has positions that are asked, and which share of all positions that is; everybody without a scope."""
+    if world.policy.scope is None:
+        return world.graph.n, 1.0
+    public = world.public
+    share = sum(public.class_sizes[kind] for kind in NON_PUBLIC) / max(public.positions, 1)
+    return int(public.users_with(NON_PUBLIC).any(axis=0).sum()), share
+
+
 @lru_cache(maxsize=16)
 def noise_law(noises: tuple[DiscreteLaplace, ...]) -> tuple[Ints, Floats]:
     """The values of a sum of these noises, and how likely each is."""

@@ -199,17 +199,21 @@ def doubt(question: base.Question, found: base.PredictedError) -> str:
 
 
 def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
-    """With a sample, two bits for each drawn position of a row; lists are walked where that is less.  [SAMPLE.5]"""
+    """With a sample, two bits for each drawn position of a row; lists are walked where that is less.  [SAMPLE.5]
+
+    Inside a scope only those who are asked report, and only pairs that are asked are worked on; a row keeps its layout.
+    """
     n, rate = world.graph.n, float(without.positions)
     cubic = any(statistic(name).over_pairs for name in statistics)
-    words = base.words_over_pairs(n, statistics)
+    reporters, share = base.asked_in_scope(world)
+    words = round(base.words_over_pairs(n, statistics) * share)
     if rate == 1:
         counted = round(words * (without.work or 1.0)) if cubic else words
-        return base.Cost(POSITION.name, n, base.row_bytes(n), base.QUESTION, counted)
+        return base.Cost(POSITION.name, reporters, base.row_bytes(n), base.QUESTION, counted)
     drawn = rate * (n - 1)
     walked = drawn * n / 2 * (drawn / 3 if cubic else 1)
     up = base.HEAD + base.NUMBER + 2 * (int(drawn) // 16 + 1)
-    return base.Cost(POSITION.name, n, up, base.QUESTION, min(words, round(walked)))
+    return base.Cost(POSITION.name, reporters, up, base.QUESTION, min(words, round(walked)))
 
 
 MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail", "degree_quantile"))

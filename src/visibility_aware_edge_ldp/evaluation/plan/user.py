@@ -291,9 +291,14 @@ def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.S
     cells = base.hidden_classes(world) * groups_of(world.graph).count
     up += cells * base.NUMBER + base.HEAD if plan.by_groups else 0
     up += len(plan.summed) * (_ROW_HEAD + 2 * base.NUMBER)
-    # Everybody's rows together are the transcript; before they sum, users receive all first answers.
-    down = base.QUESTION + (2 * (n * (n - 1) // 16 + 1) if plan.summed else 0)
-    return base.Cost(USER.name, n, up, down, base.words_over_pairs(n, statistics) if plan.by_rows else n)
+    # Everybody's rows together are the transcript; before they sum, users receive all first answers. Inside a scope
+    # these are who answered, and one bit for each position that is asked.
+    reporters, share = base.asked_in_scope(world)
+    positions = n * (n - 1) // 2
+    heard = 2 * (positions // 8 + 1) if share == 1 else -(-n // 8) - (-round(share * positions) // 8)
+    down = base.QUESTION + (heard if plan.summed else 0)
+    words = round(base.words_over_pairs(n, statistics) * share) if plan.by_rows else n
+    return base.Cost(USER.name, reporters, up, down, words)
 
 
 MODEL = base.Model(USER, error, cost, bounded=True)
