@@ -152,3 +152,18 @@ def test_intervals_hold_quantiles(percent: int) -> None:
         twins = [replace(each, first=none[: each.noisy.size], second=none[: each.noisy.size]) for each in known]
         ends = [degree_quantile(each, percent).interval() for each in twins]
         assert np.mean([low <= truth <= high for low, high in ends]) < 0.8
+
+
+@pytest.mark.parametrize("trust", ["user", "curator"])
+def test_intervals_hold_the_centralization(trust: str) -> None:
+    """The corners of the sources' box; a twin that takes the sources' values for sure holds nothing.  [DERIVED.4]"""
+    world, name = va.VisibilityAwareGraph(powerlaw(60, 240, 4)), "degree_centralization"
+    truth = exact(world.graph, name)
+    found = [va.estimate(world, trust, 1, [name], seed=seed)[name] for seed in range(20 if trust == "user" else 60)]
+    assert np.mean([low <= truth <= high for low, high in (each.interval() for each in found)]) >= 0.9
+    assert all(low <= each.value <= high for each in found for low, high in [each.interval()])
+    assert not any(each.has_standard_error for each in found)
+    assert np.mean([float(each.value) == truth for each in found]) < 0.5
+    sources = [Estimate("max_degree", 20.0, 0.0), Estimate("edges", 240.0, 0.0)]
+    sure = derived_estimate(name, FORMULAS[name][2], 60, sources)
+    assert sure.interval() == (sure.value, sure.value)

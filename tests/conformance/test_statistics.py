@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    EIGEN,
     EVERYTHING,
     GRAPHLETS,
     GROUPED,
@@ -28,7 +29,7 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NAMES = tuple(dict.fromkeys((*EVERYTHING, "tail:2", *GROUPED, *SETS["summary"], *GRAPHLETS)))
+NAMES = tuple(dict.fromkeys((*EVERYTHING, "tail:2", *GROUPED, *SETS["summary"], *GRAPHLETS, *EIGEN)))
 GROUPS = Groups("number", ("a", "b"), np.arange(14) % 3 // 2)
 WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
 ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
@@ -47,7 +48,7 @@ UNBIASED = {
 RUNS = 60
 # Where another collection takes the reports, and why.
 _PLANES = "a PositionCollection, which keeps a plane of all positions, counts what needs pairs of positions"
-ELSEWHERE = {("sample", name): _PLANES for name in ("four_cycles", *GRAPHLETS)}
+ELSEWHERE = {("sample", name): _PLANES for name in ("four_cycles", *GRAPHLETS, *EIGEN)}
 
 
 @pytest.mark.parametrize("name", NAMES)

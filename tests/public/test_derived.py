@@ -36,6 +36,7 @@ def test_formulas_are_what_networkx_says(nodes: int, edges: int) -> None:
         "mean_degree": np.mean(degrees),
         "density": nx.density(other),
         "degree_variance": np.var(degrees),
+        "degree_centralization": sum(max(degrees) - d for d in degrees) / ((nodes - 1) * (nodes - 2)),
         "isolates": nx.number_of_isolates(other),
         "concurrency": np.mean([degree >= 2 for degree in degrees]),
     }

@@ -140,7 +140,7 @@ class Way:
 
 def is_fit(name: str) -> bool:
     """Whether a distribution of degrees is fitted for it, which takes longer than all sums together."""
-    return name in (MAX_DEGREE.name, DEGREE_HISTOGRAM.name)
+    return name in (MAX_DEGREE.name, DEGREE_HISTOGRAM.name, "degree_centralization")
 
 
 def is_sum(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.public.derived import Derived
@@ -20,6 +21,8 @@ def derived_estimate(
     """A formula's estimate from those of its sources; without ``combined`` these have noise of their own."""
     if len(sources) == 1:
         return _of_one(name, formula, n, sources[0])
+    if formula.order == 0:
+        return _of_bounded(name, formula, n, sources)
     return _of_several(name, formula, n, sources, combined or independent(sources))
 
 
@@ -55,6 +58,21 @@ def _of_one(name: str, formula: Derived, n: int, source: Estimate) -> Estimate:
         unbiased=source.unbiased and formula.order == 1,
         limits=limits,
     )
+
+
+def _of_bounded(name: str, formula: Derived, n: int, sources: Sequence[Estimate]) -> Estimate:
+    """All that the formula makes of the sources' intervals, with or without standard errors.  [DERIVED.4]"""
+
+    def limits(level: float) -> Interval:
+        each = [source.interval(1 - (1 - level) / len(sources)) for source in sources]
+        corners = [formula.formula(n, *map(float, ends)) for ends in product(*each)]
+        return min(corners), max(corners)
+
+    value = formula.formula(n, *(float(source.value) for source in sources))
+    releases = tuple(dict.fromkeys(release for source in sources for release in source.releases))
+    exact = all(source.has_standard_error and not source.variance for source in sources)
+    variance = 0.0 if exact else math.nan
+    return Estimate(name, value, variance, releases, unbiased=False, limits=limits, conservative=True)
 
 
 def _of_several(name: str, formula: Derived, n: int, sources: Sequence[Estimate], combined: Combined) -> Estimate:

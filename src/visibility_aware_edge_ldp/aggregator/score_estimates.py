@@ -30,6 +30,7 @@ from visibility_aware_edge_ldp.counts.plane_products import dense
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
 from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
+from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
@@ -247,6 +248,24 @@ class ScoreEstimates:
         moving = max(float(found.variance) - floor, 0.0)
         return replace(found, skew=leaning(value, float(found.variance), (1 - 1 / k) * moving)) if moving else found
 
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The largest eigenvalue and its eigenvector.  [SPECTRUM.1-2]"""
+        noise = refuse_uneven(self.scores.node_sums(spread), "The spectral radius")
+        return spectrum(dense(self.scores), noise)
+
+    def radius(self, asked: Statistic) -> Estimate:
+        """The spectral radius; refused where noise hides it."""
+        self.spectrum.refuse_hidden("The spectral radius", APART * self.spectrum.noise)
+        return Estimate(asked.name, self.spectrum.radius, self.spectrum.variance, unbiased=False)
+
+    def centrality(self, asked: Statistic) -> Estimate:
+        """Everybody's entry in the eigenvector of the largest eigenvalue."""
+        self.spectrum.refuse_hidden("The eigenvector centrality", PART * self.spectrum.seen)
+        value, variance = self.spectrum.centralities
+        labels = self.collection.view.names
+        return Estimate(asked.name, value, np.full(value.size, variance), labels=labels, unbiased=False)
+
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
@@ -273,6 +292,8 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
     "stars": lambda given, asked: given.stars(asked),
     **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
+    "spectral_radius": ScoreEstimates.radius,
+    "eigenvector_centrality": ScoreEstimates.centrality,
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -17,8 +18,10 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, laid_out
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import triangles as each_triangle
+from visibility_aware_edge_ldp.counts.spectrum import largest_eigenvalues
 from visibility_aware_edge_ldp.errors import BadStatistic
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # Two-paths looked at in one go: a few arrays of this length are the working memory.
@@ -149,6 +152,23 @@ def four_cliques(graph: Graph) -> int:
         # Whole numbers far below 2²⁴ are exact in single precision, in whatever order they are added.
         total += int(((joined @ joined) * joined).sum(dtype=np.float64))
     return total // 6
+
+
+def spectral_radius(graph: Graph) -> float:
+    """The largest eigenvalue of the adjacency matrix."""
+    return largest_eigenvalues(partial(_times, graph), graph.n)[0]
+
+
+def eigenvector_centrality(graph: Graph) -> Floats:
+    """Everybody's entry in the eigenvector of the largest eigenvalue, which has length 1 and no negative sum."""
+    return largest_eigenvalues(partial(_times, graph), graph.n)[2]
+
+
+def _times(graph: Graph, vector: Floats) -> Floats:
+    """The adjacency matrix times a vector."""
+    u, v = graph.edges.T
+    there, back = (np.bincount(a, weights=vector[b], minlength=graph.n) for a, b in ((u, v), (v, u)))
+    return np.asarray(there + back)
 
 
 def transitivity(graph: Graph) -> float:

@@ -18,10 +18,12 @@ class Derived:
     sources
         The names of the others.
     formula
-        From the number of nodes and the sources' values to the value. Of one source it rises or falls throughout.
+        From the number of nodes and the sources' values to the value. Where there is one source, or one has no standard
+        error, it rises or falls throughout in each.
     order
         1 for a linear formula, 2 for a quadratic one, whose estimates have no bias where those of the sources have
-        none; 0 for any other.  [DERIVED.1-2]
+        none; 0 for any other, which has an interval and no standard error if it has several sources.
+        [DERIVED.1-2, DERIVED.4]
     """
 
     sources: tuple[str, ...]
@@ -55,6 +57,11 @@ def _mean_square_about_the_mean(n: int, edges: float, two_stars: float) -> float
     return (2 * two_stars + 2 * edges) / n - (2 * edges / n) ** 2
 
 
+def _centralization(n: int, most: float, edges: float) -> float:
+    """Σ(most − d) over what a star has; 0 for two nodes, which are all alike."""
+    return (n * most - 2 * edges) / ((n - 1) * (n - 2)) if n > 2 else 0.0
+
+
 FORMULAS: dict[str, tuple[str, str, Derived, tuple[float, float]]] = {
     "mean_degree": (
         "mean degree",
@@ -73,6 +80,12 @@ FORMULAS: dict[str, tuple[str, str, Derived, tuple[float, float]]] = {
         "how far numbers of friends are from their mean: the mean of the squares",
         Derived(("edges", "stars:2"), _mean_square_about_the_mean, order=2),
         (0.0, inf),
+    ),
+    "degree_centralization": (
+        "degree centralization",
+        "how far friendships gather at one participant: 1 in a star, 0 where all have as many",
+        Derived(("max_degree", "edges"), _centralization, order=0),
+        (0.0, 1.0),
     ),
     "isolates": (
         "isolates",

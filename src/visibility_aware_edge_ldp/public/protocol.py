@@ -11,6 +11,7 @@ from typing import Any
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
+    EIGEN,
     FOUR_CYCLES,
     GRAPHLETS,
     GROUPED,
@@ -125,7 +126,7 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
 
 
 _DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
-_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS}
+_SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS, *EIGEN}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
 register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))

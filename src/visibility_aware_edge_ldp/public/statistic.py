@@ -237,10 +237,18 @@ GRAPHLETS = {
     )
 }
 """Connected subgraphs of four participants, beside stars and cycles; other ties between them do not matter."""
+EIGEN = {
+    name: Statistic(name, label, meaning, count, per_person=many, article=True, bounds=bounds)
+    for name, label, meaning, count, many, bounds in (
+        ("spectral_radius", "spectral radius", "how fast what passes from friend to friend can spread",
+         exact_counts.spectral_radius, False, COUNT),
+        ("eigenvector_centrality", "eigenvector centrality", "how central everybody is, by how central friends are",
+         exact_counts.eigenvector_centrality, True, (-1.0, 1.0)),
+    )
+}  # fmt: skip
+"""The largest eigenvalue and its eigenvector."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {
-    each.name: each for each in (*_OF_ALL, *GROUPED.values(), *DERIVED.values(), *GRAPHLETS.values())
-}
+STATISTICS: dict[str, Statistic] = {each.name: each for each in _OF_ALL} | GROUPED | DERIVED | GRAPHLETS | EIGEN
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),

@@ -81,7 +81,14 @@ USER = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
     options=("dropout", "degree_share", "hide", "engine"),
     compared=("degree_share", "dropout"),
-    unanswered=("three_paths", "tailed_triangles", "diamonds", "four_cliques"),
+    unanswered=(
+        "three_paths",
+        "tailed_triangles",
+        "diamonds",
+        "four_cliques",
+        "spectral_radius",
+        "eigenvector_centrality",
+    ),
 )
 NEIGHBOURHOOD = Trust(
     "neighbourhood",

@@ -39,6 +39,7 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import 
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import (
+    EIGEN,
     FOUR_CYCLES,
     GRAPHLETS,
     STATISTICS,
@@ -161,7 +162,8 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    alone = "fours of users are counted where everybody reported alone" if statistic in GRAPHLETS else _UNKNOWN
+    whole = statistic in GRAPHLETS or statistic in EIGEN
+    alone = "it is worked out where everybody reported alone" if whole else _UNKNOWN
     why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "
