@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.timing import dataset
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
 from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
-from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.counts.nonresponse import missing
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact

@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import ScoreEstimates
 from visibility_aware_edge_ldp.counts import stars
-from visibility_aware_edge_ldp.counts.degree_histogram import degree_quantile
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import degree_quantile
 from visibility_aware_edge_ldp.public.derived import FORMULAS, Derived
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.statistic import exact

@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodColl
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.degrees import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key

@@ -14,7 +14,11 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.degrees import class_counts
-from visibility_aware_edge_ldp.counts.degree_histogram import fitted_histogram, projected_histogram, unbiased_histogram
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import (
+    fitted_histogram,
+    projected_histogram,
+    unbiased_histogram,
+)
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact

@@ -19,11 +19,11 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     with_large_absent,
 )
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands
-from visibility_aware_edge_ldp.counts import degree_functions
-from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
-from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees
-from visibility_aware_edge_ldp.counts.degree_histogram import degree_quantile, fitted_histogram
-from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.degrees import degree_functions
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import Floats, Ints, NoisyDegrees
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import degree_quantile, fitted_histogram
+from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.statistic import statistic

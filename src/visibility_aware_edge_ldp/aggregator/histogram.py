@@ -8,7 +8,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, Ints, UserCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
-from visibility_aware_edge_ldp.counts.degree_histogram import projected
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import projected
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.histogram import HistogramReport, HistogramSurvey

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     with_bias_bound,
     with_large_absent,
 )
-from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.degrees import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import variances

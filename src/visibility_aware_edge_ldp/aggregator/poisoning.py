@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands, 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.reproducible_math import product
-from visibility_aware_edge_ldp.counts.degree_functions import DegreeFunction, NoisyDegrees, binomial, per_answer
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import DegreeFunction, NoisyDegrees, binomial, per_answer
 from visibility_aware_edge_ldp.counts.mixing import LINEAR
 from visibility_aware_edge_ldp.counts.scores import Floats, score
 from visibility_aware_edge_ldp.errors import BadInput

@@ -20,11 +20,11 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unk
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, graphlets, stars, triangles
-from visibility_aware_edge_ldp.counts.degree_histogram import histogram
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import histogram
+from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
-from visibility_aware_edge_ldp.counts.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.plane_products import dense
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums

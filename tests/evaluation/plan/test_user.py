@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, per_answer
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import NoisyDegrees, binomial, per_answer
 from visibility_aware_edge_ldp.evaluation.plan import user as by_user
 from visibility_aware_edge_ldp.evaluation.plan.base import noise_law
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import BINS, Pulls

@@ -11,13 +11,13 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, ratio_of, share_limits, unknown_share
 from visibility_aware_edge_ldp.aggregator.rows import needed, owned_triangles
-from visibility_aware_edge_ldp.counts import degree_functions
+from visibility_aware_edge_ldp.counts.degrees import degree_functions
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
     from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-    from visibility_aware_edge_ldp.counts.degree_functions import Bits, Floats, Ints
+    from visibility_aware_edge_ldp.counts.degrees.degree_functions import Bits, Floats, Ints
     from visibility_aware_edge_ldp.privacy import Release
 
 

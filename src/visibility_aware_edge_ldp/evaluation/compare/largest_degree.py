@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
-from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE, NORMAL, TINY, phi, skewness
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE, NORMAL, TINY, phi, skewness
 from visibility_aware_edge_ldp.evaluation.compare.design import Cell, Design
 from visibility_aware_edge_ldp.evaluation.expected_errors import Measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
-from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, GROUPED, TRANSITIVITY, TRIANGLES, exact
 from visibility_aware_edge_ldp.public.visibility import Visibility

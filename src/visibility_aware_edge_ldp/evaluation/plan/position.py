@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import visibility_aware_edge_ldp.evaluation.plan.base as base
-from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.lower_bounds import unbiased_variance
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, added_to_cycles, added_to_triangles

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import visibility_aware_edge_ldp.evaluation.plan.base as base
-from visibility_aware_edge_ldp.counts.degree_functions import binomial
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.plan import groups
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments, Pulls
 from visibility_aware_edge_ldp.evaluation.plan.position import cycles as one_round_cycles

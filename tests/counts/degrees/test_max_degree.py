@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from support.noisy_degrees import laplace_trials, trials
-from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE
-from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE
+from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 
 
 def test_bounds_that_meet_are_as_good_as_no_noise() -> None:

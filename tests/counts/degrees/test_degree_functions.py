@@ -10,9 +10,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.counts import degree_functions
-from visibility_aware_edge_ldp.counts.degree_functions import NoisyDegrees, binomial, edges, stars, tail, total
-from visibility_aware_edge_ldp.counts.degree_histogram import (
+from visibility_aware_edge_ldp.counts.degrees import degree_functions
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import NoisyDegrees, binomial, edges, stars, tail, total
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import (
     fitted_histogram,
     projected_histogram,
     unbiased_histogram,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, log, weighted
-from visibility_aware_edge_ldp.counts import degree_distribution as distribution
-from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Floats, Law, Sample
+from visibility_aware_edge_ldp.counts.degrees import degree_distribution as distribution
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import Fit, Floats, Law, Sample
 
 _NORMAL = NormalDist()
 SURE = 1 - 1e-9  # how sure one is of what is called exact

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from support.noisy_degrees import GRAPHS, Observation, core, laplace_trials, observe, trials
-from visibility_aware_edge_ldp.counts.degree_distribution import LAPLACE, deconvolve
-from visibility_aware_edge_ldp.counts.degree_histogram import bin_edges, histogram
-from visibility_aware_edge_ldp.counts.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE, deconvolve
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import bin_edges, histogram
+from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 
 
 def exact(degrees: NDArray[np.int64]) -> Observation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.counts.degree_histogram import DegreeHistogram, bin_edges, projected
+from visibility_aware_edge_ldp.counts.degrees.degree_histogram import DegreeHistogram, bin_edges, projected
 
 
 @pytest.mark.parametrize(

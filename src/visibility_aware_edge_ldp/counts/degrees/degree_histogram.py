@@ -10,9 +10,9 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike, NDArray
 
 from visibility_aware_edge_ldp.compute.reproducible_math import Rows, product, weighted
-from visibility_aware_edge_ldp.counts import degree_distribution as distribution
-from visibility_aware_edge_ldp.counts.degree_distribution import Fit, Law, Sample
-from visibility_aware_edge_ldp.counts.degree_functions import Floats, Ints, NoisyDegrees, clamp
+from visibility_aware_edge_ldp.counts.degrees import degree_distribution as distribution
+from visibility_aware_edge_ldp.counts.degrees.degree_distribution import Fit, Law, Sample
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import Floats, Ints, NoisyDegrees, clamp
 
 _NORMAL = NormalDist()
 _BIN_WIDTH = 2.0  # histogram bins, in noise standard deviations

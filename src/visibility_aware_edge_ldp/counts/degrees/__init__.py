@@ -1,0 +1,1 @@
+"""Sums over degrees, and degrees themselves, from noisy ones."""
