@@ -19,6 +19,7 @@ from typing import Any
 from visibility_aware_edge_ldp.audit.catalogue import (
     ALL,
     LONG_SECONDS,
+    REAL_NAMES,
     RUNS,
     USUAL,
     Choice,
@@ -28,7 +29,7 @@ from visibility_aware_edge_ldp.audit.catalogue import (
 )
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding
 from visibility_aware_edge_ldp.audit.protocols import histogram
-from visibility_aware_edge_ldp.audit.smallest_faults import SmallestFault, smallest_faults, unexplained
+from visibility_aware_edge_ldp.audit.smallest_faults import SmallestFault, smallest_faults, subject, unexplained
 from visibility_aware_edge_ldp.audit.statistical.audits import FalseAlarms, false_alarms
 from visibility_aware_edge_ldp.audit.statistical.lower_bound import ALPHA
 from visibility_aware_edge_ldp.compute.threads import usable_cores
@@ -105,9 +106,14 @@ class Audited(Tabular):
 
     @property
     def unexplained(self) -> list[SmallestFault]:
-        """Of a whole run: where less than nine tenths of a claim were found, and nobody says why."""
-        whole = self.choice.mechanism == ALL and self.choice.way == ALL
-        return unexplained(smallest_faults(self.real)) if whole else []
+        """Of a whole run: where less than nine tenths of a claim were found, and nobody says why.
+
+        Fewer runs show less, and what other programs have registered is theirs to explain.
+        """
+        if (self.choice.mechanism, self.choice.way) != (ALL, ALL) or self.choice.runs < RUNS:
+            return []
+        ours = {*map(subject, REAL_NAMES)}
+        return [fault for fault in unexplained(smallest_faults(self.real)) if fault.mechanism in ours]
 
     @property
     def real(self) -> tuple[Outcome, ...]:
