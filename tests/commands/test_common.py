@@ -11,6 +11,8 @@ import pytest
 
 from command import Run
 from support.command_line import TOURS
+from visibility_aware_edge_ldp.commands import common
+from visibility_aware_edge_ldp.public.statistic import FAMILIES, PLAIN
 
 
 def test_what_was_changed_on_the_way_in_is_said_on_the_side(run: Run) -> None:
@@ -104,3 +106,9 @@ def test_the_tour_names_the_report_and_says_how_much_is_hidden(run: Run) -> None
     words = ("estimate", "tiny.txt", "--statistics", "edges", "--certificate", "--epsilon")
     assert "An edge loses ε = 9 in all, which hides little" in run(*words, "9").out
     assert "nothing is hidden" in run(*words, "1", "--policy", "fractions:1").out
+
+
+def test_the_help_names_every_statistic() -> None:
+    options = (*common.StatisticsOption.__metadata__, *common.GroupsOption.__metadata__)
+    words = " ".join(option.help or "" for option in options)
+    assert [name for name in (*PLAIN, *FAMILIES) if not re.search(rf"\b{name}\b", words)] == []

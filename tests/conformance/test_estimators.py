@@ -34,7 +34,7 @@ EPSILON, SMALL_NOISE = 4.0, 8.0
 FIXED = 5.7e-7
 # The property test runs what looks wrong again, twice: a right estimator fails where it looks wrong three times in the
 # same way. With all checks of all estimators that is a false alarm in a million runs.
-STAGE, STAGES, ALARM = 1e-3, 3, 1e-6
+STAGE, STAGES, ALARM = 8e-4, 3, 1e-6
 CHECKS = 5  # bias, coverage and calibration to either side, of which bias has one for both
 SEED = "VA_EDGE_LDP_SUITE_SEED"
 RUNS = 3

@@ -61,7 +61,10 @@ GroupsOption = Annotated[
 StatisticsOption = Annotated[
     str | None,
     typer.Option(
-        help="Comma-separated, e.g. edges,triangles,stars:3; all; or summary (mean degree, density, quantiles …)."
+        help="Comma-separated: edges, degrees, max_degree, degree_histogram, triangles, transitivity, four_cycles, "
+        "stars:K; all; summary. In summary: mean_degree, density, degree_variance, degree_centralization; user alone: "
+        "isolates, concurrency, degree_quantile:Q, tail:T. Position alone: three_paths, tailed_triangles, "
+        "diamonds, four_cliques, spectral_radius, eigenvector_centrality."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
