@@ -51,8 +51,7 @@ from visibility_aware_edge_ldp.presentation.labels import (
     percent,
     value,
 )
-from visibility_aware_edge_ldp.presentation.lever_figures import COLOURS as LEVER_COLOURS
-from visibility_aware_edge_ldp.presentation.lever_figures import describe_levers, lever_panels, splits_by_model
+from visibility_aware_edge_ldp.presentation.lever_figures import LEVER_THEME, described_levers
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
 
@@ -146,7 +145,6 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
     every, errors, gains = series_of(comparison), error_panels(comparison), gain_panels(comparison)
     degrees = zip(histogram_panels(comparison), comparison.histograms, strict=True)
     middle = middle_epsilon(comparison)
-    splits = splits_by_model(comparison, middle)
     return {
         "figures": [
             _shown(errors[name], f"Error of {label(name)}", describe(name, own), statistic=name, trust=_names(own))
@@ -159,12 +157,10 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
             for (name, own), panel in zip(gains_by_statistic(comparison).items(), gains.values(), strict=True)
         ],
         "lever_figures": [
-            _shown(
-                panel, f"What the gain is made of, {panel.title}", describe_levers(trust, splits[trust]), trust=trust
-            )
-            for trust, panel in lever_panels(comparison, middle).items()
+            _shown(panel, title, words, trust=trust)
+            for trust, panel, title, words in described_levers(comparison, middle)
         ],
-        "levers": [(name, THEME[colour]) for name, colour in LEVER_COLOURS.items()],
+        "levers": LEVER_THEME,
         "statistic_figures": [
             _shown(panel, f"Errors at {panel.title}", describe_statistics(comparison, each), epsilon=f"{each:g}")
             for each, panel in statistic_panels(comparison).items()

@@ -1,17 +1,18 @@
 """What a gain is made of, where there is a scope: one small panel per trust model, one bar per lever."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.gains import LEVERS, Split
 from visibility_aware_edge_ldp.evaluation.results import Comparison
 from visibility_aware_edge_ldp.presentation.drawing import Panel, Point, drawable, log_axes, plain_ticks, tags
-from visibility_aware_edge_ldp.presentation.labels import BLUE, GREEN, INK, VERMILION, Look, factor, label
+from visibility_aware_edge_ldp.presentation.labels import BLUE, GREEN, INK, THEME, VERMILION, Look, factor, label
 
 X_LABEL = "gain: uniform error / error"
 COLOURS = dict(zip(LEVERS, (VERMILION, BLUE, GREEN), strict=True))
 LEVER_LOOKS = {name: Look(colour, "s", "-") for name, colour in COLOURS.items()}
+LEVER_THEME = {name: THEME[colour] for name, colour in COLOURS.items()}
 # Bars of one statistic stand below each other, each from where the one before it ends.
 STEP, HEIGHT = 0.24, 0.2
 
@@ -31,6 +32,13 @@ def lever_panels(comparison: Comparison, epsilon: float) -> dict[str, Panel]:
     rows = max(map(len, found.values()), default=0)
     size = (3.3, 1.3 + 0.5 * rows)
     return {trust: Panel(trust, X_LABEL, "", partial(_draw, own), size) for trust, own in found.items()}
+
+
+def described_levers(comparison: Comparison, epsilon: float) -> Iterator[tuple[str, Panel, str, str]]:
+    """For each trust model its panel, the panel's title, and the panel in words."""
+    splits = splits_by_model(comparison, epsilon)
+    for trust, panel in lever_panels(comparison, epsilon).items():
+        yield trust, panel, f"What the gain is made of, {trust}", describe_levers(trust, splits[trust])
 
 
 def describe_levers(trust: str, splits: Sequence[Split]) -> str:
