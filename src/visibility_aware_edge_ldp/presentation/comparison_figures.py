@@ -35,7 +35,6 @@ from visibility_aware_edge_ldp.presentation.labels import (
     percent,
     style,
 )
-from visibility_aware_edge_ldp.presentation.lever_figures import LEVER_LOOKS, lever_panels
 
 X_LABEL, Y_LABEL = "ε per PRIVATE edge", "expected relative error"
 Key = tuple[str, str]
@@ -153,8 +152,6 @@ def more_files(comparison: Comparison) -> dict[str, tuple[str, bytes]]:
         "gain": together("Gain from visibility", gains, looks_of(models, (AWARE,))),
         "statistics": together("Error by statistic", [alone], looks_of(models)),
     }
-    if levers := list(lever_panels(comparison, middle_epsilon(comparison)).values()):
-        files["levers"] = together("What the gain is made of", levers, LEVER_LOOKS)
     if comparison.histograms:
         files["degrees"] = together("Degree histogram, true and estimated", histogram_panels(comparison), {})
     return files

@@ -6,7 +6,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.evaluation.gains import LEVERS, Split
 from visibility_aware_edge_ldp.evaluation.results import Comparison
-from visibility_aware_edge_ldp.presentation.drawing import Panel, Point, drawable, log_axes, plain_ticks, tags
+from visibility_aware_edge_ldp.presentation.drawing import Panel, Point, drawable, log_axes, plain_ticks, tags, together
 from visibility_aware_edge_ldp.presentation.labels import BLUE, GREEN, INK, THEME, VERMILION, Look, factor, label
 
 X_LABEL = "gain: uniform error / error"
@@ -32,6 +32,12 @@ def lever_panels(comparison: Comparison, epsilon: float) -> dict[str, Panel]:
     rows = max(map(len, found.values()), default=0)
     size = (3.3, 1.3 + 0.5 * rows)
     return {trust: Panel(trust, X_LABEL, "", partial(_draw, own), size) for trust, own in found.items()}
+
+
+def lever_files(comparison: Comparison, epsilon: float) -> dict[str, tuple[str, bytes]]:
+    """Name → (SVG, PNG) of the figure; nothing where there is no scope."""
+    panels = list(lever_panels(comparison, epsilon).values())
+    return {"levers": together("What the gain is made of", panels, LEVER_LOOKS)} if panels else {}
 
 
 def described_levers(comparison: Comparison, epsilon: float) -> Iterator[tuple[str, Panel, str, str]]:

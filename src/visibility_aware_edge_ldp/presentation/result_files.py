@@ -15,10 +15,11 @@ from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.audit.tables import LIMITS, tables, verdict
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 from visibility_aware_edge_ldp.evaluation.results import AWARE, UNIFORM, Comparison
-from visibility_aware_edge_ldp.presentation.comparison_figures import error_file, more_files
+from visibility_aware_edge_ldp.presentation.comparison_figures import error_file, middle_epsilon, more_files
 from visibility_aware_edge_ldp.presentation.comparison_page import page
 from visibility_aware_edge_ldp.presentation.files import csv_bytes, filled, finite, json_text, write_whole
 from visibility_aware_edge_ldp.presentation.group_files import group_files
+from visibility_aware_edge_ldp.presentation.lever_figures import lever_files
 from visibility_aware_edge_ldp.presentation.plan_figures import figure_files
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def write_estimates(found: Mapping[str, Any], certificate: str, folder: str | Pa
 def report(comparison: Comparison, command: str, audit: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """What people look at: the page, and the figures on their own."""
     drawn = {"error": error_file(comparison), **more_files(comparison)}
+    drawn |= lever_files(comparison, middle_epsilon(comparison))
     files = {"report.html": _bytes(page(comparison, command, audit))}
     for name, (svg, png) in drawn.items():
         files |= {f"{name}.svg": _bytes(svg), f"{name}.png": png}

@@ -9,22 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, plane_of, unpack_rows
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, Counts, Ints, Octets, arranged
 
 Bits = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
+SIDE = 512  # as in ``tiles``
 
 
 def sides_with_ones(flat: Octets, slots: Ints, sides: int) -> Bits:
     """(sides, sides): which two sides have a one, from the flat bits of all positions; node u is in ``slots[u]``."""
-    plane = arranged(plane_of(flat, len(slots)), slots, sides)
-    return np.asarray(plane.reshape(sides, sides, -1).any(axis=2).T)
+    near, far = _ones(flat, slots)
+    found = np.zeros((sides, sides), np.bool_)
+    found[near // SIDE, far // SIDE] = True
+    return found
+
+
+def _ones(flat: Octets, slots: Ints) -> tuple[Ints, Ints]:
+    """The two slots of each one, from both of its ends."""
+    u, v = np.nonzero(unpack_rows(plane_of(flat, len(slots)), len(slots)))
+    return slots[u], slots[v]
 
 
 def place(flat: Octets, slots: Ints, table: Ints, tiles: Words) -> None:
     """Put the flat bits of all positions into the tiles of a table, which are empty."""
-    plane = arranged(plane_of(flat, len(slots)), slots, len(table))
-    for i, k in np.argwhere(table).tolist():
-        tiles[table[i, k]] = plane[k, i * SIDE : (i + 1) * SIDE]
+    near, far = _ones(flat, slots)
+    where = table[near // SIDE, far // SIDE], near % SIDE, far % SIDE // 64
+    np.bitwise_or.at(tiles, where, np.uint64(1) << (far % 64).astype(np.uint64))
 
 
 def rows_in_order(table: Ints, tiles: Words, slots: Ints, sides: Ints) -> Words:
