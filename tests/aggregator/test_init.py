@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
+from visibility_aware_edge_ldp.public.statistic import EIGEN, GRAPHLETS
 
 # A centre's answers are estimates by themselves.
 WITHOUT = {"curator"}
@@ -15,7 +16,7 @@ def test_every_protocol_has_a_collection() -> None:
 
 def test_a_collection_answers_what_its_protocol_says() -> None:
     for name, collection in COLLECTIONS.items():
-        # A list of a sample has no 4-cycles; the same reports in planes have.
+        # A list of a sample has neither 4-cycles nor what takes all positions; the same reports in planes have.
         missing = PROTOCOLS[name].statistics - set(collection.estimators)
-        assert missing == ({"four_cycles"} if name == "sample" else set())
+        assert missing == ({"four_cycles", *GRAPHLETS, *EIGEN} if name == "sample" else set())
         assert set(collection.estimators) <= PROTOCOLS[name].statistics

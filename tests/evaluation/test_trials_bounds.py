@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.counts.exact import triangles_on_edges
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation import lower_bounds as bounds
 from visibility_aware_edge_ldp.evaluation.lower_bounds import LowerBound, least_here, unbiased_variance
@@ -84,9 +85,9 @@ def test_triangles_on_edges_are_common_friends() -> None:
         near[a].add(b)
         near[b].add(a)
     expected = [len(near[a] & near[b]) for a, b in GRAPH.edges.tolist()]
-    assert bounds._triangles_on_edges(GRAPH).tolist() == expected
+    assert triangles_on_edges(GRAPH).tolist() == expected
     empty = replace(GRAPH, edges=np.empty((0, 2), np.int32))
-    assert bounds._triangles_on_edges(empty).tolist() == []
+    assert triangles_on_edges(empty).tolist() == []
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))

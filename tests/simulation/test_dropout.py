@@ -21,7 +21,6 @@ from visibility_aware_edge_ldp.aggregator import (
     hubs,
     neighbourhood,
     round_noise,
-    row_transitivity,
 )
 from visibility_aware_edge_ldp.aggregator import (
     rows as row_module,
@@ -31,6 +30,7 @@ from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.neighbourhood import NeighbourhoodCollection
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned
+from visibility_aware_edge_ldp.aggregator.nonresponse import row_transitivity
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.counts.degrees import degree_functions

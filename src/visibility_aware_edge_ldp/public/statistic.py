@@ -256,6 +256,7 @@ FAMILIES: dict[str, Family] = {
 }
 PLAIN = tuple(STATISTICS)
 EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")
+_SOME = f"{', '.join(EVERYTHING)}, or others that `va-edge-ldp estimate --help` names"
 QUANTILES = ("degree_quantile:25", "degree_quantile:50", "degree_quantile:75")
 SETS = {"all": EVERYTHING, "summary": ("edges", *DERIVED, *QUANTILES, "max_degree")}
 """Words for several statistics: of each, those are meant that a trust model answers."""
@@ -279,9 +280,8 @@ def statistic(name: str) -> Statistic:
         return STATISTICS[name]
     family, parameter = _member(name)
     if family is None or parameter is None:
-        ways = ", ".join(f"{each.name}:{each.letter} with {each.letter} ≥ {each.least}" for each in FAMILIES.values())
-        choice = f"choose from {', '.join(STATISTICS)}, {ways}"
-        raise BadStatistic(f"{name!r} is not a statistic; {choice}.{did_you_mean(name, (*STATISTICS, *EVERYTHING))}")
+        meant = did_you_mean(name, (*STATISTICS, *EVERYTHING))
+        raise BadStatistic(f"{name!r} is not a statistic; choose from {_SOME}.{meant}")
     return family.member(parameter)
 
 
@@ -328,7 +328,7 @@ def check_statistics(statistics: str | Iterable[str], n: int) -> tuple[str, ...]
     if is_set(wanted):
         wanted = possible(SETS[wanted[0]], n)
     if not wanted:
-        raise BadStatistic(f"No statistic was asked for; choose from {', '.join(STATISTICS)}, stars:K.")
+        raise BadStatistic(f"No statistic was asked for; choose from {_SOME}.")
     for name in with_sources(wanted):
         family, parameter = _member(name)
         if family is not None and parameter is not None:

@@ -10,7 +10,7 @@ from visibility_aware_edge_ldp.audit.campaigns import sums
 from visibility_aware_edge_ldp.audit.campaigns.numbers import PRIVATE, Setting, known_to_all
 from visibility_aware_edge_ldp.audit.campaigns.sums import TWO_CLASSES
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
-from visibility_aware_edge_ldp.campaign.terms import refuse_scope
+from visibility_aware_edge_ldp.campaign.terms import refuse_unfit
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 
@@ -50,4 +50,4 @@ def test_campaigns_inside_a_scope_ask_and_charge_nothing_outside() -> None:
 def test_hubs_take_no_scope() -> None:
     """So there is nothing of them to audit inside one."""
     with pytest.raises(ProtocolViolation, match="'hubs' takes no scope"):
-        refuse_scope(QUESTIONS["hubs"], sums.inside("degrees", sums.HOUSES)[0].view)
+        refuse_unfit(QUESTIONS["hubs"], sums.inside("degrees", sums.HOUSES)[0].view)

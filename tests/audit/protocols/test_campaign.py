@@ -32,6 +32,7 @@ from visibility_aware_edge_ldp.audit.protocols.chain import ROUNDS, answered, co
 from visibility_aware_edge_ldp.campaign.participant import reports
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import chained
@@ -138,7 +139,7 @@ def test_every_question_and_round_is_looked_at() -> None:
     finding = audit.run()
     assert finding.holds
     assert finding.cases == sum(ROUNDS.values()) * len(DEGREES) * len(WORDS)
-    assert {campaign._context(each).charter.question for each in ROUNDS} == {"position", "degrees", "triangles", "hubs"}
+    assert {campaign._context(each).charter.question for each in ROUNDS} == set(QUESTIONS)
 
 
 def test_the_twin_is_caught_by_the_longest_list() -> None:
