@@ -114,6 +114,9 @@ def test_floats_cannot_be_chartered() -> None:
     [
         ("position", "stars:4", True),
         ("position", "tail:2", False),
+        ("position", "four_cliques", True),
+        ("position", "eigenvector_centrality", False),  # it would name people
+        ("position", "spectral_radius", False),
         ("degrees", "tail:2", True),
         ("degrees", "stars:2", True),
         ("degrees", "triangles", False),

@@ -35,7 +35,7 @@ def test_the_loss_is_what_the_survey_is_billed(case: str, epsilon: str) -> None:
             "position",
             (1, 2),
             "edges degrees max_degree degree_histogram triangles transitivity four_cycles three_paths "
-            "tailed_triangles diamonds four_cliques spectral_radius eigenvector_centrality stars:K",
+            "tailed_triangles diamonds four_cliques stars:K",
         ),
         ("degrees", "user", (1,), "edges degrees max_degree degree_histogram stars:K tail:T degree_quantile:Q"),
         ("triangles", "user", (2,), "triangles four_cycles"),

@@ -97,3 +97,15 @@ def test_estimates_carry_names_and_intervals() -> None:
     low, high = found["spectral_radius"].interval()
     assert low < exact(world.graph, "spectral_radius") < high
     assert len(found["eigenvector_centrality"].labels or ()) == 120
+
+
+@pytest.mark.parametrize("value", [-0.5, 0.0, 1.5])
+def test_scores_of_one_value_have_the_eigenvalues_of_a_complete_graph(value: float) -> None:
+    scores = value * (1 - np.eye(6))
+    assert spectrum(scores, 0.1).seen == pytest.approx(max(5 * value, -value))
+
+
+def test_scores_of_three_values_are_refused() -> None:
+    scores = np.arange(3) + np.arange(3)[:, None] - 2.0 * np.diag(np.arange(3))
+    with pytest.raises(BadStatistic, match="more than two values"):
+        spectrum(scores, 0.1)

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
 from visibility_aware_edge_ldp.public.layout import Layout, octets
 from visibility_aware_edge_ldp.public.positions import row_start
-from visibility_aware_edge_ldp.public.statistic import FAMILIES, STATISTICS, statistic
+from visibility_aware_edge_ldp.public.statistic import EIGEN, FAMILIES, STATISTICS, statistic
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust
@@ -138,12 +138,17 @@ class Question:
     def answered(self) -> tuple[str, ...]:
         """All that its reports answer, as it is typed: "stars:K" stands for every "stars:2"."""
         families = {name: f"{name}:{family.letter}" for name, family in FAMILIES.items()}
-        return tuple(families.get(name, name) for name in (*STATISTICS, *FAMILIES) if name in self.protocol.statistics)
+        return tuple(families.get(name, name) for name in (*STATISTICS, *FAMILIES) if name in self._kinds)
+
+    @property
+    def _kinds(self) -> frozenset[str]:
+        # Eigenvalues take everybody's answer, with nothing public; and entries of an eigenvector would name people.
+        return frozenset(self.protocol.statistics) - EIGEN.keys()
 
     def answers(self, name: str) -> bool:
         """Whether its reports answer this statistic."""
         with suppress(BadStatistic):
-            return statistic(name).kind in self.protocol.statistics
+            return statistic(name).kind in self._kinds
         return False
 
     @property

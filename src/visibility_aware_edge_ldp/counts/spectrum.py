@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid
 from visibility_aware_edge_ldp.errors import BadStatistic, TooLarge
 
 Floats = npt.NDArray[np.float64]
@@ -104,15 +105,15 @@ def largest_eigenvalues(times: Callable[[Floats], Floats], n: int) -> tuple[floa
     """
     # A start that no symmetry of a graph annuls, the same on every machine.
     start = 1.0 + (np.arange(n) * 7919 % 1000) / 1e4
-    basis, diagonal, beside = [start / math.sqrt(float(start @ start))], list[float](), list[float]()
+    basis, diagonal, beside = [start / math.sqrt(dot(start, start))], list[float](), list[float]()
     value, second, weights = 0.0, -math.inf, np.ones(1)
     for _ in range(min(n, STEPS)):
         new = times(basis[-1])
-        diagonal.append(float(new @ basis[-1]))
+        diagonal.append(dot(new, basis[-1]))
         for _ in range(2):
             for each in basis:
-                new = new - float(new @ each) * each
-        length = math.sqrt(float(new @ new))
+                new = new - dot(new, each) * each
+        length = math.sqrt(dot(new, new))
         values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
         value, weights = float(values[-1]), vectors[:, -1]
         second = float(values[-2]) if values.size > 1 else second
@@ -120,7 +121,7 @@ def largest_eigenvalues(times: Callable[[Floats], Floats], n: int) -> tuple[floa
             break
         beside.append(length)
         basis.append(new / length)
-    found = np.asarray(sum(w * each for w, each in zip(weights.tolist(), basis, strict=False)))
+    found = np.round(sum(w * each for w, each in zip(weights.tolist(), basis, strict=False)), _DIGITS)
     return _rounded(value), _rounded(second), found if found.sum() >= 0 else -found
 
 
@@ -129,15 +130,27 @@ def _rounded(value: float) -> float:
 
 
 def spectrum(scores: Floats, noise: float) -> Spectrum:
-    """From a matrix of all scores, each with noise of this standard deviation."""
-    small = scores.astype(np.float32)
+    """From a matrix of all scores, each with noise of this standard deviation, to its largest eigenvalue.
+
+    Scores with the same noise have one of two values. Sums of a vector's entries over those who have the higher one are
+    exact, in whatever order a machine adds, once the entries are rounded to a grid.
+    """
+    n, apart = len(scores), ~np.eye(len(scores), dtype=np.bool_)
+    low, high = float(scores.min(where=apart, initial=math.inf)), float(scores.max(where=apart, initial=-math.inf))
+    high_bits = apart & (scores == high)
+    if not ((scores == low) | high_bits | ~apart).all():
+        raise BadStatistic(f"{n:,} nodes have scores of more than two values; noise must be the same everywhere.")
+    ones, above = high_bits.astype(np.float64), int(high_bits.sum())
+    below = n * (n - 1) - above
 
     def times(vector: Floats) -> Floats:
-        return np.asarray(small @ vector.astype(np.float32), np.float64)
+        entries = on_grid(vector, n)
+        sums = ones @ entries
+        return np.asarray(high * sums + low * (entries.sum() - sums - entries), np.float64)
 
-    value, second, direction = largest_eigenvalues(times, len(scores))
-    rest = (float(np.square(scores).sum()) - value**2) / len(scores) ** 2
-    return Spectrum(value, second, len(scores), noise, _rounded(rest), direction)
+    value, second, direction = largest_eigenvalues(times, n)
+    rest = (above * high**2 + below * low**2 - value**2) / n**2
+    return Spectrum(value, second, n, noise, _rounded(rest), direction)
 
 
 def refuse_uneven(spreads: Floats, name: str) -> float:

@@ -300,6 +300,10 @@ def spending(world: VisibilityAwareGraph, plan: Plan) -> dict[str, float]:
     return {what: float(share) for what, share in spent.items()}
 
 
+def _other_trust(model: Trust) -> str:
+    return f'use --trust {model.name} (trust="{model.name}").'
+
+
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
     """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
 
@@ -312,10 +316,10 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
     if model is not USER and any(map(is_user_alone, wanted)):
         raise BadStatistic(
             "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
-            'use --trust user (trust="user").'
+            + _other_trust(USER)
         )
     if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
-        raise BadStatistic(f'{scored[0]} comes from answers of positions; use --trust position (trust="position").')
+        raise BadStatistic(f"{scored[0]} comes from answers of positions; {_other_trust(POSITION)}")
     if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
         raise BadStatistic(
             f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "

@@ -16,8 +16,12 @@ TESTS = Path(__file__).parents[2]
 # All that clients send and a server publishes, in a new process: its environment decides how NumPy and kernels work.
 ALONE = """
 import json, sys
+import visibility_aware_edge_ldp as va
+from visibility_aware_edge_ldp.public.statistic import EIGEN, GRAPHLETS
+from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 from campaign.server.test_estimate_json import AWAY, CASES, told
 EVERY = ("edges", "stars:2", "triangles", "transitivity", "four_cycles", "max_degree", "degree_histogram", "degrees")
+EVERY += tuple(GRAPHLETS)
 CASES["position"] = ("position", EVERY, *CASES["position"][2:])
 found = {}
 for case in CASES:
@@ -25,6 +29,9 @@ for case in CASES:
         _, reports, data = told(case, who)
         bodies = {n: {user: body.hex() for user, body in sorted(each.items())} for n, each in sorted(reports.items())}
         found[f"{case}, {who}"] = [bodies, data.decode()]
+# No campaign asks for eigenvalues; the library does.
+asked = {"policy": "nothing", "epsilon": 3, "statistics": list(EIGEN), "seed": 1}
+found["eigenvalues"] = [each.to_dict() for each in va.estimate(powerlaw(80, 900, 1), "position", **asked).values()]
 json.dump(found, sys.stdout)
 """
 # Kernels of a processor need its instructions: on one that lacks them they would end the process.

@@ -43,6 +43,7 @@ from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.private_hub_selection import hub_policy, noisy_hubs
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, decode, encode, position_survey
+from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.estimate import estimate
@@ -196,13 +197,13 @@ Bought = Callable[[VisibilityPolicy], Fraction]
 
 def estimated(policy: VisibilityPolicy) -> Fraction:
     """`estimate`: the choice comes on top of what is asked for, and the bill has both."""
-    return _agreed(policy, estimate(RING, "user", TOTAL, ["edges"], policy=policy, seed=1))
+    return _agreed(policy, estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1))
 
 
 def estimated_inside(policy: VisibilityPolicy) -> Fraction:
     """`estimate` inside the lists of the hubs that were bought: the same.  [HUBS.4]"""
     world = buy_hubs(VisibilityAwareGraph(RING, policy), 1).inside("lists")
-    return _agreed(policy, estimate(world, "position", TOTAL, ["edges"], seed=1))
+    return _agreed(policy, estimate(world, POSITION.name, TOTAL, ["edges"], seed=1))
 
 
 def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
@@ -212,14 +213,14 @@ def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
 
 def evaluated(policy: VisibilityPolicy) -> Fraction:
     """`evaluate`: the choice is part of each ε."""
-    evaluate(RING, "user", [TOTAL], 1, ["edges"], policy=policy, seed=1)
+    evaluate(RING, USER.name, [TOTAL], 1, ["edges"], policy=policy, seed=1)
     return TOTAL
 
 
 def compared(policy: VisibilityPolicy) -> Fraction:
     """`compare`: the same."""
-    design = designed(RING, policy, [TOTAL], 1, ["edges"], ["position"], seed=1)
-    run_cell(design, Cell("position", AWARE, TOTAL, 0))
+    design = designed(RING, policy, [TOTAL], 1, ["edges"], [POSITION.name], seed=1)
+    run_cell(design, Cell(POSITION.name, AWARE, TOTAL, 0))
     return TOTAL
 
 
@@ -237,7 +238,7 @@ def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> Finding:
 
 def _on_top(policy: VisibilityPolicy) -> Fraction:
     """A mutant: as `evaluate`, but the collection spends what the choice has spent already."""
-    estimate(RING, "user", TOTAL, ["edges"], policy=policy, seed=1)
+    estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1)
     return TOTAL
 
 
