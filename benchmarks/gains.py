@@ -13,7 +13,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,9 @@ def main(arguments: Sequence[str]) -> int:
         cells.setdefault((gain["trust"], str(gain["epsilon"])), {})[gain["statistic"]] = gain
     names = list(dict.fromkeys(gain["statistic"] for gain in printed))
     models, losses = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
-    design = designed(graph, open_policy(policy), losses, 1, names, models)
+    # A trust model was asked for what was printed of it, and shared its epsilon among no more.
+    asked = {trust: tuple(own) for (trust, _), own in cells.items()}
+    design = replace(designed(graph, open_policy(policy), losses, 1, names, models), questions=asked)
     print(HEAD)
     wrong = 0
     for (trust, epsilon), own in cells.items():
