@@ -7,7 +7,7 @@ import math
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.results import relative_error
+from visibility_aware_edge_ldp.evaluation.expected_errors import relative_error
 from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi

@@ -8,7 +8,7 @@ import pytest
 from alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
-from visibility_aware_edge_ldp.evaluation.trials import covers
+from visibility_aware_edge_ldp.evaluation.expected_errors import covers
 from visibility_aware_edge_ldp.guaranteed_dp import VAEdgeLDPSystem
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.statistic import exact

@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import exact
-from visibility_aware_edge_ldp.simulation.estimate import true_value
+from visibility_aware_edge_ldp.simulation.estimate import in_shape
 
 POLICIES = {"nothing": "nothing", "profiles": "profiles:0.5", "hash": "document-001", "hubs": "hubs:0.02"}
 AWAY = (0.0, 0.1, 0.3, 0.6)
@@ -133,7 +133,7 @@ def cells_of(
             if isinstance(found, str):
                 refusals[name].append(found)
                 continue
-            truth = true_value(_truth(setting.graph, setting.graph_seed, name), found)
+            truth = in_shape({name: _truth(setting.graph, setting.graph_seed, name)}, {name: found})[name]
             runs[name].append(run_of(found, truth))
     return [Cell(setting, way, name, runs[name], refusals[name]) for name in asked]
 

@@ -5,13 +5,16 @@ collections tell the mean |error| = √(2/π)·√variance of a normal law to so
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.estimate import FEWEST, student
+from visibility_aware_edge_ldp.aggregator.estimate import FEWEST, Estimate, student
+from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE, is_built_in
+from visibility_aware_edge_ldp.public.trust import CURATOR
 
 Floats = npt.NDArray[np.float64]
 STANDARD_ERROR, EXACT_LAW, TRIALS, TRIALS_AND_LAW = "standard_error", "exact_law", "trials", "trials_and_law"
@@ -60,6 +63,46 @@ class Expected:
     error: float
     uncertainty: float
     basis: str
+
+
+def measured(trust: str, answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict[str, Measured]:
+    """Each estimate beside its truth, which has the same shape."""
+    return {name: _measured(trust, answers[name], truth) for name, truth in truths.items()}
+
+
+def _measured(trust: str, estimate: Estimate, truth: Any) -> Measured:
+    error, covered = relative_error(estimate.value, truth), covers(estimate, truth)
+    if np.ndim(truth):
+        return Measured(float("nan"), error, covered)
+    # Sums of many noises are nearly normal. One answer of a centre is not, and the largest of many numbers is not.
+    normal = trust != CURATOR.name and is_built_in(estimate.statistic) and estimate.statistic != MAX_DEGREE.name
+    low, high, *uncut = (float(end) for end in (*estimate.shown_interval(), *estimate.interval()))
+    return Measured(
+        float(estimate.value),
+        error,
+        covered,
+        float(estimate.variance),
+        low,
+        high,
+        uncut[0],
+        uncut[1],
+        float(normal),
+        float(estimate.unbiased),
+    )
+
+
+def relative_error(value: Any, truth: Any) -> float:
+    """|value − truth| / truth; for arrays the sums of both; infinite where the truth is 0 and missed."""
+    miss, size = float(np.abs(np.subtract(value, truth)).sum()), float(np.abs(truth).sum())
+    return miss / size if size else (0.0 if not miss else float("inf"))
+
+
+def covers(estimate: Estimate, truth: float | Floats) -> float:
+    """Whether the 95 % interval holds the truth; for arrays the share of entries."""
+    low, high = estimate.interval(0.95)
+    if np.isnan(np.max(low)) or np.isnan(np.max(high)):
+        return float("nan")
+    return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))
 
 
 def expected_error(found: Sequence[Measured], truth: float, beside: Floats | None = None) -> Expected:

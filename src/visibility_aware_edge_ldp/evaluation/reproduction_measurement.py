@@ -11,7 +11,8 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.results import Progress, relative_error
+from visibility_aware_edge_ldp.evaluation.expected_errors import relative_error
+from visibility_aware_edge_ldp.evaluation.results import Progress
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph

@@ -98,12 +98,6 @@ class TrialRow:
         return error / reach, error * reach
 
 
-def relative_error(value: Any, truth: Any) -> float:
-    """|value − truth| / truth; for arrays the sums of both; infinite where the truth is 0 and missed."""
-    miss, size = float(np.abs(np.subtract(value, truth)).sum()), float(np.abs(truth).sum())
-    return miss / size if size else (0.0 if not miss else float("inf"))
-
-
 class Evaluation(Sequence[TrialRow], Tabular):
     """The rows of an evaluation; prints as a table."""
 

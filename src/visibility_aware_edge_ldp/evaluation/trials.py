@@ -6,29 +6,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.errors import BadInput
-from visibility_aware_edge_ldp.evaluation.expected_errors import Expected, Measured, chi_square, expected_error
+from visibility_aware_edge_ldp.evaluation.expected_errors import (
+    Expected,
+    Measured,
+    chi_square,
+    expected_error,
+    measured,
+)
 from visibility_aware_edge_ldp.evaluation.lower_bounds import OPTIMAL, LowerBound, least_here, least_on_the_hardest
-from visibility_aware_edge_ldp.evaluation.results import Evaluation, Progress, TrialRow, relative_error
+from visibility_aware_edge_ldp.evaluation.results import Evaluation, Progress, TrialRow
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.statistic import MAX_DEGREE, TRANSITIVITY, exact, is_built_in
+from visibility_aware_edge_ldp.public.statistic import TRANSITIVITY, exact
 from visibility_aware_edge_ldp.public.statistic import statistic as registered
-from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
-from visibility_aware_edge_ldp.simulation.estimate import estimate, true_value
+from visibility_aware_edge_ldp.public.trust import POSITION, USER
+from visibility_aware_edge_ldp.simulation.estimate import estimate, in_shape
 from visibility_aware_edge_ldp.simulation.options import statistics_for
 from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.simulation.worlds import check_world
 
-LARGEST = MAX_DEGREE.name
 # The variance of a ratio goes with the error of what is divided by.
 DENOMINATORS = {TRANSITIVITY.name: "stars:2"}
-Truth = float | npt.NDArray[np.float64]
 LOCAL_TRUST = (POSITION.name, USER.name)
 HEAD = ("statistic", "± s.e.", "least unbiased here", "least of any on the hardest graph")
 
@@ -64,39 +67,13 @@ def evaluate(
             started = time.perf_counter()
             label = None if seed is None else f"{seed} epsilon {epsilon} trial {trial}"
             spent = world.policy.left_of(epsilon)
-            runs.append(measured(trust, estimate(world, trust, spent, wanted, seed=label, **options), truths))
+            found = estimate(world, trust, spent, wanted, seed=label, **options)
+            runs.append(measured(trust, found, in_shape(truths, found)))
             seconds.append(time.perf_counter() - started)
             if progress is not None:
                 progress(1)
         rows += summaries(trust, float(epsilon), truths, runs, float(np.mean(seconds)))
     return Evaluation(rows)
-
-
-def measured(trust: str, answers: Mapping[str, Estimate], truths: Mapping[str, Any]) -> dict[str, Measured]:
-    """Each estimate beside its truth."""
-    return {name: _measured(trust, answers[name], truth) for name, truth in truths.items()}
-
-
-def _measured(trust: str, estimate: Estimate, truth: Any) -> Measured:
-    aim = true_value(truth, estimate)
-    error, covered = relative_error(estimate.value, aim), covers(estimate, aim)
-    if np.ndim(truth):
-        return Measured(float("nan"), error, covered)
-    # Sums of many noises are nearly normal. One answer of a centre is not, and the largest of many numbers is not.
-    normal = trust != CURATOR.name and is_built_in(estimate.statistic) and estimate.statistic != LARGEST
-    low, high, *uncut = (float(end) for end in (*estimate.shown_interval(), *estimate.interval()))
-    return Measured(
-        float(estimate.value),
-        error,
-        covered,
-        float(estimate.variance),
-        low,
-        high,
-        uncut[0],
-        uncut[1],
-        float(normal),
-        float(estimate.unbiased),
-    )
 
 
 def summaries(
@@ -150,14 +127,6 @@ def _summary(
         tuple(map(float, errors)),
         found[0],
     )
-
-
-def covers(estimate: Estimate, truth: Truth) -> float:
-    """Whether the 95 % interval holds the truth; for arrays the share of entries."""
-    low, high = estimate.interval(0.95)
-    if np.isnan(np.max(low)) or np.isnan(np.max(high)):
-        return float("nan")
-    return float(np.mean((np.asarray(low) <= truth) & (truth <= np.asarray(high))))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.evaluation.expected_errors import (
     TRIALS,
     TRIALS_AND_LAW,
     Measured,
+    relative_error,
 )
 from visibility_aware_edge_ldp.evaluation.gains import QUESTION, SAME, Gain, decisive
 from visibility_aware_edge_ldp.evaluation.results import (
@@ -24,7 +25,6 @@ from visibility_aware_edge_ldp.evaluation.results import (
     Comparison,
     DrawnHistogram,
     TrialRow,
-    relative_error,
 )
 from visibility_aware_edge_ldp.presentation.comparison_figures import (
     Series,

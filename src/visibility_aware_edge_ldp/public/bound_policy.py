@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
-from visibility_aware_edge_ldp.public.rules import BoundRule, ByTable, Classes, Ends, Names, Rule, SameClass
-from visibility_aware_edge_ldp.public.scope import Scope, joined_groups
+from visibility_aware_edge_ldp.public.rules import (
+    BoundRule,
+    ByTable,
+    Classes,
+    Ends,
+    Names,
+    Rule,
+    SameClass,
+    joined_groups,
+)
 from visibility_aware_edge_ldp.public.visibility import Visibility
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.scope import Scope
 
 Bits = npt.NDArray[np.bool_]
 

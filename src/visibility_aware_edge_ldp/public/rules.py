@@ -23,6 +23,11 @@ Classes = npt.NDArray[np.uint8]
 Ends = npt.NDArray[np.int64]
 Names = Sequence[Hashable]
 BoundRule = Callable[[Ends, Ends], Classes]
+Bits = npt.NDArray[np.bool_]
+Grouped = tuple[Ends, Bits]
+"""Groups of nodes, and which pairs of groups hold."""
+# With more groups of nodes their tables take more work than the counting that they save.
+MOST_GROUPS = 256
 
 
 class Rule(Protocol):
@@ -233,3 +238,15 @@ def classes_in_table(table: Sequence[Sequence[Visibility]], kinds: Ends) -> froz
     counts = np.bincount(kinds, minlength=len(table))
     pairs = ((a, b) for a in range(len(table)) for b in range(a + 1))
     return frozenset(table[a][b] for a, b in pairs if (counts[a] > 1 if a == b else counts[a] and counts[b]))
+
+
+def joined_groups(parts: list[Grouped | None], join: Callable[[Bits, Bits], Bits]) -> Grouped | None:
+    """Groups that tell apart what any of the parts does, and their tables joined."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    rows, groups = np.unique(np.stack([part[0] for part in known], axis=1), axis=0, return_inverse=True)
+    if len(rows) > MOST_GROUPS:
+        return None
+    tables = (table[np.ix_(column, column)] for column, (_, table) in zip(rows.T, known, strict=True))
+    return groups.ravel(), reduce(join, tables)

@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
-from visibility_aware_edge_ldp.public.rules import ByTable, Classes, Ends, Names, refuse_strangers
+from visibility_aware_edge_ldp.public.rules import (
+    MOST_GROUPS,
+    ByTable,
+    Classes,
+    Ends,
+    Grouped,
+    Names,
+    joined_groups,
+    refuse_strangers,
+)
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
 if TYPE_CHECKING:
@@ -26,11 +35,8 @@ if TYPE_CHECKING:
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-# With more groups of nodes their tables take more work than the counting that they save.
-MOST_GROUPS = 256
 _WORD = 64
 GRAMMAR = "lists, public, group:ATTRIBUTE, group:ATTRIBUTE,missing=VALUE, file:PATH, or several joined by | and &"
-Grouped = tuple[Ints, Bits]
 
 
 class Scope(ABC):
@@ -271,18 +277,6 @@ def _atom(word: str, text: str, makers: Mapping[str, Callable[[str], Scope]]) ->
     if kind not in makers or bool(colon and rest) != needs_more:
         raise BadPolicy(f"{word.strip()!r} in the scope {text!r} is not known; use {GRAMMAR}.")
     return makers[kind](rest)
-
-
-def joined_groups(parts: list[Grouped | None], join: Callable[[Bits, Bits], Bits]) -> Grouped | None:
-    """Groups that tell apart what any of the parts does, and their tables joined."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    rows, groups = np.unique(np.stack([part[0] for part in known], axis=1), axis=0, return_inverse=True)
-    if len(rows) > MOST_GROUPS:
-        return None
-    tables = (table[np.ix_(column, column)] for column, (_, table) in zip(rows.T, known, strict=True))
-    return groups.ravel(), reduce(join, tables)
 
 
 def _digest(array: npt.NDArray[Any]) -> str:

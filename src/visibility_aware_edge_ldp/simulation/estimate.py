@@ -129,12 +129,16 @@ def estimate(
 
 
 def true_values(world: VisibilityAwareGraph, found: Mapping[str, Estimate]) -> dict[str, Any]:
-    """The true value of each estimate, in its shape: a histogram is added up over the estimate's bins."""
-    return {name: true_value(exact(world.graph, name), estimate) for name, estimate in found.items()}
+    """The true value of each estimate, in its shape."""
+    return in_shape({name: exact(world.graph, name) for name in found}, found)
 
 
-def true_value(truth: Any, estimate: Estimate) -> float | npt.NDArray[np.float64]:
-    """A true value in the shape of its estimate."""
+def in_shape(truths: Mapping[str, Any], found: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Each true value in the shape of its estimate: a histogram is added up over the estimate's bins."""
+    return {name: _in_shape(truth, found[name]) for name, truth in truths.items()}
+
+
+def _in_shape(truth: Any, estimate: Estimate) -> float | npt.NDArray[np.float64]:
     if estimate.statistic != "degree_histogram":
         return np.asarray(truth, dtype=np.float64) if np.ndim(truth) else float(truth)
     bins: list[Any] = list(estimate.labels or ())

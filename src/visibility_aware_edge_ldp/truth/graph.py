@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadGraph
-from visibility_aware_edge_ldp.public.groups import Groups
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.groups import Groups
 
 Edges = npt.NDArray[np.int32]
 

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import Law, ScriptedCoins, flip_coin, walk
 from visibility_aware_edge_ldp.audit.engine.findings import (
@@ -33,10 +34,6 @@ from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import PositionBits
-from visibility_aware_edge_ldp.evaluation.compare.design import Cell, designed
-from visibility_aware_edge_ldp.evaluation.compare.runner import run_cell
-from visibility_aware_edge_ldp.evaluation.results import AWARE
-from visibility_aware_edge_ldp.evaluation.trials import evaluate
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -46,7 +43,6 @@ from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, de
 from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 
 USERS = 3
@@ -197,13 +193,13 @@ Bought = Callable[[VisibilityPolicy], Fraction]
 
 def estimated(policy: VisibilityPolicy) -> Fraction:
     """`estimate`: the choice comes on top of what is asked for, and the bill has both."""
-    return _agreed(policy, estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1))
+    return _agreed(policy, va.estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1))
 
 
 def estimated_inside(policy: VisibilityPolicy) -> Fraction:
     """`estimate` inside the lists of the hubs that were bought: the same.  [HUBS.4]"""
     world = buy_hubs(VisibilityAwareGraph(RING, policy), 1).inside("lists")
-    return _agreed(policy, estimate(world, POSITION.name, TOTAL, ["edges"], seed=1))
+    return _agreed(policy, va.estimate(world, POSITION.name, TOTAL, ["edges"], seed=1))
 
 
 def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
@@ -213,15 +209,14 @@ def _agreed(policy: VisibilityPolicy, found: Answers) -> Fraction:
 
 def evaluated(policy: VisibilityPolicy) -> Fraction:
     """`evaluate`: the choice is part of each ε."""
-    evaluate(RING, USER.name, [TOTAL], 1, ["edges"], policy=policy, seed=1)
+    va.evaluate(RING, USER.name, [TOTAL], 1, ["edges"], policy=policy, seed=1)
     return TOTAL
 
 
 def compared(policy: VisibilityPolicy) -> Fraction:
-    """`compare`: the same."""
-    design = designed(RING, policy, [TOTAL], 1, ["edges"], [POSITION.name], seed=1)
-    run_cell(design, Cell(POSITION.name, AWARE, TOTAL, 0))
-    return TOTAL
+    """`compare`: the same, and another collection of the same loss with nothing public."""
+    va.compare(RING, policy, [TOTAL], 1, ["edges"], trust=POSITION.name, seed=1)
+    return 2 * TOTAL
 
 
 def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> Finding:
@@ -238,7 +233,7 @@ def audit_bought(name: str, ways: tuple[Bought, ...], about: str) -> Finding:
 
 def _on_top(policy: VisibilityPolicy) -> Fraction:
     """A mutant: as `evaluate`, but the collection spends what the choice has spent already."""
-    estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1)
+    va.estimate(RING, USER.name, TOTAL, ["edges"], policy=policy, seed=1)
     return TOTAL
 
 

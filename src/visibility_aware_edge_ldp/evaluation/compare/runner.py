@@ -20,13 +20,13 @@ from visibility_aware_edge_ldp.errors import TooLarge
 from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint, Trial
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
 from visibility_aware_edge_ldp.evaluation.compare.largest_degree import with_excess
+from visibility_aware_edge_ldp.evaluation.expected_errors import measured
 from visibility_aware_edge_ldp.evaluation.results import Histogram, Progress
-from visibility_aware_edge_ldp.evaluation.trials import measured
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
-from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.simulation.estimate import estimate, in_shape
 from visibility_aware_edge_ldp.simulation.execution import Run
 from visibility_aware_edge_ldp.simulation.memory import BASE, available_bytes
 from visibility_aware_edge_ldp.simulation.runtime_forecast import seconds_of
@@ -104,7 +104,7 @@ def run_cell(design: Design, cell: Cell) -> Trial:
     seconds = time.perf_counter() - start
     truths = {name: design.truths[name] for name in design.questions[cell.trust] if name in found}
     drawn = None if cell.trial else found.get(HISTOGRAM)
-    beside = with_excess(design, cell, found, measured(cell.trust, found, truths))
+    beside = with_excess(design, cell, found, measured(cell.trust, found, in_shape(truths, found)))
     return Trial(seconds, beside, None if drawn is None else _histogram(drawn))
 
 
