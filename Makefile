@@ -24,7 +24,7 @@ test: $(DEV)
 	$(BIN)/python -m pytest -q -n auto -m "not long"
 
 test-long: $(DEV)
-	$(BIN)/python -m pytest -q -n auto -m long
+	$(BIN)/python -m pytest -q -n auto -m long --durations=25
 
 check: $(DEV)
 	$(BIN)/ruff format --check $(CODE)

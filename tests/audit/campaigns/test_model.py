@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from visibility_aware_edge_ldp.audit.campaigns import model
+from visibility_aware_edge_ldp.audit.protocols import chain
 from visibility_aware_edge_ldp.mechanisms.chain import loss
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RandomizedResponse
 
@@ -50,3 +51,9 @@ def test_a_seed_repeats_its_campaigns_and_many_seeds_ask_everything() -> None:
     assert len(set(every)) < len(every), "some campaigns come again as they were"
     titled = {(c.question, c.epsilon, c.epoch, c.names, c.policy) for c in made("3")}
     assert len(titled) <= 7
+
+
+def test_every_question_is_drawn() -> None:
+    assert set(model.QUESTIONS) == set(chain.ROUNDS)
+    drawn = {campaign.question for campaign in model.random_campaigns(model.Dice("all"), 200)}
+    assert drawn == set(model.QUESTIONS)

@@ -11,12 +11,15 @@ from functools import cache
 from itertools import combinations
 from typing import TypeVar
 
+import numpy as np
+
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.protocols import chain
 from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -24,7 +27,9 @@ PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
 NAMES = ("ann", "bob", "cay", "dan", "eve")
 MULTIPLIER = {PRIVATE: 1, FRIEND_VISIBLE: 2}
 TWICE = "position" + chain.TWICE
-QUESTIONS = ("position", TWICE, "degrees", "triangles", "hubs")
+BY_LISTS = ("degrees", "groups")
+"""Questions whose reports count a whole friend list, at both ends of an edge."""
+QUESTIONS = ("position", TWICE, *BY_LISTS, "triangles", "hubs")
 EPSILONS = ("1/8", "1/4", "1/2")
 POLICIES = 3
 KINDS = (PUBLIC, FRIEND_VISIBLE, FRIEND_VISIBLE, PRIVATE, PRIVATE)
@@ -100,7 +105,8 @@ def context_of(campaign: Campaign) -> ParticipantContext:
         policy = VisibilityPolicy.from_profiles({campaign.hub: "public"}, rule="any")
         own = names.index(campaign.hub)
         edges = [(own, other) for other in range(len(names)) if other != own]
-    documents = drafted(names, policy, edges, campaign.epoch)
+    groups = Groups("turn", ("even", "odd"), np.arange(len(names)) % 2) if question == "groups" else None
+    documents = drafted(names, policy, edges, campaign.epoch, groups=groups)
     rounds = tuple(Round(chain.CLOSES + later, 1) for later in range(chain.ROUNDS[campaign.question]))
     split = chain.SPLIT if campaign.question == TWICE else ()
     wanted = [chain.WANTED.get(question, "edges")]

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.campaigns.model import (
+    BY_LISTS,
     MULTIPLIER,
     NAMES,
     PRIVATE,
@@ -199,9 +200,9 @@ class Town:
                 before = lost.loss
                 if campaign.question == "hubs":
                     lost.reports[report] = least * epsilon
-                elif campaign.question == "degrees" and sender.number in (u, v):
+                elif campaign.question in BY_LISTS and sender.number in (u, v):
                     lost.reports[report] = MULTIPLIER[kind] * epsilon / 2
-                elif campaign.question not in ("hubs", "degrees") and sender.number == u:
+                elif campaign.question not in ("hubs", *BY_LISTS) and sender.number == u:
                     part = first_part(campaign.question, epsilon)
                     if number == 1:
                         bit = bool(_bit(report, v - u - 1))
@@ -224,10 +225,12 @@ class Town:
         own, n = sender.names[sender.number], sender.view.n
         friends = {v: self.lists[campaign.epoch, own, sender.names[v]] for v in range(n) if v != sender.number}
         kinds = {v: self.kind(sender, min(v, sender.number), max(v, sender.number)) for v in friends}
-        if campaign.question == "degrees":
+        if campaign.question in BY_LISTS:
             said = sender.terms.check_upload(sender.number, 1, bytes(32) + report)
-            for row, kind in enumerate(sender.terms.survey.classes):
-                true = sum(friends[v] for v in friends if kinds[v] is kind)
+            groups = sender.view.groups.members if sender.view.groups else np.zeros(n, np.int64)
+            asked = product(sender.terms.survey.classes, range(int(groups.max()) + 1))
+            for row, (kind, group) in enumerate(asked):
+                true = sum(friends[v] for v in friends if kinds[v] is kind and groups[v] == group)
                 self.otherwise += int(said.values[row, 0] != true)
         elif number == 1 or campaign.question == TWICE:
             hidden = [v for v in friends if v > sender.number and kinds[v] is not PUBLIC]
