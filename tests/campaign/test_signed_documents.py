@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import unicodedata
 from contextlib import suppress
@@ -167,3 +168,27 @@ def test_where_there_is_no_fcntl_the_other_system_locks(tmp_path: Path, monkeypa
     lock(7, wait=True)
     lock(7, wait=False)
     assert asked == [(7, 1, 1), (7, 2, 1)]
+
+
+@pytest.mark.parametrize("text", ["Ann", "Zoë Łaś-Ży", "李小龍", "محمد بن علي", "Nguyễn Thị Ánh", "नेहा", "O'Brien"])
+def test_names_of_people_are_seen_whole(text: str) -> None:
+    assert signed_documents.why_misread(unicodedata.normalize("NFC", text)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (" Ann", "blanks"),
+        ("Ann  Lee", "blanks"),
+        ("Ann\u00a0Lee", "U\\+00A0"),
+        ("Ann\u200b", "U\\+200B"),
+        ("\u202ennA", "U\\+202E"),
+        ("Ann\u3164Lee", "U\\+3164"),
+        ("Ann\u2800", "U\\+2800"),
+        ("Ann\ufe0f", "U\\+FE0F"),
+        ("Ann\ue000", "U\\+E000"),
+        ("Ann" + "\u0334" * 5, "more than 4 marks"),
+    ],
+)
+def test_what_people_would_not_see_is_named(text: str, why: str) -> None:
+    assert re.search(why, signed_documents.why_misread(text))

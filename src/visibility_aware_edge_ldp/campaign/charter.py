@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     shortened,
     sign,
     verify,
+    why_misread,
 )
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import parse_epsilon
@@ -32,8 +33,8 @@ HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of S
 LARGEST = 1 << 20
 MOST_NODES = (1 << 31) - 1
 DAY = 86_400
-# The end of the year 9999, and a hundred years, in seconds.
-_LAST_SECOND, _LONGEST = 253_402_300_799, 3_155_760_000
+# The end of the year 9999, and ten years, in seconds.
+_LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
@@ -196,8 +197,10 @@ class SignedCharter:
 def _check_words(charter: Charter) -> None:
     for name, most in (("title", 200), ("epoch", 100)):
         text = getattr(charter, name)
-        if not 1 <= len(text) <= most or not text.isprintable() or text != text.strip():
+        if not 1 <= len(text) <= most:
             raise ProtocolViolation(f"A charter's {name} is 1 to {most} printable characters; got {shortened(text)}.")
+        if why := why_misread(text):
+            raise ProtocolViolation(f"A charter's {name} is seen whole; {shortened(text)}: {why}.")
     for name in ("issuer", "roster", "policy", "edges", "survey"):
         if not is_fingerprint(getattr(charter, name)):
             raise ProtocolViolation(f"A charter's {name} is 64 hexadecimal digits, in lower case.")
@@ -205,7 +208,8 @@ def _check_words(charter: Charter) -> None:
         raise ProtocolViolation(f"A campaign has 2 to {MOST_NODES:,} participants; the charter says {charter.nodes}.")
     if not 0 <= charter.retention <= _LONGEST:
         raise ProtocolViolation(
-            f"Reports are kept for 0 to {_LONGEST:,} seconds; the charter says {charter.retention}."
+            f"Reports are kept for 0 to {_LONGEST // DAY:,} days, which are ten years; the charter says "
+            f"{charter.retention / DAY:,.0f}."
         )
 
 

@@ -8,7 +8,6 @@ stand there too: the group of each place in the roster.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from visibility_aware_edge_ldp.campaign.policy_text import (
     write_name,
     write_value,
 )
-from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
+from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened, why_misread
 from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, ProtocolViolation
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -134,7 +133,7 @@ def in_order(names: Iterable[Name], epoch: str) -> list[Name]:
 
 
 def checked_names(names: Iterable[Hashable]) -> list[Name]:
-    """Names that a roster can have: short texts without control characters, or whole numbers, no two written alike."""
+    """Names that a roster can have: short texts that are seen whole, or whole numbers, no two written alike."""
     found = [write_name(name) for name in names]
     for name in found:
         if len(str(name)) > LONGEST_NAME:
@@ -142,10 +141,8 @@ def checked_names(names: Iterable[Hashable]) -> list[Name]:
                 f"A roster's names have up to {LONGEST_NAME} characters, as everybody downloads all of them; "
                 f"{shortened(name)} has {len(str(name)):,}."
             )
-        if isinstance(name, str) and (not name or any(unicodedata.category(letter) == "Cc" for letter in name)):
-            raise BadInput(
-                f"A roster's names have letters and no control characters; {shortened(name)} cannot be used."
-            )
+        if isinstance(name, str) and (why := "it is empty" if not name else why_misread(name)):
+            raise BadInput(f"A roster's names are texts that are seen whole; {shortened(name)}: {why}.")
     twice = next((name for name, times in Counter(map(str, found)).items() if times > 1), None)
     if twice is not None:
         raise BadInput(

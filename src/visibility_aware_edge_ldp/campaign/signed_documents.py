@@ -26,6 +26,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 Content: TypeAlias = "dict[str, Content] | list[Content] | str | int"
+# Letters, signs and marks that show nothing: fillers, an empty pattern of Braille, and choices of a letter's shape.
+_SHAPES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(i) for each in _SHAPES for i in each}
+# So many marks on one letter no writing needs; more climb over the lines above.
+MOST_MARKS = 4
 DEEPEST = 16
 # A roster of a few million names, or as many public edges; nothing that a participant reads is larger.
 LARGEST = 1 << 28
@@ -130,6 +135,17 @@ def _check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise _Unfit(f"the text {shortened(text)} holds half of a surrogate pair") from error
+
+
+def why_misread(text: str) -> str:
+    """Why people may take a text for another one, or not see all of it; empty where they cannot."""
+    if text != text.strip() or "  " in text:
+        return "it has blanks at an end or in a row"
+    hidden = next((letter for letter in text if not letter.isprintable() or letter in _UNSEEN), "")
+    if hidden:
+        return f"U+{ord(hidden):04X} is not seen"
+    marks = "".join("m" if unicodedata.combining(letter) else "." for letter in text)
+    return f"a letter has more than {MOST_MARKS} marks" if "m" * (MOST_MARKS + 1) in marks else ""
 
 
 def _object(pairs: Iterable[tuple[str, Content]]) -> dict[str, Content]:

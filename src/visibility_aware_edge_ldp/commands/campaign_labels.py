@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.http_client import Operator
     from visibility_aware_edge_ldp.public.view import PublicView
 
-QuestionOption = Annotated[str, typer.Option(help="position, degrees, triangles or hubs.")]
+QuestionOption = Annotated[str, typer.Option(help="position, degrees, groups, triangles or hubs.")]
 EpsilonOption = Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")]
 RoundsOption = Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")]
 ADDRESS = "server.address"

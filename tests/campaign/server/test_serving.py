@@ -26,11 +26,15 @@ def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
         assert server.stop() == 0
         events = [json.loads(line)["event"] for line in server.log.splitlines()]
     assert events[-1] == "stopped"
+    assert "secrets beside the server" in events
     secrets = [lab.operator, *lab.tokens, "p17"]
     assert not any(secret in server.log for secret in secrets)
+    for name in ("issuer.key", "tokens.csv"):
+        (lab.directory / name).rename(tmp_path / name)
     with running(lab, url) as server:
         status = ask(server, b"GET /v1/rounds/1 HTTP/1.1\r\nHost: x\r\n\r\n")
         assert json.loads(status.body)["received"] == 200
+    assert "secrets" not in server.log
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@
 import argparse
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.directory import KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
@@ -85,6 +86,9 @@ def serve(
         Called with the server's address as soon as it accepts connections.
     """
     served = ServedCampaign.read(directory)
+    if secret := [name for name in (KEY, TOKENS) if (Path(directory) / name).exists()]:
+        # Who breaks into this machine could sign other charters, or answer for everybody.
+        event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
     charter, watch = served.charter, Watch(limits)
     url = store_url or default_store(Path(directory))
     app = App(
