@@ -52,7 +52,7 @@ class Inside:
 
     lab: Lab
     app: App
-    clock: Clock
+    clock: Any  # a Clock, unless a test brings its own
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
 
     def ask(self, method: str, path: str, token: str = "", body: bytes | None = None, **headers: str) -> Answer:
@@ -110,7 +110,7 @@ async def raw(app: App, method: str, path: str, headers: list[tuple[bytes, bytes
 def inside(
     lab: Lab,
     store_url: str,
-    clock: Clock | None = None,
+    clock: Callable[[], float] | None = None,
     estimate_bytes: Callable[..., bytes] = stub_estimate,
     opened: Callable[..., Store] = open_store,
 ) -> Iterator[Inside]:

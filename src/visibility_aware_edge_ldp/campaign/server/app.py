@@ -9,6 +9,7 @@ from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server import messages
+from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
@@ -35,13 +36,14 @@ class App:
         served: ServedCampaign,
         open_store: Callable[[], Store],
         estimate_bytes: EstimateBytes,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         page: Page | None = None,
         grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
         gauges: Gauges = dict,
     ) -> None:
         self.served, self._open_store, self._estimate_bytes = served, open_store, estimate_bytes
-        self._clock, self._page, self._grouping, self._gauges = clock, page, grouping, gauges
+        self._clock: Callable[[], float] = clock or SteadyClock()
+        self._page, self._grouping, self._gauges = page, grouping, gauges
         self.metrics = Metrics()
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
@@ -243,6 +245,8 @@ class App:
 
     async def _metrics_text(self, request: Request) -> Reply:
         own = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
+        if isinstance(self._clock, SteadyClock):
+            own["clock_jump_seconds"] = round(self._clock.jumped)
         gauges = {name: [("", float(value))] for name, value in (own | self._gauges()).items()}
         gauges["received"] = [(f'{{round="{r}"}}', float(n)) for r, n in self.rounds.received.items()]
         return Reply(200, self.metrics.text(dict(gauges)), b"text/plain; version=0.0.4; charset=utf-8")

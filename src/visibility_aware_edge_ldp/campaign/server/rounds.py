@@ -11,6 +11,7 @@ from functools import partial
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
     Bodies,
     FirstRoundBroadcast,
@@ -221,7 +222,7 @@ class Rounds:
                 await self._refresh()
                 event("estimated")
             with contextlib.suppress(VaEdgeLdpError):  # the answers are made; who keeps the deadlines asks again
-                await self._forget_if_due()
+                await self._forget_if_due(lambda clock, moment: clock() >= moment)  # the operator has asked for it
             return self.answers
 
     def _refuse_estimate(self) -> None:
@@ -250,12 +251,12 @@ class Rounds:
         except (TimeoutError, VaEdgeLdpError):
             return None, None
 
-    async def _forget_if_due(self) -> None:
+    async def _forget_if_due(self, due: Callable[[Clock, float], bool] = has_passed) -> None:
         """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
         made, kept = await self._writer.do(lambda store: store.retained())
-        if not kept or self.clock() < kept_until(self.charter, self.stages.values(), made):
-            return
         now = int(self.clock())
+        if not kept or not due(self.clock, kept_until(self.charter, self.stages.values(), made)):
+            return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
         await self._writer.do(lambda store: store.forget_bodies(now))
@@ -280,18 +281,17 @@ class Rounds:
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
         for number, stage in list(self.stages.items()):
-            over = self.clock() >= self.charter.rounds[number - 1].closes
+            over = has_passed(self.clock, self.charter.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
                 await self.close(number, early=False)
-        if any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
-            return
-        await self._estimate_unasked()
-        async with self._turn:
-            await self._forget_if_due()
+        if not any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
+            await self._estimate_unasked()
+            async with self._turn:
+                await self._forget_if_due()
 
     async def _estimate_unasked(self) -> None:
         possible = not self.erased and not any(map(self.lacks, self.stages))
-        due = self.clock() >= kept_until(self.charter, self.stages.values(), None)
+        due = has_passed(self.clock, kept_until(self.charter, self.stages.values(), None))
         if self.answers is None and possible and due and not self._tried:
             self._tried = True
             try:
