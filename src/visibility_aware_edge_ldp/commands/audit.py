@@ -15,7 +15,7 @@ STEPS = {
     "va-edge-ldp audit --output out": "as a page, and in reports",
     "va-edge-ldp audit --graph random:300,3000 --policy profiles:0.5": "what a policy tells",
 }
-LONG_WALKS = "Walks of everything that four users can do take minutes more, which nobody has counted."
+LONG_WALKS = "Walks of everything that four users can do take half an hour more on two cores."
 # An audit's memory is that of its processes: it is said beside the time, and not where it is all that there is to say.
 SOME_PROCESSES = 64
 TELLS = "nothing was seen in who is public that gives away who knows whom. That is a test, and no proof."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 
+import apsw
 import pytest
 
 from support.campaign_inside import Answer, Inside, raw
@@ -238,6 +240,26 @@ def test_a_store_that_fails_is_said_to_fail(server: Inside, monkeypatch: pytest.
     assert (answer.status, answer.problem, answer.headers["retry-after"]) == (503, "store-unavailable", "1")
     monkeypatch.undo()
     assert server.put(3).status == 201
+
+
+def test_a_server_that_cannot_write_is_not_healthy(server: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading from a full disk works; the cause is told, and once there is room, all is well again."""
+    database = server.app.writer._store.database
+
+    def runs(statement: str, *values: object, real: Callable[..., object] = database.run) -> object:
+        if statement.startswith("INSERT"):
+            raise apsw.FullError("database or disk is full")
+        return real(statement, *values)
+
+    monkeypatch.setattr(database, "run", runs)
+    answer = server.ask("GET", "/healthz")
+    assert (answer.status, answer.problem) == (503, "store-unavailable")
+    assert "FullError: the disk is full" in answer.content["detail"]
+    monkeypatch.undo()
+    assert server.ask("GET", "/healthz").status == 200
+    # Asked again at once, it is only read.
+    monkeypatch.setattr(database, "run", runs)
+    assert server.ask("GET", "/healthz").status == 200
 
 
 def test_metrics_health_and_description(server: Inside) -> None:

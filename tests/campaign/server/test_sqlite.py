@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Slot
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Upload
+from visibility_aware_edge_ldp.errors import BadInput
 
 
 def test_forgotten_bodies_are_not_on_disk(tmp_path: Path) -> None:
@@ -125,3 +126,17 @@ def test_what_stays_is_what_the_page_says(tmp_path: Path) -> None:
     assert kept["uploads"] == [(1, 3, Upload.of(1, 3, b"body").digest)]
     assert (kept["answers"], kept["erasures"]) == ([(1, 7, b"e")], [(1, 9)])
     store.close()
+
+
+def test_a_store_by_another_name_is_the_same_store(tmp_path: Path) -> None:
+    """A server that came by a symbolic link would write beside the first one."""
+    path = tmp_path / "store.db"
+    store = sqlite_store.sqlite_store(path, "c", 1)
+    (tmp_path / "also.db").symlink_to(path)
+    with pytest.raises(BadInput, match="Another server"):
+        sqlite_store.sqlite_store(tmp_path / "also.db", "c", 1)
+    store.close()
+    sqlite_store.sqlite_store(tmp_path / "also.db", "c", 1).close()
+    (tmp_path / "third.db").hardlink_to(path)
+    with pytest.raises(BadInput, match="several names"):
+        sqlite_store.sqlite_store(path, "c", 1)

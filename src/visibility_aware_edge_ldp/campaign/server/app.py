@@ -14,13 +14,15 @@ from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, R
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
-from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 STORE = "store.db"
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
 _REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not-open"}
+# Seconds that the store may take to answer, and between two attempts to write to it for a look at the server's health.
+_PATIENCE, _PROBES = 5.0, 10.0
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
 # How long caches may hold what never changes, in seconds; of what is going to be erased, not for long.
 _DAY, _HOUR = 86_400, 3_600
@@ -44,7 +46,7 @@ class App:
         self.served, self._open_store, self._estimate_bytes = served, open_store, estimate_bytes
         self._clock: Callable[[], float] = clock or SteadyClock()
         self._page, self._grouping, self._gauges = page, grouping, gauges
-        self.metrics = Metrics()
+        self.metrics, self._probe_at = Metrics(), 0.0
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
         self.rounds: Rounds
@@ -239,8 +241,16 @@ class App:
         return Reply(200, about)
 
     async def _healthz(self, request: Request) -> Reply:
-        """Whether the store answers, too."""
-        await asyncio.wait_for(self.writer.do(lambda store: store.stages()), 5)
+        """Whether the store can be written, too; asked often, it is tried now and then."""
+        now = time.monotonic()
+        if now < self._probe_at:
+            await asyncio.wait_for(self.writer.do(lambda store: store.stages()), _PATIENCE)
+            return messages.json_reply({"status": "ok"})
+        try:
+            await asyncio.wait_for(self.writer.do(lambda store: store.probe(f"{now:.0f}")), _PATIENCE)
+        except StoreUnavailable as failure:  # whoever asks for this is an operator, and may know the cause
+            raise Refusal("store-unavailable", str(failure)) from failure
+        self._probe_at = now + _PROBES
         return messages.json_reply({"status": "ok"})
 
     async def _metrics_text(self, request: Request) -> Reply:

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import shutil
 import signal
 import socket
 import sys
@@ -102,6 +103,7 @@ def serve(
             "unfinished_requests": len(watch.waiting),
             "dropped_connections_total": watch.dropped,
             "malformed_requests_total": watch.malformed,
+            "free_octets": shutil.disk_usage(directory).free,
         },
     )
     config = uvicorn.Config(

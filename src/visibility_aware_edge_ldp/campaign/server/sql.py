@@ -16,6 +16,7 @@ from visibility_aware_edge_ldp.campaign.server.store import (
     Outcome,
     StoreUnavailable,
     Upload,
+    named,
     newest,
     steps_from,
 )
@@ -81,16 +82,15 @@ class Store:
         """Any failure of the database, of whatever kind it is there, becomes one that the caller can name."""
         try:
             yield
-        except VaEdgeLdpError:
-            raise
         except Exception as failure:
+            if isinstance(failure, VaEdgeLdpError):
+                raise
             self.database.recover()
-            raise StoreUnavailable(words.format(kind=type(failure).__name__)) from failure
+            raise StoreUnavailable(words.format(kind=named(failure))) from failure
 
     @_transaction
     def _begin(self, campaign: str, rounds: int) -> None:
-        run = self.database.run
-        run(META)
+        (run := self.database.run)(META)
         known = dict(run("SELECT name, value FROM meta"))
         if known.get("campaign", campaign) != campaign:
             raise BadInput("The store belongs to another campaign. Name a store of its own for each campaign.")
@@ -105,8 +105,7 @@ class Store:
 
     def _go_on_erasing(self) -> None:
         """What was begun before a kill, or while somebody read."""
-        begun = self.erased_at()
-        if begun is not None and self.has_bodies():
+        if (begun := self.erased_at()) is not None and self.has_bodies():
             with suppress(StoreUnavailable):  # there are reports still, then, and they are asked to go again
                 self.forget_bodies(begun)
 
@@ -131,9 +130,14 @@ class Store:
                     self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
         return outcomes
 
+    @_transaction
+    def probe(self, mark: str) -> None:
+        """Write something, as an upload would."""
+        self.database.run(_SAY, "probed", mark)
+
     def _kept(self, uploads: Iterable[Upload]) -> dict[tuple[int, int], bytes]:
         """The digests that these uploads have to be compared with."""
-        asked: dict[int, list[int]] = {}
+        asked = dict[int, list[int]]()
         for upload in uploads:
             asked.setdefault(upload.round, []).append(upload.participant)
         return {

@@ -143,8 +143,11 @@ def _for_nobody_else(path: Path) -> None:
 
 
 def _only_server(path: Path) -> IO[str]:
-    """The lock of the one server of this store; the system lets go of it when the server dies."""
-    held = Path(f"{path}.lock").open("a")  # noqa: SIM115 - for as long as the store is
+    """The lock of the one server of this store, by whatever name; the system lets go of it when the server dies."""
+    real = path.resolve()
+    if real.exists() and real.stat().st_nlink > 1:
+        raise BadInput(f"The store {path.name} has several names (hard links); another server may use it. Keep one.")
+    held = Path(f"{real}.lock").open("a")  # noqa: SIM115 - for as long as the store is
     try:
         lock(held.fileno(), wait=False)
     except OSError as taken:

@@ -31,6 +31,24 @@ class StoreUnavailable(VaEdgeLdpError):  # noqa: N818
     """The store cannot be reached or written; nothing that was sent meanwhile has been acknowledged."""
 
 
+# What databases call what an operator can mend: SQLite's words, then PostgreSQL's.
+_CAUSES = {
+    "FullError": "the disk is full",
+    "DiskFull": "the disk is full",
+    "ReadOnlyError": "it may only be read",
+    "ReadOnlySqlTransaction": "it may only be read",
+    "IOError": "the disk fails",
+    "CorruptError": "its file is damaged",
+    "OperationalError": "the database does not answer",
+}
+
+
+def named(failure: Exception) -> str:
+    """The kind of a database's failure, with the cause where it is known."""
+    kind = type(failure).__name__
+    return f"{kind}: {_CAUSES[kind]}" if kind in _CAUSES else kind
+
+
 class StoreDamaged(VaEdgeLdpError):  # noqa: N818
     """What the store holds is not what was frozen."""
 
