@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+
 import pytest
 
 from support.campaign_postgres_here import Postgres, postgres_here
 from support.campaign_sampled import end_with, sampled, seen_in_statistics, some_uploads
 from support.campaign_stored import MANY, ended
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreUnavailable, Upload
 
 
@@ -78,3 +83,28 @@ def test_a_database_that_comes_back_is_used_again() -> None:
             store.put([Upload.of(1, 2, b"b")])
         assert store.put([Upload.of(1, 2, b"b"), Upload.of(1, 1, b"a")]) == [Outcome.STORED, Outcome.SAME]
         store.close()
+
+
+def test_a_server_process_that_hangs_is_given_up(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Uploads are refused rather than kept waiting for ever; once it is gone, they are taken again."""
+    from visibility_aware_edge_ldp.campaign.server import postgres as module
+
+    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+    store = Store(module.PostgresDatabase(postgres.new_database(), longest=0.5), "c", 1)
+    [(process,)] = store.database.run("SELECT pg_backend_pid()")
+    assert store.put([Upload.of(1, 3, b"first")]) == [Outcome.STORED]
+    os.kill(process, signal.SIGSTOP)
+    try:
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                store.put([Upload.of(1, 4, b"second")])
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert "postgresql is silent" in caplog.text
+    monkeypatch.setattr(module, "_PATIENCE", 20.0)
+    with contextlib.suppress(StoreUnavailable):  # which connects again
+        store.put([Upload.of(1, 4, b"second")])
+    assert store.put([Upload.of(1, 3, b"first"), Upload.of(1, 5, b"third")]) == [Outcome.SAME, Outcome.STORED]
+    store.close()

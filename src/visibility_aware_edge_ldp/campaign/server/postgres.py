@@ -2,9 +2,12 @@
 
 import contextlib
 import logging
+import math
+import os
+import socket
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.sql import Store
@@ -20,6 +23,8 @@ except ImportError as missing:
 _TYPES = {"state": "text", "root": "text"} | dict.fromkeys(("digest", "body", "octets"), "bytea")  # others are integers
 _LOCK = 0x7661_656C  # "vael"
 _PATIENCE = 10.0
+# For so many seconds one transaction may take before its server is thought to hang.
+_LONGEST = 60.0
 # For so long a statement waits for others who use a table, such as one who copies it: the server has others to answer,
 # and whoever keeps its deadlines asks again. It is longer than PostgreSQL's own deadlock_timeout, after which a waiter
 # pushes an automatic vacuum aside.
@@ -35,14 +40,42 @@ _QUIET = {
 _LENGTHS = ("log_parameter_max_length", "log_parameter_max_length_on_error")
 
 
+class Watchdog:
+    """Cuts a connection whose server has been silent for too long: a process that hangs answers no cancellation."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience, self._due, self._file = patience, math.inf, -1
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, name="postgresql watchdog", daemon=True).start()
+
+    def expect(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """From now on, an answer of this connection is waited for."""
+        self._file, self._due = connection.fileno(), time.monotonic() + self._patience
+
+    def rest(self) -> None:
+        """Nothing is waited for."""
+        self._due = math.inf
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(min(self._patience / 4, 1.0)):
+            if time.monotonic() > self._due:
+                self.rest()
+                event("postgresql is silent", logging.WARNING, seconds=self._patience)
+                with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self._file)) as line:
+                    line.shutdown(socket.SHUT_RDWR)
+
+
 class PostgresDatabase:
     """One connection for everything; an advisory lock keeps other servers out."""
 
     words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": "", "if_sampled": ""}  # noqa: RUF012
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, longest: float = _LONGEST) -> None:
         self._url = url
-        self._connection = self._connect()
+        self._connection, self._watchdog = self._connect(), Watchdog(longest)
         _warn_of_logs(self._connection)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
@@ -58,8 +91,14 @@ class PostgresDatabase:
         _only_server(connection)
         return connection
 
-    def transaction(self) -> AbstractContextManager[object]:
-        return self._connection.transaction()
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._watchdog.expect(self._connection)
+        try:
+            with self._connection.transaction():
+                yield
+        finally:
+            self._watchdog.rest()
 
     def run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         cursor = self._connection.execute(statement.replace("?", "%s").encode(), values or None, binary=True)
@@ -76,10 +115,13 @@ class PostgresDatabase:
 
     def erase(self, *tables: str) -> None:
         """Their files are removed as a whole; that nothing is in the statistics, their columns see to."""
+        self._watchdog.expect(self._connection)
         try:
             self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())
         except psycopg.errors.LockNotAvailable as busy:
             raise StoreUnavailable("Somebody reads the store, so it still holds the reports. End that first.") from busy
+        finally:
+            self._watchdog.rest()
 
     def recover(self) -> None:
         """Roll back, or connect again when the connection is gone; if that fails too, the next use says so."""
@@ -91,6 +133,7 @@ class PostgresDatabase:
             self._connection = self._connect()
 
     def close(self) -> None:
+        self._watchdog.end()
         self._connection.close()
 
 
