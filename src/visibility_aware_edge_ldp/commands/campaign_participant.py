@@ -42,6 +42,10 @@ def enroll(
             "a class that is not named keeps its cap."
         ),
     ] = None,
+    lifetime_cap: Annotated[
+        list[str] | None,
+        typer.Option(help="The most an edge may lose in all epochs together, as --cap; by default four times that."),
+    ] = None,
     new_epoch: Annotated[
         bool, typer.Option("--new-epoch", help="Agree to another data epoch: your list is of another time.")
     ] = False,
@@ -52,9 +56,8 @@ def enroll(
 
     token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
     place = home or default_home()
-    found = program.enroll(
-        url, name, token, issuer.strip(), place, _caps(cap), new_epoch, surroundings=_patient(SHORTLY)
-    )
+    around, whole = _patient(SHORTLY), _caps(lifetime_cap)
+    found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch, around, whole)
     caps, view = program.allowed(place), found.context.view
     losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
     if as_json:

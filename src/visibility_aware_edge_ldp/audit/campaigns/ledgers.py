@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.audit.campaigns.model import (
     random_campaigns,
 )
 from visibility_aware_edge_ldp.audit.campaigns.numbers import Coins, as_given, beside, known_to_all
-from visibility_aware_edge_ldp.audit.campaigns.town import Reader, Town
+from visibility_aware_edge_ldp.audit.campaigns.town import Reader, Town, Whole
 from visibility_aware_edge_ldp.audit.engine import enumerate_randomness as randomness
 from visibility_aware_edge_ldp.audit.engine import findings, small_worlds
 from visibility_aware_edge_ldp.audit.engine.small_worlds import World
@@ -32,6 +32,8 @@ from visibility_aware_edge_ldp.audit.protocols import campaign, chain
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
+from visibility_aware_edge_ldp.campaign.participant.ledger import Page
+from visibility_aware_edge_ldp.campaign.participant.lifetime import whole_account
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -156,7 +158,14 @@ def first_asked(place: int) -> tuple[Campaign, ...]:
     return tuple(Campaign(*each[:2], "spring", NAMES, each[2], f"First {i}") for i, each in enumerate(asked))
 
 
-def audit_ledgers(name: str, seeds: range, about: str, reader: Reader = as_it_is) -> findings.Finding:
+def this_epoch_alone(page: Page, account: Account, epoch: str) -> Account:
+    """A mutant: what other epochs have cost is forgotten."""
+    return account
+
+
+def audit_ledgers(
+    name: str, seeds: range, about: str, reader: Reader = as_it_is, whole: Whole = whole_account
+) -> findings.Finding:
     """Sequences of campaigns: the dearest position of each class, and three numbers that must be 0."""
     towns = list[Town]()
     for seed in seeds:
@@ -164,7 +173,7 @@ def audit_ledgers(name: str, seeds: range, about: str, reader: Reader = as_it_is
         with chain.folder() as place:
             # Caps that are reached in every other town; without noise in one of three, so that lists show.
             narrow = seed % 2 == 1
-            town = Town(place, NARROW if narrow else WIDE, seed % 3 == 0, dice, reader)
+            town = Town(place, NARROW if narrow else WIDE, seed % 3 == 0, dice, reader, whole)
             for each in (*(first_asked(seed // 2) if narrow else ()), *random_campaigns(dice, CAMPAIGNS)):
                 town.hold(each)
         towns.append(town)
@@ -229,5 +238,9 @@ MUTANTS = (
     *findings.exact_mutants(
         partial(audit_ledgers, reader=charged_once),
         [("campaign ledger, charged once", "Of what both ends report, one end's half is counted.", range(3))],
+    ),
+    *findings.exact_mutants(
+        partial(audit_ledgers, whole=this_epoch_alone),
+        [("campaign ledger, this epoch alone", "What other epochs have cost is not added for a lifetime.", range(3))],
     ),
 )

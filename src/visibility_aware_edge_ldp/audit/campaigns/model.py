@@ -31,6 +31,7 @@ BY_LISTS = ("degrees", "groups")
 """Questions whose reports count a whole friend list, at both ends of an edge."""
 QUESTIONS = ("position", TWICE, *BY_LISTS, "triangles", "hubs")
 EPSILONS = ("1/8", "1/4", "1/2")
+EPOCHS = ("spring", "autumn")
 POLICIES = 3
 KINDS = (PUBLIC, FRIEND_VISIBLE, FRIEND_VISIBLE, PRIVATE, PRIVATE)
 Choice = TypeVar("Choice")
@@ -146,7 +147,7 @@ def random_campaigns(dice: Dice, count: int) -> Iterator[Campaign]:
         else:
             away = dice.one_of(("", "", *NAMES))
             names = tuple(name for name in NAMES if name != away)
-            epoch = "spring" if dice.chance(80) else "autumn"
+            epoch = EPOCHS[0] if dice.chance(80) else EPOCHS[1]
             question, epsilon, policy = dice.one_of(QUESTIONS), dice.one_of(EPSILONS), dice.below(POLICIES)
             made.append(Campaign(question, epsilon, epoch, names, policy, title))
         yield made[-1]

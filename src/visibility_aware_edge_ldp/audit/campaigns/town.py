@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.audit.campaigns.model import (
     BY_LISTS,
+    EPOCHS,
     MULTIPLIER,
     NAMES,
     PRIVATE,
@@ -40,7 +41,8 @@ from visibility_aware_edge_ldp.campaign.participant import answering
 from visibility_aware_edge_ldp.campaign.participant.accounts import ONE, Account, caps_entry
 from visibility_aware_edge_ldp.campaign.participant.answering import Task
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
-from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, UnusableLedger, create_ledger
+from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, UnusableLedger, create_ledger
+from visibility_aware_edge_ldp.campaign.participant.lifetime import whole_account
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.wire_format import report_in
 from visibility_aware_edge_ldp.errors import Refused
@@ -51,6 +53,8 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Reader = Callable[[Account], Account]
 """From what the real ledger counts to what is compared: the same, or a mutant's account."""
+Whole = Callable[[Page, Account, str], Account]
+"""From an epoch's account to that of all epochs."""
 
 
 class Stopped(Exception):  # noqa: N818 — the program stops here, as by a power cut
@@ -66,6 +70,7 @@ class Town:
     silent: bool
     dice: Dice
     reader: Reader
+    whole: Whole = whole_account
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     lists: dict[tuple[str, str, str], bool] = field(default_factory=dict)
     lost: dict[tuple[str, Where], Lost] = field(default_factory=dict)
@@ -245,12 +250,15 @@ class Town:
         """
         with self.ledgers[name].reading() as page:
             account = self.reader(answering._account(page, context))
+            whole = self.whole(page, account, context.charter.epoch)
         for place, other in enumerate(context.names):
             where = context.charter.epoch, frozenset((name, other))
             kind = Visibility(int(context.classes[place]))
             if kind is PUBLIC or (name, where) not in self.lost:
                 continue
             self.count(kind, Fraction(int(account.lost[place]), ONE), self.lost[name, where].loss)
+            ever = (self.lost.get((name, (epoch, where[1])), Lost()).loss for epoch in EPOCHS)
+            self.count(kind, Fraction(int(whole.lost[place]), ONE), sum(ever, Fraction(0)))
             if name in self.fresh and (name, where) in self.added:
                 allowed = min(self.caps[each] for each in self.asked_as[name, where])
                 self.beyond = max(self.beyond, self.lost[name, where].loss - allowed)

@@ -139,16 +139,18 @@ class Account:
             most = max(most, self.pairs_after(requests))
         return most
 
-    def refuse_beyond(self, caps: Caps, requests: Sequence[Request]) -> None:
+    def refuse_beyond(
+        self, caps: Caps, requests: Sequence[Request], span: str = "this epoch", option: str = "--cap"
+    ) -> None:
         """Declines, from public prices alone, before any bit is looked at.  [LEDGER.2]"""
         for kind in NON_PUBLIC:
             most = self.most_lost(kind, requests)
             if most > caps[kind] * ONE:
                 raise Refused(
-                    f"A {kind} edge would have lost ε = {written(most)} in this epoch, and you allowed "
+                    f"A {kind} edge would have lost ε = {written(most)} in {span}, and you allowed "
                     f"{written(units(caps[kind]))}. What others answer about their edges with you counts, and so does "
                     f"that an edge was {kind} before. Nothing was answered or sent. If you agree to it, enrol again "
-                    f"with --cap {kind}={written(most)}."
+                    f"with {option} {kind}={written(most)}."
                 )
 
     def list_entries(self, epoch: str, friends: Bits, own: int) -> list[Entry]:

@@ -1,13 +1,13 @@
 """One answer: what it would cost, and making and recording it in one transaction.  [LEDGER.1-2]"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import date, kept_for
-from visibility_aware_edge_ldp.campaign.participant import accounts
+from visibility_aware_edge_ldp.campaign.participant import accounts, lifetime
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
@@ -55,7 +55,7 @@ class Quote:
     ``now`` is what this round adds to the dearest position, ``before`` and ``after`` what such a position has lost in
     the epoch, ``asked`` how many positions are asked about, and ``stricter`` how many of these were asked about as
     being of another class with a smaller cap, which they keep. Of a hub, the positions are those between others, and
-    their number is not counted.
+    their number is not counted. ``ever`` is the same of all epochs together.
     """
 
     asked: Mapping[Visibility, int]
@@ -64,6 +64,7 @@ class Quote:
     before: Losses
     after: Losses
     caps: Losses
+    ever: "Quote | None" = None
 
 
 def upload_key(context: ParticipantContext, round_number: int) -> str:
@@ -185,9 +186,11 @@ def _ready(page: Page, task: Task) -> tuple[Account, Request, Quote]:
     for each in context.charter.numbers[task.round - 1 :]:
         key, asked = task.memo if each == task.round else memo_key(context, each), context.request(each)
         requests.append(Request(asked.places, asked.thresholds) if key in answered else asked)
-    account, caps = _account(page, context), accounts.caps_in(page)
-    account.refuse_beyond(caps, [*requests, *_others_due(page, context).values()])
-    return account, requests[0], _quote(context, account, caps, requests[0])
+    account, due = _account(page, context), [*requests, *_others_due(page, context).values()]
+    caps = accounts.caps_in(page)
+    account.refuse_beyond(caps, due)
+    ever = _quote(context, *lifetime.within_caps(page, account, task.epoch, due), requests[0])
+    return account, requests[0], replace(_quote(context, account, caps, requests[0]), ever=ever)
 
 
 def _others_due(page: Page, context: ParticipantContext) -> dict[str, Request]:
@@ -288,6 +291,9 @@ def _cost_lines(task: Task, quote: Quote) -> list[str]:
             f"in this epoch {number(quote.before[kind])} so far, {number(quote.after[kind])} after, "
             f"{accounts.cap(quote.caps[kind])} allowed"
         )
+        if (ever := quote.ever) and ever.before[kind] > quote.before[kind]:
+            spent = f"{number(ever.before[kind])} so far, {number(ever.after[kind])} after"
+            lines.append(f"           in all epochs together {spent}, {accounts.cap(ever.caps[kind])} allowed")
         if quote.stricter[kind]:
             lines.append(
                 f"           {quote.stricter[kind]:,} of these were of a stricter class before, and keep its cap"

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
-from visibility_aware_edge_ldp.campaign.participant import answering
+from visibility_aware_edge_ldp.campaign.participant import answering, lifetime
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
@@ -66,6 +66,7 @@ def enroll(
     caps: Mapping[Visibility, Number] | None = None,
     new_epoch: bool = False,
     surroundings: Surroundings = Surroundings(),  # noqa: B008 - frozen
+    lifetime_caps: Mapping[Visibility, Number] | None = None,
 ) -> Enrolment:
     """Fetch a campaign, check its signature, digests and integers, and keep it; nothing is answered yet.
 
@@ -76,7 +77,7 @@ def enroll(
     caps
         How much an edge of each class may lose in one data epoch by all that is answered from here; by default 1 for
         PRIVATE and 2 for FRIEND_VISIBLE edges. The first enrolment sets it; given again, it holds from now on, and a
-        class that is left out keeps its own.
+        class that is left out keeps its own. ``lifetime_caps``: in all epochs, by default as in four.
     new_epoch
         Answers about different epochs are not added up, so an issuer that invents one could ask anew. The first epoch
         is taken as it comes; another one only if the participant says that its list is of another time.
@@ -93,6 +94,8 @@ def enroll(
         before = caps_in(page)
         if caps is not None and checked_caps(caps, before) != before:
             page.append(caps_entry(caps, before))
+        if lifetime_caps:
+            page.append(lifetime.caps_entry(page, lifetime_caps))
     enrolments.keep(found, home)
     return found
 
