@@ -16,6 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
+from visibility_aware_edge_ldp.public.bipartite import Between
 from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, inside_rule
 from visibility_aware_edge_ldp.public.node_rules import (
     AttributeRule,
@@ -195,6 +196,19 @@ class VisibilityPolicy:
         """The same policy inside a scope: positions outside are neither asked nor counted.  [SCOPE.1]"""
         return type(self).of(inside_rule(self.rule, scope), self.assumptions, self.multipliers, self.paid)
 
+    def between(self, people: int) -> VisibilityPolicy:
+        """The same policy for a roster of so many people, and places after them.  [BIPARTITE.1]"""
+        if self.people is not None:
+            return self
+        made = type(self).of(Between(self.without_scope.rule, people), self.assumptions, self.multipliers, self.paid)
+        return made if self.scope is None else made.within(self.scope)
+
+    @property
+    def people(self) -> int | None:
+        """How many of the roster are people, where the others are places; None for any other roster."""
+        rule = self.without_scope.rule
+        return rule.people if isinstance(rule, Between) else None
+
     @property
     def scope(self) -> Scope | None:
         """The set of positions that is asked about and counted in; None where all are."""
@@ -260,8 +274,8 @@ class VisibilityPolicy:
         )
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
-        if self.scope is not None or other.scope is not None:
-            raise BadPolicy("Policies are joined before they are given a scope; join the ones without.")
+        if any(each is not None for policy in (self, other) for each in (policy.scope, policy.people)):
+            raise BadPolicy("Policies are joined before they are given a scope or places; join the ones without.")
         if self.multipliers != other.multipliers:
             raise BadPolicy(
                 "Policies that guard their positions differently cannot be combined: one class has one loss. "

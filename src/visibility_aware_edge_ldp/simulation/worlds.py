@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.mechanisms.randomness import (
 )
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Bill, Release
+from visibility_aware_edge_ldp.public import bipartite
 from visibility_aware_edge_ldp.public.positions import TILE, Ints, numbers, position_count
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust
@@ -88,7 +89,8 @@ def positions_per_class(world: VisibilityAwareGraph) -> Mapping[Any, int]:
 
 def assumptions_of(world: VisibilityAwareGraph) -> tuple[str, ...]:
     """What must be public knowledge for the promise to hold."""
-    return POLICY_ASSUMPTION, ROSTER_ASSUMPTION, *world.policy.assumptions, *world.graph.assumptions
+    sides = () if world.policy.people is None else (bipartite.ASSUMPTION,)
+    return POLICY_ASSUMPTION, ROSTER_ASSUMPTION, *sides, *world.policy.assumptions, *world.graph.assumptions
 
 
 def cut(graph: Graph) -> Iterator[PositionBits]:
