@@ -241,6 +241,7 @@ SIDED = {
     for name, (label, meaning, formula) in BIPARTITE.items()
 }  # fmt: skip
 """The statistics of people and places."""
+BUTTERFLIES, PLACE_DEGREES = SIDED["butterflies"], SIDED["place_degrees"]
 GRAPHLETS = {
     name: Statistic(name, label, meaning, count, sides=sides, bounds=COUNT)
     for name, label, meaning, count, sides in (

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSIT
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
-from visibility_aware_edge_ldp.simulation.options import BUTTERFLIES, Plan, per_list, plan_for, spending
+from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
 from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
 from visibility_aware_edge_ldp.simulation.scope_rest import COIN_ASSUMPTION, with_rest
 from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, collect_assigned_triangles, collect_hubs
@@ -213,8 +212,6 @@ def _ask_users(
         found |= _from_answers(first, plan.from_answers, dropout > 0)
         if not plan.summed:
             response = min(response, *first.response_rates().values())
-    if BUTTERFLIES in plan.by_rows and plan.cycles_twice:
-        found[BUTTERFLIES] = replace(found[FOUR_CYCLES.name], statistic=BUTTERFLIES)
     if TRANSITIVITY.name in plan.by_rows:
         wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
         found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)

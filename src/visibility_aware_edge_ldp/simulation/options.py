@@ -15,7 +15,9 @@ from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, p
 from visibility_aware_edge_ldp.public import bipartite
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    BUTTERFLIES,
     FOUR_CYCLES,
+    PLACE_DEGREES,
     TRANSITIVITY,
     TRIANGLES,
     check_statistics,
@@ -41,9 +43,8 @@ from visibility_aware_edge_ldp.public.trust import (
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ESTIMATORS = ("unbiased", "ipw_capped")
-BUTTERFLIES, PLACE_DEGREES = "butterflies", "place_degrees"
 # What users sum for a statistic that has another name.
-ROW_SOURCES = {TRANSITIVITY.name: TRIANGLES.name, BUTTERFLIES: FOUR_CYCLES.name}
+ROW_SOURCES = {TRANSITIVITY.name: TRIANGLES.name, BUTTERFLIES.name: FOUR_CYCLES.name}
 # What groups get of epsilon where other statistics are asked for too.
 GROUP_SHARE = Fraction(1, 2)
 SAMPLE_ALONE = (
@@ -269,13 +270,12 @@ def _of_answers(
     """Of people and places: everything from people's answers for their rows, where noisy degrees would not err less.
 
     Public numbers alone decide. The degree of a person who is absent is in no answer, so that degrees are then asked
-    for. Two rounds pay by the number of places: these, squared, are what one round's noise grows by.  [BIPARTITE.5]
+    for. Butterflies take one round: people's sums would be noisier up to some thousand places.  [BIPARTITE.5]
     """
     noisy = 2 * variance_of_answers(share * whole)
     if not by_degrees or (not absent and places * variance_of_answers(whole) <= noisy):
-        return Plan((), (*by_degrees, *by_rows), Fraction(0), whole, two_rounds_pay(whole, places))
-    rest = whole * (1 - share)
-    return Plan(by_degrees, by_rows, whole * share, rest, two_rounds_pay(rest, places))
+        return Plan((), (*by_degrees, *by_rows), Fraction(0), whole, cycles_twice=False)
+    return Plan(by_degrees, by_rows, whole * share, whole * (1 - share), cycles_twice=False)
 
 
 def variance_of_answers(epsilon: Fraction) -> float:
@@ -309,7 +309,7 @@ def is_position_alone(name: str) -> bool:
 def needs_rows(name: str) -> bool:
     """Whether it is summed over users' rows; a statistic of another program comes from the degrees alone."""
     known = statistic(name)
-    return (known.over_pairs and not known.estimators) or name == PLACE_DEGREES
+    return (known.over_pairs and not known.estimators) or name == PLACE_DEGREES.name
 
 
 def per_list(world: VisibilityAwareGraph, plan: Plan) -> dict[str, Guarantee[OneListEntry]]:
