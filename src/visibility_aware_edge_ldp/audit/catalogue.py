@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from visibility_aware_edge_ldp.audit import (
+    bipartite,
     public_rules,
     release_budgets,
     scope_combinations,
@@ -125,6 +126,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hub_selection,),
     (curator, published),
     (scope, scope_rest, scope_combinations),
+    (bipartite,),
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),
