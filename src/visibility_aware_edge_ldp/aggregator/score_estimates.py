@@ -128,7 +128,8 @@ class ScoreEstimates:
     def counted_cycles(self) -> tuple[float, float]:
         """The number of 4-cycles and its variance."""
         sums, rows = self.pair_sums[CYCLE_SUMS], self._pairs[1]
-        return cycles.cycles(self.scores, sums, rows, self.budget.steps("paths", 1.0))
+        bipartite = self.collection.view.people is not None
+        return cycles.cycles(self.scores, sums, rows, self.budget.steps("paths", 1.0), bipartite)
 
     @cached_property
     def rate_variance(self) -> float:

@@ -85,6 +85,8 @@ LONG_SECONDS: dict[str, float] = {
     "scope, position": 2.4,
     "scope, position with a sample of the rest": 2.5,
     "scope, user groups": 2.5,
+    "people and places, position": 3.4,
+    "people and places, user": 3.3,
     "scope, user triangles": 1.7,
     "user triangles, at size": 11.0,
     "user 4-cycles, at size": 6.0,

@@ -123,4 +123,6 @@ class Graph:
         """How many nodes, in words; nothing of its edges."""
         if self.people is None:
             return f"{self.n:,} nodes"
-        return f"{self.people:,} people, {self.n - self.people:,} places"
+        people, places = self.people, self.n - self.people
+        who = "1 person" if people == 1 else f"{people:,} people"
+        return f"{who}, {places:,} place{'' if places == 1 else 's'}"
