@@ -7,13 +7,12 @@ import pytest
 
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.errors import BadPolicy, BadStatistic
-from visibility_aware_edge_ldp.public.bipartite import ANSWERED, Between, members, refuse_unanswered
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.rules import ByTable, SameClass
+from visibility_aware_edge_ldp.public.rules import Between, ByTable, SameClass
 from visibility_aware_edge_ldp.public.scope import named_scope
-from visibility_aware_edge_ldp.public.statistic import STATISTICS, exact
-from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
+from visibility_aware_edge_ldp.public.statistic import SIDED, STATISTICS, exact
+from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 PUBLIC, FRIEND_VISIBLE, PRIVATE = Visibility
@@ -58,7 +57,8 @@ def test_it_says_what_it_is() -> None:
     assert str(rule) == "every position is PRIVATE, between people and places alone"
     assert isinstance(rule.bind(range(3)), ByTable)
     assert rule.present(range(3)) == {PUBLIC, PRIVATE}
-    assert [list(range(5))[members(side, 2)] for side in ("people", "places")] == [[0, 1], [2, 3, 4]]
+    sides = (SIDED[name].derived for name in ("people_degrees", "place_degrees"))
+    assert [list(range(5))[side.members(2)] for side in sides if side] == [[0, 1], [2, 3, 4]]
 
 
 def test_only_positions_of_a_person_and_a_place_are_asked() -> None:
@@ -85,13 +85,12 @@ def test_other_statistics_and_models_are_refused_in_one_sentence() -> None:
         va.estimate(visits, "curator")
     with pytest.raises(BadStatistic, match=r"degrees is not told .* places answer nothing there"):
         va.estimate(visits, "user", 1, ["degrees"])
-    for kind in ("triangles", "mixing", "density", "tail"):
+    for name in ("triangles", "mixing", "density", "tail:1"):
         for model in (POSITION, USER):
-            with pytest.raises(BadStatistic, match=f"{kind} is not told of people and places"):
-                refuse_unanswered(model, [kind])
-    with pytest.raises(BadStatistic):
-        refuse_unanswered(CURATOR, ["edges"])
-    assert set(ANSWERED["user"]) < set(ANSWERED["position"])
+            with pytest.raises(BadStatistic, match=f"{name} is not told of people and places"):
+                va.estimate(visits, model.name, 1, [name])
+    assert set(USER.on_places) < set(POSITION.on_places)
+    assert not NEIGHBOURHOOD.on_places + CURATOR.on_places
 
 
 @pytest.mark.parametrize("asked", [lambda g: va.plan(family=g), lambda g: va.plan(30, 60, statistics="butterflies")])

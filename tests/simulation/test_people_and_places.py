@@ -17,13 +17,13 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
-from visibility_aware_edge_ldp.public.bipartite import DEFAULTS
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.scope import named_scope
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_report, degree_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, position_survey
+from visibility_aware_edge_ldp.public.trust import ON_PLACES
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.options import plan_for
 from visibility_aware_edge_ldp.simulation.simulate import collect, exact_purse, reports
@@ -91,7 +91,7 @@ def test_over_all_answers_the_mean_is_the_truth_and_the_variance_is_the_variance
 @pytest.mark.parametrize("away", [0.0, 0.25])
 def test_the_mean_of_estimates_is_the_truth(trust: str, away: float) -> None:
     runs = [va.estimate(WORLD, trust, 3, seed=seed, dropout=away) for seed in range(50)]
-    for name in DEFAULTS:
+    for name in ON_PLACES:
         truth = float(np.mean(exact(VISITS, name)))
         assert abs(z_of([np.mean(run[name].value) for run in runs], truth)) < Z_LIMIT, name
     assert all(run[name].unbiased for run in runs for name in ("edges", "butterflies"))
@@ -101,17 +101,17 @@ def test_the_mean_of_estimates_is_the_truth(trust: str, away: float) -> None:
 @pytest.mark.parametrize("trust", ["position", "user"])
 @pytest.mark.parametrize("away", [0.0, 0.2])
 def test_intervals_hold_the_truth_as_often_as_they_say(trust: str, away: float) -> None:
-    """Of 400 runs, 95 % ± 4 %: a right program is outside with a chance below 1e-3 a check, and the seeds are fixed."""
+    """In 400 runs 20 miss in the mean; 40 or more, or 4 or fewer, do with a chance below 1e-4. The seeds are fixed."""
     visits = va.read_graph(random_visits(60, 12, 0.3, 1), bipartite=True)
-    truths = {name: np.asarray(exact(visits, name)) for name in DEFAULTS}
-    held: dict[str, list[float]] = {name: [] for name in DEFAULTS}
+    truths = {name: np.asarray(exact(visits, name)) for name in ON_PLACES}
+    held: dict[str, list[float]] = {name: [] for name in ON_PLACES}
     for seed in range(400):
         for name, each in va.estimate(visits, trust, 2, seed=seed, dropout=away).items():
             low, high = each.interval()
             held[name].append(float(np.mean((low <= truths[name]) & (truths[name] <= high))))
-    for name in DEFAULTS:
+    for name in ON_PLACES:
         # Of somebody who is away nothing is known but that it is like the others.
-        assert 0.91 <= np.mean(held[name]) <= 0.99, name
+        assert 0.9 <= np.mean(held[name]) <= 0.99, name
 
 
 def test_what_is_asked_and_billed() -> None:
@@ -131,10 +131,10 @@ def test_what_is_asked_and_billed() -> None:
 
 
 def test_public_numbers_decide_whether_degrees_are_asked_for() -> None:
-    few, many = (plan_for(DEFAULTS, 1, 100 + places, people=100) for places in (34, 35))
-    assert (few.by_degrees, few.row_epsilon, few.from_answers) == ((), 1, ("edges", "people_degrees", *DEFAULTS[2:]))
-    assert (many.by_degrees, float(many.degree_epsilon), float(many.row_epsilon)) == (DEFAULTS[:2], 0.25, 0.75)
-    assert plan_for(DEFAULTS, 1, 120, absent=True, people=100).by_degrees == DEFAULTS[:2]
+    few, many = (plan_for(ON_PLACES, 1, 100 + places, people=100) for places in (34, 35))
+    assert (few.by_degrees, few.row_epsilon, few.from_answers) == ((), 1, ("edges", "people_degrees", *ON_PLACES[2:]))
+    assert (many.by_degrees, float(many.degree_epsilon), float(many.row_epsilon)) == (ON_PLACES[:2], 0.25, 0.75)
+    assert plan_for(ON_PLACES, 1, 120, absent=True, people=100).by_degrees == ON_PLACES[:2]
     assert not few.summed
     assert not plan_for(["butterflies"], 1, 10**6, people=10).summed
     assert plan_for(["edges"], 1, 120, people=100).degree_epsilon == 1
@@ -177,7 +177,7 @@ def test_further_ways_to_ask() -> None:
     for options in ({"rounds": 2}, {"sample_positions": "1/2"}, {"statistics": "all"}, {"statistics": "summary"}):
         found = va.estimate(VISITS, "position", 2, seed=1, **options)
         assert {"edges", "butterflies"} <= {*found}
-    assert {*va.estimate(VISITS, "user", 2, "all", seed=1)} == {*DEFAULTS, "four_cycles"}
+    assert {*va.estimate(VISITS, "user", 2, "all", seed=1)} == {*ON_PLACES, "four_cycles"}
     answers = va.estimate(VISITS, "user", 2, seed=1, truth=True)
     assert answers.truths["butterflies"] == butterflies_by_networkx(GRAPH)
     rows = va.evaluate(VISITS, "user", [2], 2, ["butterflies"], seed=1).records()

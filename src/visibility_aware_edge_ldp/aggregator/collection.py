@@ -21,7 +21,6 @@ from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
 from visibility_aware_edge_ldp.counts.exact import triangles as count_triangles
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
-from visibility_aware_edge_ldp.public.bipartite import answered, members
 from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.layout import NumberReport, Numbers, Report
 from visibility_aware_edge_ldp.public.statistic import (
@@ -102,7 +101,7 @@ class Collection(ABC, Generic[S, R]):
 
     def _lacks(self, name: str) -> bool:
         """Whether this is not told of people and places, where the roster is of these.  [BIPARTITE.4]"""
-        return self.view.people is not None and not answered(self.survey.trust, statistic(name).kind)
+        return self.view.people is not None and statistic(name).kind not in self.survey.trust.on_places
 
     def estimator(self, name: str) -> Estimator:
         """The function that estimates this statistic: the collection's own, or one that came with the statistic."""
@@ -126,7 +125,7 @@ class Collection(ABC, Generic[S, R]):
         formula = cast(Derived, asked.derived)
         found = [self.estimator(each)(given, statistic(each)) for each in formula.sources]
         if formula.side:
-            return of_side(asked.name, found[0], members(formula.side, self.view.people or 0))
+            return of_side(asked.name, found[0], formula.members(self.view.people or 0))
         return derived_estimate(asked.name, formula, self.view.n, found, getattr(given, "combined", None))
 
     def cannot_estimate(self, name: str) -> str:

@@ -27,9 +27,8 @@ from visibility_aware_edge_ldp.audit.protocols.scope import (
 )
 from visibility_aware_edge_ldp.audit.whole_estimates import Way, audit_estimates
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
-from visibility_aware_edge_ldp.public.bipartite import DEFAULTS
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.trust import POSITION, USER
+from visibility_aware_edge_ldp.public.trust import ON_PLACES, POSITION, USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.options import plan_for
@@ -127,7 +126,7 @@ class ListsStage(degrees.Stage):
 
 def _split(total: str, n: int, people: int) -> tuple[Fraction, Fraction]:
     """What an estimate of everything gives the degrees and the answers, where it asks for both."""
-    plan = plan_for(DEFAULTS, total, n, absent=True, people=people)
+    plan = plan_for(ON_PLACES, total, n, absent=True, people=people)
     return plan.degree_epsilon, plan.row_epsilon
 
 
@@ -171,7 +170,7 @@ WAYS: tuple[Way, ...] = (
     (USER, _MIXED, {"statistics": ["edges", "people_degrees"]}),
     (USER, _MIXED, {"statistics": ["butterflies"]}),
 )
-BITS, LISTS, WHOLE = (f"people and places, {what}" for what in ("position", "user", "whole estimates"))
+BITS, LISTS, WHOLE = (f"people and places, {what}" for what in (POSITION.name, USER.name, "whole estimates"))
 _SMALL = "all graphs of 3 nodes, some of 4, of either side; two of one side hold bits that nobody may tell of"
 AUDITS = (
     findings.exact(BITS, lambda name: audit_position(name, _bits_stages(), f"one round and two; {_SMALL}")),

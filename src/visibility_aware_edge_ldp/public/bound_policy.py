@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
-from visibility_aware_edge_ldp.public.rules import BoundRule, ByTable, Classes, Ends, Names, Rule, SameClass
+from visibility_aware_edge_ldp.public.rules import Between, BoundRule, ByTable, Classes, Ends, Names, Rule, SameClass
 from visibility_aware_edge_ldp.public.scope import Scope, joined_groups
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -68,6 +68,13 @@ class BoundInside:
 def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
     """The rule inside a scope; a rule that has one already keeps to both."""
     return InsideRule(rule.rule, rule.scope & scope) if isinstance(rule, InsideRule) else InsideRule(rule, scope)
+
+
+def between_rule(rule: Rule, people: int) -> Rule:
+    """The rule for so many people, and places after them, inside the same scope; one that has places already stays."""
+    if isinstance(rule, InsideRule):
+        return InsideRule(between_rule(rule.rule, people), rule.scope)
+    return rule if isinstance(rule, Between) else Between(rule, people)
 
 
 @dataclass(frozen=True)

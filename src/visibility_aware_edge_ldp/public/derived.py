@@ -34,6 +34,10 @@ class Derived:
     order: int = 1
     side: str = ""
 
+    def members(self, people: int) -> slice:
+        """The nodes of its side, as a slice of a roster with so many people before all places."""
+        return slice(0, people) if self.side == "people" else slice(people, None)
+
     def slopes(self, n: int, values: Sequence[float], steps: Sequence[float]) -> list[float]:
         """How the formula changes with each source: exact for an order of 1 or 2; 0 where a step is 0."""
         around = [[self._moved(n, values, steps, {i: sign}) for sign in (1, -1)] for i in range(len(values))]

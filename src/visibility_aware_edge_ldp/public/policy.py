@@ -16,8 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
-from visibility_aware_edge_ldp.public.bipartite import Between
-from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, inside_rule
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, between_rule, inside_rule
 from visibility_aware_edge_ldp.public.node_rules import (
     AttributeRule,
     Attributes,
@@ -198,16 +197,12 @@ class VisibilityPolicy:
 
     def between(self, people: int) -> VisibilityPolicy:
         """The same policy for a roster of so many people, and places after them.  [BIPARTITE.1]"""
-        if self.people is not None:
-            return self
-        made = type(self).of(Between(self.without_scope.rule, people), self.assumptions, self.multipliers, self.paid)
-        return made if self.scope is None else made.within(self.scope)
+        return type(self).of(between_rule(self.rule, people), self.assumptions, self.multipliers, self.paid)
 
     @property
     def people(self) -> int | None:
         """How many of the roster are people, where the others are places; None for any other roster."""
-        rule = self.without_scope.rule
-        return rule.people if isinstance(rule, Between) else None
+        return getattr(self.without_scope.rule, "people", None)
 
     @property
     def scope(self) -> Scope | None:

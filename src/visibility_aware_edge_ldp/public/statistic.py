@@ -13,7 +13,6 @@ from typing import Any
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
-from visibility_aware_edge_ldp.public.bipartite import members
 from visibility_aware_edge_ldp.public.derived import BIPARTITE, FORMULAS, Derived
 from visibility_aware_edge_ldp.public.groups import exact_by_groups
 
@@ -229,7 +228,7 @@ DERIVED = {
 
 def _of_side(formula: Derived, graph: Any) -> Any:
     whole = statistic(formula.sources[0]).exact(graph)
-    return whole[members(formula.side, graph.people)] if formula.side else whole
+    return whole[formula.members(graph.people)] if formula.side else whole
 
 
 SIDED = {

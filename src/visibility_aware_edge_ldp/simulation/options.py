@@ -12,7 +12,6 @@ from typing import Any, ClassVar, TypedDict
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
-from visibility_aware_edge_ldp.public import bipartite
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
     BUTTERFLIES,
@@ -34,6 +33,7 @@ from visibility_aware_edge_ldp.public.trust import (
     CURATOR,
     DEGREE_SHARE,
     NEIGHBOURHOOD,
+    ON_PLACES,
     POSITION,
     TRUSTS,
     USER,
@@ -373,9 +373,17 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
 
 def _of_people_and_places(model: Trust, n: int, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
     """The statistics asked for of people and places, or the usual ones; "all" and "summary" mean what is answered."""
-    wanted = check_statistics(bipartite.DEFAULTS if statistics is None else statistics, n)
+    if not model.on_places:
+        able = " and ".join(each.name for each in TRUSTS.values() if each.on_places)
+        raise BadStatistic(f"People and places are asked in the {able} models, not in {model.name}; use one of them.")
+    wanted = check_statistics(ON_PLACES if statistics is None else statistics, n)
+    kinds = {name: statistic(name).kind for name in dict.fromkeys((*wanted, *ON_PLACES))}
     if statistics is not None and is_set(statistics):
-        wanted = tuple(dict.fromkeys((*wanted, *bipartite.DEFAULTS)))
-        wanted = tuple(name for name in wanted if bipartite.answered(model, statistic(name).kind))
-    bipartite.refuse_unanswered(model, [statistic(name).kind for name in wanted])
+        return tuple(name for name, kind in kinds.items() if kind in model.on_places)
+    if others := [name for name in wanted if kinds[name] not in model.on_places]:
+        why = "places answer nothing there, so " if kinds[others[0]] in POSITION.on_places else ""
+        raise BadStatistic(
+            f"{others[0]} is not told of people and places in the {model.name} model: {why}ask for "
+            f"{', '.join(model.on_places)}."
+        )
     return wanted

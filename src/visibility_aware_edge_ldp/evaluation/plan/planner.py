@@ -268,9 +268,7 @@ def plan(
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     world = world if scope is None else world.inside(scope, attributes)
-    names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
-    if graph.people is not None or any(statistic(name).bipartite for name in names):
-        raise BadInput(PEOPLE_AND_PLACES)
+    names = _names(graph, statistics)
     losses, small = [parse_epsilon(epsilon) for epsilon in epsilons], parse_delta(delta)
     moments = moments_of(world, FOUR_CYCLES.name in names, MADE_UP_ROWS if made_up else ROWS)
     rows = [
@@ -307,3 +305,11 @@ def plan(
         without,
     )
     return found if world.policy.scope is None else found.split(world)
+
+
+def _names(graph: Graph, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The statistics to predict; refuses those of people and places."""
+    names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
+    if graph.people is not None or any(statistic(name).bipartite for name in names):
+        raise BadInput(PEOPLE_AND_PLACES)
+    return names
