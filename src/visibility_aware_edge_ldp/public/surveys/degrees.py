@@ -15,8 +15,10 @@ from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON_PUBLIC, Multipliers, Visibility
 
-# An edge stands in the lists of both its ends, and both report; but places hold no list.
-LISTS, PEOPLE_ALONE = 2, 1
+# An edge stands in the lists of both its ends, and both report.
+LISTS = 2
+# Of people and places, it stands in the list of the person alone.
+PEOPLE_ALONE = 1
 # One mechanism for each promise: its table of thresholds takes many digits to compute.
 _discrete_laplace = cache(DiscreteLaplace)
 
