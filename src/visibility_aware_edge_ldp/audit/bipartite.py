@@ -28,6 +28,7 @@ from visibility_aware_edge_ldp.audit.protocols.scope import (
 from visibility_aware_edge_ldp.audit.whole_estimates import Way, audit_estimates
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
+from visibility_aware_edge_ldp.public.rules import SameClass
 from visibility_aware_edge_ldp.public.trust import ON_PLACES, POSITION, USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -44,10 +45,15 @@ def between(people: int, n: int) -> frozenset[int]:
 
 @cache
 def view_between(whole: Pattern, people: int, n: int) -> PublicView:
-    """What everybody knows: the classes of this pattern between people and places, every public one with an edge."""
-    plain, inside = small_worlds.view_of(whole, n), between(people, n)
+    """What everybody knows: the classes of this pattern between people and places, every public one with an edge.
+
+    Where all have one class, it goes by kinds of nodes, and else position by position: both are in use.
+    """
+    inside, policy = between(people, n), small_worlds.view_of(whole, n).policy
+    if len({*whole}) == 1:
+        policy = VisibilityPolicy.of(SameClass(whole[0]))
     edges = [pair for place, pair in enumerate(positions(n)) if place in inside and whole[place] is PUBLIC]
-    return PublicView(plain.names, plain.policy.between(people), np.array(edges, np.int32).reshape(-1, 2))
+    return PublicView(range(n), policy.between(people), np.array(edges, np.int32).reshape(-1, 2))
 
 
 def asked_classes(whole: Pattern, people: int, n: int) -> Pattern:
