@@ -62,6 +62,8 @@ def test_a_networkx_graph_says_on_which_side_a_node_is(tmp_path: Path) -> None:
         graph = va.read_graph(source, bipartite=True)
         assert (list(graph.names), graph.people) == (["ann", "bob", "cinema", "lido", "zoo"], 2)
         assert named(graph) == {("ann", "cinema"), ("bob", "zoo")}
+    with pytest.raises(BadGraph, match="leave `nodes` out"):
+        va.read_graph(theirs, bipartite=True, nodes=(["ann"], ["zoo"]))
     theirs.add_edge("ann", "bob")
     with pytest.raises(BadGraph, match="joins two people"):
         va.read_graph(theirs, bipartite=True)
@@ -69,7 +71,10 @@ def test_a_networkx_graph_says_on_which_side_a_node_is(tmp_path: Path) -> None:
         va.read_graph(nx.path_graph(3), bipartite=True)
 
 
-def test_what_has_no_two_columns_is_refused() -> None:
+def test_what_has_no_two_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "matrix.txt").write_text("0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n")
+    with pytest.raises(BadGraph, match="come as two columns"):
+        va.read_graph(tmp_path / "matrix.txt", bipartite=True)
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(BadGraph, match="a sparse matrix; give two columns"):
         va.read_graph(sparse.coo_array(np.eye(3)), bipartite=True)

@@ -87,13 +87,12 @@ def people_and_places(listing: Listing, nodes: Any = None) -> Listing:
     ``nodes`` are the people and the places, two lists of names or two numbers, where rows do not name them all. Where
     any name stands on both sides, every place is called "place NAME".
     """
-    if listing.people is not None and nodes is None:
+    if listing.people is not None:
+        if nodes is not None:
+            raise BadGraph("The graph names all its people and places; leave `nodes` out.")
         return listing
-    if listing.kind != "list" or listing.people is not None:
-        raise BadGraph(
-            "People and places come as two columns, a person and a place on each line; give such a list, "
-            "and `nodes` with nothing else."
-        )
+    if listing.kind != "list":
+        raise BadGraph("People and places come as two columns, a person and a place on each line; give such a list.")
     if nodes is not None and (isinstance(nodes, (str, bytes, int)) or len(nodes) != 2):
         raise BadGraph("`nodes` of people and places are two lists, or two numbers: nodes=(people, places).")
     sides, columns = [], []
