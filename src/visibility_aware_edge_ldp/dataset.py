@@ -67,7 +67,7 @@ def load(name: str) -> Graph:
 def open_graph(text: str, **table: Any) -> Graph:
     """What the command line calls a graph: a dataset's name, a generator's name or a path.
 
-    ``table``: columns, header and delimiter of a file, as `read_graph` takes them.
+    ``table``: columns, header and delimiter of a file, and ``bipartite``, as `read_graph` takes them.
     """
     if text.endswith(".toml"):
         raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
@@ -77,7 +77,9 @@ def open_graph(text: str, **table: Any) -> Graph:
     if not named or Path(text).is_file():
         return read_graph(text, **table)
     if any(value is not None for value in table.values()):
-        raise BadGraph(f"Columns, a header and a delimiter belong to a file of edges; {text!r} is a known graph.")
+        raise BadGraph(
+            f"Columns, a header, a delimiter and --bipartite belong to a file of edges; {text!r} is a known graph."
+        )
     return load(text)
 
 

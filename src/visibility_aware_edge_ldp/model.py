@@ -67,7 +67,8 @@ class VisibilityAwareGraph:
         if not isinstance(policy, _Policy):
             raise BadPolicy(f"A VisibilityPolicy is needed, or its name; got {type(policy).__name__}.")
         self.whole: Graph = graph if isinstance(graph, Graph) else read_graph(graph)
-        self.policy = policy.resolved(self.whole.names, self.whole.degrees)
+        made = policy.resolved(self.whole.names, self.whole.degrees)
+        self.policy = made if self.whole.people is None else made.between(self.whole.people)
         self.graph = inside_scope(self.whole, self.policy)
 
     @classmethod

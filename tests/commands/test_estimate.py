@@ -276,3 +276,48 @@ def test_less_counting_can_be_asked_for(run: Run) -> None:
     assert_one_sentence(run("estimate", "random:60,200", "--work", "2"), "at most 1")
     assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--rounds", "2"), "Leave it out")
     assert_one_sentence(run("estimate", "random:60,200", "--work", "0.5", "--trust", "user"), "leave it out")
+
+
+VISITS = "person,place\nann,cinema\nbob,cinema\nann,zoo\nbob,zoo\ncem,zoo\n"
+
+
+def test_people_and_places(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text(VISITS)
+    words = ("estimate", str(path), "--bipartite", "--seed", "1")
+    done = run(*words, "--truth")
+    assert done.code == 0
+    assert "visits.csv: 3 people, 2 places, 5 visits; first: ann – cinema\n" in done.err
+    assert "Note: trust model USER: people hold their lists of places" in done.err
+    assert "visits.csv: 3 people, 2 places; ε = 1" in " ".join(done.out.split())
+    assert "butterflies" in done.out
+    assert "--bipartite --trust position" in done.out  # what to try next
+    said = run(*words, "--trust", "position", "--truth", "--json").json
+    assert (said["graph"]["people"], said["graph"]["places"]) == (3, 2)
+    assert said["estimates"]["butterflies"]["truth"] == 1
+    assert said["estimates"]["place_degrees"]["truth"] == [2, 3]
+    assert len(said["estimates"]["people_degrees"]["value"]) == 3
+    assert said["certificate"]["loss_per_edge"]["PRIVATE"]["epsilon"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["visits.csv", "--statistics", "butterflies"], "is about people and places"),
+        (["visits.csv", "--bipartite", "--trust", "curator"], "position and user models"),
+        (["visits.csv", "--bipartite", "--trust", "user", "--statistics", "stars:2"], "places answer nothing there"),
+        (["visits.csv", "--bipartite", "--bounds"], "Lower bounds are not known"),
+        (["visits.csv", "--bipartite", "--statistics", "triangles"], "is not told of people and places"),
+        (["random:30,60", "--bipartite"], "belong to a file of edges"),
+        (["--bipartite"], "needs a file with a person and a place"),
+    ],
+)
+def test_people_and_places_are_refused_in_one_sentence(
+    run: Run, tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text(VISITS)
+    done = run("estimate", *(str(path) if word == path.name else word for word in words), "--seed", "1")
+    assert done.code == 2
+    assert sentence in done.err
+    assert done.err.splitlines()[-1].startswith("Error: ")

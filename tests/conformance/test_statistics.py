@@ -22,6 +22,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     GRAPHLETS,
     GROUPED,
     SETS,
+    SIDED,
     exact,
     sources_of,
     statistic,
@@ -80,3 +81,32 @@ def test_the_mean_of_its_estimates_is_the_truth(trust: str, name: str) -> None:
     found = [float(va.estimate(WORLD, trust, 4, [name], seed=seed)[name].value) for seed in range(RUNS)]
     spread = float(np.std(found, ddof=1)) / math.sqrt(RUNS)
     assert abs(np.mean(found) - exact(WORLD.graph, name)) <= Z_LIMIT * spread + 1e-9
+
+
+# ── people and places, which have graphs of their own
+
+VISITS = va.VisibilityAwareGraph(
+    va.read_graph([(u, v) for u in range(12) for v in range(5) if (3 * u + v * v) % 4 == 0], bipartite=True),
+    "profiles:0.2",
+)
+ON_PLACES = [(trust, name) for trust in ("position", "user") for name in SIDED]
+
+
+@pytest.mark.parametrize("name", SIDED)
+def test_it_has_words_an_exact_count_and_a_plan_that_cannot_tell(name: str) -> None:
+    known = statistic(name)
+    assert known.label, f"{name} has no label"
+    assert known.meaning, f"{name} has no meaning"
+    assert page_labels.statistic(name), f"{name} has no label on a campaign's page"
+    assert np.isfinite(np.asarray(exact(VISITS.graph, name), np.float64)).all()
+    with pytest.raises(va.BadInput, match="A plan cannot tell"):
+        va.plan(family=VISITS.graph, statistics=[name])
+
+
+@pytest.mark.parametrize(("trust", "name"), ON_PLACES)
+def test_the_mean_of_its_estimates_on_people_and_places_is_the_truth(trust: str, name: str) -> None:
+    runs = [va.estimate(VISITS, trust, 4, [name], seed=seed)[name] for seed in range(RUNS)]
+    found, true = np.array([run.value for run in runs]), exact(VISITS.graph, name)
+    spread = np.std(found, axis=0, ddof=1) / math.sqrt(RUNS)
+    assert (np.abs(np.mean(found, axis=0) - true) <= Z_LIMIT * spread + 1e-9).all()
+    assert all(np.shape(run.value) == np.shape(true) and run.unbiased for run in runs)

@@ -12,7 +12,7 @@ import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -111,6 +111,14 @@ def _by_group(world: Any, seed: int, **options: Any) -> Any:
     return va.estimate(world.grouped(groups), "user", statistics=list(GROUPED), seed=seed, **options)
 
 
+def _of_places(world: Any, seed: int, **options: Any) -> Any:
+    """The last quarter of the nodes are places, and ties between two of one side are left out."""
+    people = 3 * world.graph.n // 4
+    edges = world.whole.edges[(world.whole.edges < people).sum(axis=1) == 1]
+    visits = replace(world.whole, edges=edges.copy(), people=people)
+    return va.estimate(va.VisibilityAwareGraph(visits, world.policy), seed=seed, **options)
+
+
 DEGREES = ["edges", "degrees", "max_degree", "degree_histogram", "stars:2", "stars:3", "tail:3"]
 PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "position, one round": (_estimate, {"statistics": "all"}),
@@ -123,6 +131,9 @@ PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "degrees": (_estimate, {"trust": "user", "statistics": DEGREES}),
     "groups": (_by_group, {}),
     "groups, some away": (_by_group, {"dropout": 0.3}),
+    "people and places, position": (_of_places, {"statistics": "all"}),
+    "people and places, user": (_of_places, {"trust": "user", "epsilon": 2}),
+    "people and places, some away": (_of_places, {"trust": "user", "epsilon": 2, "dropout": 0.2}),
     "whole degrees": (_estimate, {"trust": "user", "hide": "degree"}),
     "rows, triangles": (_estimate, {"trust": "user", "statistics": ["triangles", "transitivity"]}),
     "rows, four_cycles": (_estimate, {"trust": "user", "statistics": ["four_cycles"]}),

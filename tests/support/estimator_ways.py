@@ -51,13 +51,13 @@ PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90)}
 
 
 def names() -> tuple[str, ...]:
-    """Every statistic, and some of each family."""
+    """Every statistic, and some of each family; those of people and places have graphs and a suite of their own."""
     members = (
         f"{family.name}:{each}"
         for family in FAMILIES.values()
         for each in PARAMETERS.get(family.name, (family.least, family.least + 1))
     )
-    return (*STATISTICS, *members)
+    return (*(name for name, known in STATISTICS.items() if not known.bipartite), *members)
 
 
 # ── the ways to ask

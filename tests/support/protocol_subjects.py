@@ -131,6 +131,8 @@ ROSTER: dict[str, Change] = {
 }
 COSTS: dict[str, Change] = {"would cost": {"multipliers": OTHERS}}
 ONE_CLASS: dict[str, Change] = {"other classes": {"classes": (Visibility.PRIVATE,)}}
+# Of an edge that two people hold: the same survey for people and places would let it pay twice.
+ONE_LIST: dict[str, Change] = {"stands in 1 lists": {"lists": 1}}
 HALF = (Fraction(1, 2), Fraction(1, 2))
 _position = position_survey(VIEW, 1, rounds=2)
 _sample = position_survey(VIEW, 1, rounds=2, sample="1/2", coin="heads")
@@ -170,9 +172,14 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "degrees": Subject(
         _degrees,
-        {**ROSTER, "classes": ONE_CLASS["other classes"], "multipliers": COSTS["would cost"]},
+        {
+            **ROSTER,
+            "classes": ONE_CLASS["other classes"],
+            "multipliers": COSTS["would cost"],
+            "lists": ONE_LIST["stands in 1 lists"],
+        },
         everything,
-        {**WORLD, **COSTS, **ONE_CLASS},
+        {**WORLD, **COSTS, **ONE_CLASS, **ONE_LIST},
     ),
     "groups": Subject(
         _groups,
@@ -181,10 +188,11 @@ SUBJECTS: dict[str, Subject] = {
             "nodes": {"nodes": N + 1, "groups": Groups("parity", ("even", "odd"), np.arange(N + 1) % 2)},
             "classes": ONE_CLASS["other classes"],
             "multipliers": COSTS["would cost"],
+            "lists": ONE_LIST["stands in 1 lists"],
             "groups": _others,
         },
         everything,
-        {**WORLD, **COSTS, **ONE_CLASS, "other groups": _others},
+        {**WORLD, **COSTS, **ONE_CLASS, **ONE_LIST, "other groups": _others},
     ),
     "histogram": Subject(
         _histogram,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.derived import derived_estimate
+from visibility_aware_edge_ldp.aggregator.derived import derived_estimate, of_side
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import row_sums
@@ -23,7 +23,14 @@ from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.layout import NumberReport, Numbers, Report
-from visibility_aware_edge_ldp.public.statistic import Statistic, check_statistics, is_set, statistic, with_sources
+from visibility_aware_edge_ldp.public.statistic import (
+    Statistic,
+    check_statistics,
+    is_set,
+    refuse_without_places,
+    statistic,
+    with_sources,
+)
 from visibility_aware_edge_ldp.public.surveys.base import Survey, verify_roster
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
@@ -85,7 +92,16 @@ class Collection(ABC, Generic[S, R]):
     def wanted(self, statistics: str | Sequence[str]) -> tuple[str, ...]:
         """The statistics asked for, each known and possible; "all" and "summary" mean what these reports answer."""
         asked = check_statistics(statistics, self.view.n)
-        return tuple(name for name in asked if not is_set(statistics) or self._is_answered(name))
+        if is_set(statistics):
+            return tuple(name for name in asked if self._is_answered(name) and not self._lacks(name))
+        refuse_without_places(asked, self.view.people)
+        for name in filter(self._lacks, asked):
+            raise BadStatistic(f"{name} is not told of people and places by these reports; leave it out.")
+        return asked
+
+    def _lacks(self, name: str) -> bool:
+        """Whether this is not told of people and places, where the roster is of these.  [BIPARTITE.4]"""
+        return self.view.people is not None and statistic(name).kind not in self.survey.trust.on_places
 
     def estimator(self, name: str) -> Estimator:
         """The function that estimates this statistic: the collection's own, or one that came with the statistic."""
@@ -108,6 +124,8 @@ class Collection(ABC, Generic[S, R]):
         """One that is made from others, each estimated from the same reports.  [DERIVED.1-2]"""
         formula = cast(Derived, asked.derived)
         found = [self.estimator(each)(given, statistic(each)) for each in formula.sources]
+        if formula.side:
+            return of_side(asked.name, found[0], formula.members(self.view.people or 0))
         return derived_estimate(asked.name, formula, self.view.n, found, getattr(given, "combined", None))
 
     def cannot_estimate(self, name: str) -> str:

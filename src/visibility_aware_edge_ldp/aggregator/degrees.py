@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
+from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_graph
 from visibility_aware_edge_ldp.aggregator.estimate import (
     Estimate,
     Interval,
@@ -30,6 +30,8 @@ from visibility_aware_edge_ldp.public.statistic import statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
+# What people's degrees tell of people and places.
+PEOPLE_ALONE = ("edges", "people_degrees")
 PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
 
 # A chance that rounding alone may have left.
@@ -61,6 +63,19 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         if survey != degree_survey(view, survey.epsilon):
             raise ProtocolViolation("The survey is about another roster or another policy than this public view.")
 
+    def _lacks(self, name: str) -> bool:
+        return self.view.people is not None and name not in PEOPLE_ALONE
+
+    def validate(self, users: slice, answered: Bits, numbers: Ints) -> None:
+        """Refuse numbers of places, which hold no list."""
+        if (answered & ~self._holders[users]).any():
+            raise ProtocolViolation("A report is of places, which hold no list and report nothing.")
+
+    @cached_property
+    def _holders(self) -> Bits:
+        people = self.view.n if self.view.people is None else self.view.people
+        return np.arange(self.view.n) < people
+
     def is_for_this_survey(self, report: DegreeReport) -> bool:
         """Whether the report answers the survey of this collection, with a number for each of its classes."""
         return super().is_for_this_survey(report) and report.classes == len(self.survey.classes)
@@ -82,7 +97,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     @cached_property
     def hiding(self) -> degree_functions.Bits:
         """(classes, n): which users have positions of each class.  [DEGREESUM.4]"""
-        return self.view.users_with(self.survey.classes)
+        return self.view.users_with(self.survey.classes) & self._holders
 
     @cached_property
     def public_degrees(self) -> Ints:
@@ -97,10 +112,12 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     def noisy_degrees(self) -> NoisyDegrees:
         """All that is known of everybody's degree.  [DEGREESUM.4]"""
         hides, answered, public = self.hiding.any(axis=0), self.answered, self.public_degrees
+        # Nobody has more friends than there are others; a person visits no more places than there are.
+        nodes = self.view.n - (self.view.people or 1) + 1
         constants = self._constants[:, answered]
         return NoisyDegrees(
-            self.view.n,
-            certain=public[~hides],
+            nodes,
+            certain=public[~hides & self._holders],
             noisy=self.reported[answered],
             public=public[answered],
             first=constants.sum(axis=0),
@@ -146,10 +163,12 @@ class _Known(NamedTuple):
     def combined(self, name: str, weights: Mapping[str, float]) -> Estimate:
         """A weighted sum of edges and k-stars: a sum over degrees of the weighted function.  [DERIVED.2]"""
         orders = {statistic(each).sides: weight for each, weight in weights.items()}
+        lists = self.collection.survey.lists
 
         def function(degrees: Ints) -> Floats:
             each = (
-                weight * degree_functions.binomial(degrees, k) / (2 if k == 1 else 1) for k, weight in orders.items()
+                weight * degree_functions.binomial(degrees, k) / (lists if k == 1 else 1)
+                for k, weight in orders.items()
             )
             return np.asarray(sum(each, np.zeros(degrees.shape)))
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
 from visibility_aware_edge_ldp.public.derived import Derived
 from visibility_aware_edge_ldp.public.statistic import statistic
@@ -38,6 +40,13 @@ def with_derived(found: Mapping[str, Estimate], statistics: Sequence[str], n: in
         else derived_estimate(name, formula, n, [found[source] for source in formula.sources])
         for name, formula in formulas.items()
     }
+
+
+def of_side(name: str, source: Estimate, members: slice) -> Estimate:
+    """The part of an estimate that has an entry for each node: people alone, or places.  [BIPARTITE.4]"""
+    value, variance = (np.asarray(each)[members] for each in (source.value, source.variance))
+    labels = None if source.labels is None else source.labels[members]
+    return replace(source, statistic=name, value=value, variance=variance, labels=labels)
 
 
 def _of_one(name: str, formula: Derived, n: int, source: Estimate) -> Estimate:

@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import part_of
 from visibility_aware_edge_ldp.public.positions import Ints, ends_of, position_count
-from visibility_aware_edge_ldp.public.statistic import EIGEN, FOUR_CYCLES, GRAPHLETS
+from visibility_aware_edge_ldp.public.statistic import BUTTERFLIES, EIGEN, FOUR_CYCLES, GRAPHLETS
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
@@ -56,7 +56,9 @@ class SampledCollection(ScoredCollection, AnswerBits[SampledReport]):
     protocol = "sample"
     # 4-cycles and subgraphs of four nodes need pairs of positions that a sample does not have.
     estimators: ClassVar[Estimators] = {
-        name: each for name, each in ESTIMATORS.items() if name not in (FOUR_CYCLES.name, *GRAPHLETS, *EIGEN)
+        name: each
+        for name, each in ESTIMATORS.items()
+        if name not in (FOUR_CYCLES.name, BUTTERFLIES.name, *GRAPHLETS, *EIGEN)
     }
 
     def __init__(self, survey: PositionSurvey, view: PublicView) -> None:
@@ -79,7 +81,7 @@ class SampledCollection(ScoredCollection, AnswerBits[SampledReport]):
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which lists of a sample do not answer."""
-        if name == FOUR_CYCLES.name:
+        if name in (FOUR_CYCLES.name, BUTTERFLIES.name):
             return "4-cycles need pairs that no list of a sample has; leave them out, or ask a sample of fewer users."
         return super().cannot_estimate(name)
 

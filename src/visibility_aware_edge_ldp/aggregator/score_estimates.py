@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, Statistic, statistic
+from visibility_aware_edge_ldp.public.statistic import BUTTERFLIES, FOUR_CYCLES, GRAPHLETS, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -128,7 +128,8 @@ class ScoreEstimates:
     def counted_cycles(self) -> tuple[float, float]:
         """The number of 4-cycles and its variance."""
         sums, rows = self.pair_sums[CYCLE_SUMS], self._pairs[1]
-        return cycles.cycles(self.scores, sums, rows, self.budget.steps("paths", 1.0))
+        bipartite = self.collection.view.people is not None
+        return cycles.cycles(self.scores, sums, rows, self.budget.steps("paths", 1.0), bipartite)
 
     @cached_property
     def rate_variance(self) -> float:
@@ -248,6 +249,18 @@ class ScoreEstimates:
         moving = max(float(found.variance) - floor, 0.0)
         return replace(found, skew=leaning(value, float(found.variance), (1 - 1 / k) * moving)) if moving else found
 
+    def butterflies(self, asked: Statistic) -> Estimate:
+        """4-cycles of people and places; noise that lowers their number lowers its variance, too.  [BIPARTITE.4]"""
+        (value, variance), people = self.counted_cycles(), self.collection.view.people or 0
+        places = self.collection.view.n - people
+        mean = max(float(self.scores.node_sums(spread).sum()), 0.0) / max(2 * people * places, 1)
+        # The term in which all four sides are noisy: in the mean over fours it is no less than for equal variances.
+        floor = math.comb(people, 2) * math.comb(places, 2) * mean**asked.sides
+        found = self.counted(asked, value, max(variance, floor))
+        moving = max(float(found.variance) - floor, 0.0)
+        skew = leaning(value, float(found.variance), (1 - 1 / asked.sides) * moving) if moving else 0.0
+        return replace(found, skew=skew)
+
     @cached_property
     def spectrum(self) -> Spectrum:
         """The largest eigenvalue and its eigenvector.  [SPECTRUM.1-2]"""
@@ -291,6 +304,7 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     "transitivity": ScoreEstimates.transitivity,
     FOUR_CYCLES.name: lambda given, asked: given.counted(asked, *given.counted_cycles()),
     "stars": lambda given, asked: given.stars(asked),
+    BUTTERFLIES.name: ScoreEstimates.butterflies,
     **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
     "spectral_radius": ScoreEstimates.radius,
     "eigenvector_centrality": ScoreEstimates.centrality,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from visibility_aware_edge_ldp.audit import (
+    bipartite,
     public_rules,
     release_budgets,
     scope_combinations,
@@ -84,6 +85,8 @@ LONG_SECONDS: dict[str, float] = {
     "scope, position": 2.4,
     "scope, position with a sample of the rest": 2.5,
     "scope, user groups": 2.5,
+    "people and places, position": 3.4,
+    "people and places, user": 3.3,
     "scope, user triangles": 1.7,
     "user triangles, at size": 11.0,
     "user 4-cycles, at size": 6.0,
@@ -125,6 +128,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (hub_selection,),
     (curator, published),
     (scope, scope_rest, scope_combinations),
+    (bipartite,),
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),

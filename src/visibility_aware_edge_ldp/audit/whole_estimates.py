@@ -83,10 +83,10 @@ GROUPS = Groups("number", ("even", "odd"), np.arange(N) % 2)
 # ── what an estimate costs ──
 
 
-def estimate_losses(way: Way) -> Iterator[Loss]:
+def estimate_losses(way: Way, graph: Any = RING) -> Iterator[Loss]:
     """What the rounds of one estimate cost an edge of each class, beside what was asked for and what is billed."""
     trust, policy, keywords = way
-    world = VisibilityAwareGraph(RING, policy).grouped(GROUPS)
+    world = VisibilityAwareGraph(graph, policy).grouped(GROUPS)
     with overheard() as heard:
         found = estimate(world, trust.name, 1, seed=1, **keywords)
     bill, delta = found.certificate.bill, float(Fraction(keywords.get("delta", 0)))
@@ -100,12 +100,12 @@ def estimate_losses(way: Way) -> Iterator[Loss]:
         yield as_asked(loss, asked, bill[kind].epsilon)
 
 
-def audit_estimates(name: str, ways: tuple[Way, ...], about: str) -> Finding:
+def audit_estimates(name: str, ways: tuple[Way, ...], about: str, graph: Any = RING) -> Finding:
     """All rounds of each estimate together; and how many of its answers begin with the same coins."""
     losses, again = list[Loss](), 0
     for way in ways:
         with first_coins() as drawn:
-            losses += estimate_losses(way)
+            losses += estimate_losses(way, graph)
         again += len(drawn) - len({*drawn})
     return Finding(name, "exact", (*worst(losses), Loss("again", 0, again)), len(losses), about)
 

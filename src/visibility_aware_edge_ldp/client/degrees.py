@@ -7,11 +7,17 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.public.groups import Groups
-from visibility_aware_edge_ldp.public.surveys.degrees import LARGEST, DegreeReport, DegreeSurvey, degree_report
+from visibility_aware_edge_ldp.public.surveys.degrees import (
+    LARGEST,
+    DegreeReport,
+    DegreeSurvey,
+    degree_report,
+    lists_in,
+)
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -30,6 +36,13 @@ class DegreeClient(Client[DegreeSurvey, FriendLists, DegreeReport]):
         check_lists(view, public.n)
         super().__init__(view, public, purse)
 
+    def verify(self, survey: DegreeSurvey, round_number: int) -> DegreeSurvey:
+        """Refuse a survey that counts an edge's lists wrongly: it would pay too much.  [BIPARTITE.3]"""
+        super().verify(survey, round_number)
+        if survey.lists != lists_in(self._public):
+            raise ProtocolViolation(f"The survey says that an edge stands in {survey.lists} lists, which it does not.")
+        return survey
+
     def randomize(
         self, survey: DegreeSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None
     ) -> DegreeReport:
@@ -38,8 +51,14 @@ class DegreeClient(Client[DegreeSurvey, FriendLists, DegreeReport]):
         values = np.empty_like(counts)
         for row, kind in enumerate(survey.asked):
             values[row] = randomize(counts[row], survey.mechanism(kind), random_bytes)
-        answered = who_takes_part(present, self._view.count)
+        answered = who_takes_part(present, self._view.count) & self.holders
         return degree_report(survey.identity, self._view.start, answered, values, self.report)
+
+    @property
+    def holders(self) -> Bits:
+        """Which of them hold a list: people; of places nobody does.  [BIPARTITE.3]"""
+        people = self._public.n if self._public.people is None else self._public.people
+        return np.arange(self._view.start, self._view.start + self._view.count) < people
 
     def counts(self, survey: DegreeSurvey) -> Ints:
         """(numbers, users): what noise is added to; an edge is in one number of either end.  [DEGREE.1]"""

@@ -64,7 +64,8 @@ StatisticsOption = Annotated[
         help="Comma-separated: edges, degrees, max_degree, degree_histogram, triangles, transitivity, four_cycles, "
         "stars:K; all; summary. In summary: mean_degree, density, degree_variance, degree_centralization; user alone: "
         "isolates, concurrency, degree_quantile:Q, tail:T. Position alone: three_paths, tailed_triangles, "
-        "diamonds, four_cliques, spectral_radius, eigenvector_centrality."
+        "diamonds, four_cliques, spectral_radius, eigenvector_centrality. With --bipartite: people_degrees, "
+        "place_degrees, butterflies."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -79,6 +80,10 @@ HeaderOption = Annotated[
 ]
 DelimiterOption = Annotated[
     str | None, typer.Option("--delimiter", help="What separates columns: a character, or tab. Default: see.")
+]
+BipartiteOption = Annotated[
+    bool,
+    typer.Option("--bipartite", help="Of a file: the left column are people, the right one places they visit."),
 ]
 # For the foot of ``--help``; the mark says that lines stay as they are.
 START = """Where to start:
@@ -123,6 +128,8 @@ def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> 
     """The graph that is called so, with notes on stderr; ``table``: columns, header, delimiter of a file."""
     from visibility_aware_edge_ldp.dataset import default_graph, open_graph
 
+    if text is None and table.get("bipartite"):
+        raise BadInput("--bipartite needs a file with a person and a place on each line; name one.")
     graph, stand_in = default_graph() if text is None else (open_graph(text, **table), False)
     notes = list(graph.notes)
     if stand_in:
@@ -141,13 +148,15 @@ def open_named(text: str | None, top: int | None, quiet: bool, **table: Any) -> 
 
 
 def say_what_was_read(text: str | None, graph: Graph, quiet: bool) -> None:
-    """On stderr, whether a file was read as it was meant: "3 people, 2 ties; first: ann – bob".
+    """On stderr, whether a file was read as it was meant: "3 people, 2 ties; first: ann – bob", or with places.
 
     Said once all arguments are known to be right, so that a refusal stays one sentence.
     """
     if text is None or quiet or not Path(text).is_file():
         return
-    counts = f"{graph.n:,} people, {graph.m:,} tie{'' if graph.m == 1 else 's'}"
+    tie = "tie" if graph.people is None else "visit"
+    people = f"{graph.n:,} people" if graph.people is None else graph.size
+    counts = f"{people}, {graph.m:,} {tie}{'' if graph.m == 1 else 's'}"
     first = "" if not graph.m else f"; first: {' – '.join(str(graph.names[end]) for end in graph.edges[0])}"
     typer.echo(f"{graph.source}: {counts}{first}", err=True)
 
@@ -175,6 +184,7 @@ def duration(seconds: float) -> str:
 def about(graph: Graph) -> dict[str, Any]:
     """What is told of a graph in JSON: where it is from, how many nodes, notes, and its public groups if it has any."""
     told = {"source": graph.source, "nodes": graph.n, "notes": list(graph.notes)}
+    told |= {} if graph.people is None else {"people": graph.people, "places": graph.n - graph.people}
     if (known := graph.groups) is None:
         return told
     return {**told, "groups": known.about}

@@ -11,6 +11,7 @@ import typer
 
 from visibility_aware_edge_ldp.commands.common import (
     AttributesOption,
+    BipartiteOption,
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
@@ -74,6 +75,7 @@ def estimate(
     columns: ColumnsOption = None,
     header: HeaderOption = None,
     delimiter: DelimiterOption = None,
+    bipartite: BipartiteOption = False,
     degree_share: Annotated[
         str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
     ] = "0.25",
@@ -106,7 +108,8 @@ def estimate(
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
 
-    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    table = {"columns": columns, "header": header, "delimiter": delimiter, "bipartite": bipartite or None}
+    held = open_named(graph, top, as_json, **table)
     world = _world(held, policy, seed, groups, scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
@@ -134,7 +137,7 @@ def estimate(
         return
     if delta != "0" and not any(price.delta for price in answers.bill.values()):
         typer.echo("Note: this is pure; delta is not spent.", err=True)
-    title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(hide)}"
+    title = f"{world.graph.source}: {world.graph.size}; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *estimate_table(answers, truths))
     for matrix in matrix_tables(found):
         print_table(*matrix)
@@ -149,7 +152,7 @@ def estimate(
         *written,
     ]
     part = {"top": top, "scope": scope, "groups": groups, "attributes": attributes}
-    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part)
+    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part, bipartite)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
 
 
@@ -233,11 +236,20 @@ def _forecast(
             yield Phases(progress, found.phases)
 
 
-def _next_steps(trust: str, graph: str | None, policy: str, epsilon: str, part: Mapping[str, Any]) -> dict[str, str]:
+def _next_steps(
+    trust: str, graph: str | None, policy: str, epsilon: str, part: Mapping[str, Any], bipartite: bool
+) -> dict[str, str]:
     top, beyond = part["top"], " of the whole graph" if part["scope"] else ""
     other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}
     again = partial(to_type, "estimate", graph, epsilon=None if epsilon == "1" else epsilon, **part)
+    if bipartite:
+        again = partial(to_type, "estimate", graph, "--bipartite", epsilon=None if epsilon == "1" else epsilon, **part)
+        held = "people hold their lists of places" if other is USER else why
+        return {
+            again(trust=other.name, **guarded): f"nobody is trusted, and {held}",
+            again(trust=USER.name, statistics="edges,people_degrees", **guarded): "what people's counts alone tell",
+        }
     public = again(trust=None if trust == POSITION.name else trust, policy="profiles:0.5")
     released = to_type("publish", graph, budget="budget.ledger", total=5, release="release.json", top=top, **guarded)
     return {

@@ -100,16 +100,30 @@ class Parts(NamedTuple):
     four: float
 
 
-def parts_of(scores: Scores | GroupScores, sums: Sums, known: Rows | None = None, step: Step | None = None) -> Parts:
-    """E one = V₁ + 2V₂ + 3V₃ + 4V₄, E two = V₂ + 3V₃ + 6V₄, E three = V₃ + 4V₄, E four = V₄."""
+def parts_of(
+    scores: Scores | GroupScores,
+    sums: Sums,
+    known: Rows | None = None,
+    step: Step | None = None,
+    bipartite: bool = False,
+) -> Parts:
+    """E one = V₁ + 2V₂ + 3V₃ + 4V₄, E two = V₂ + 3V₃ + 6V₄, E three = V₃ + 4V₄, E four = V₄.
+
+    Two opposite sides are those of two cycles; in a bipartite graph of one.  [BIPARTITE.4]
+    """
     positions = scores.n * (scores.n - 1) / 2
     mean_spread = float(scores.node_sums(spread).sum()) / 2 / positions
-    two = sums["two adjacent"] + sums["two opposite"] / 2 + 2 * mean_spread**2 * sums["count"] / 4
+    two = sums["two adjacent"] + sums["two opposite"] / 2
+    two += 0.0 if bipartite else 2 * mean_spread**2 * sums["count"] / 4
     return Parts(_one_noisy_side(scores, known, step), two, sums["three"] / 2, sums["four"] / 4)
 
 
 def cycles(
-    scores: Scores | GroupScores, sums: Sums, known: Rows | None = None, step: Step | None = None
+    scores: Scores | GroupScores,
+    sums: Sums,
+    known: Rows | None = None,
+    step: Step | None = None,
+    bipartite: bool = False,
 ) -> tuple[float, float]:
     """The number of 4-cycles and its variance, V₁ + V₂ + V₃ + V₄ and what a sample of rows adds.
 
@@ -117,7 +131,7 @@ def cycles(
     """
     if scores.n < 4:
         return 0.0, 0.0
-    one, two, three, four = parts_of(scores, sums, known, step)
+    one, two, three, four = parts_of(scores, sums, known, step, bipartite)
     return sums["count"] / 4, max(one - two + three - four, four) + sums.get("sampling", 0.0) / 16
 
 

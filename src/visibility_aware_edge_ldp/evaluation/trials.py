@@ -158,6 +158,8 @@ def bound_rows(
     Needs the true graph, so it is for the laboratory and not for release. ``rounds`` and ``dropout`` are those that
     the answers were made with.
     """
+    if world.graph.people is not None:
+        raise BadInput("Lower bounds are not known of people and places; leave --bounds out.")
     if trust not in LOCAL_TRUST:
         raise BadInput(f"Lower bounds are known for the trust models {' and '.join(LOCAL_TRUST)}; {trust} was used.")
     at_its_limit = trust == POSITION.name and rounds == 1 and not dropout

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.rules import (
+    Between,
     BoundRule,
     ByTable,
     Classes,
@@ -79,6 +80,13 @@ class BoundInside:
 def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
     """The rule inside a scope; a rule that has one already keeps to both."""
     return InsideRule(rule.rule, rule.scope & scope) if isinstance(rule, InsideRule) else InsideRule(rule, scope)
+
+
+def between_rule(rule: Rule, people: int) -> Rule:
+    """The rule for so many people, and places after them, inside the same scope; one that has places already stays."""
+    if isinstance(rule, InsideRule):
+        return InsideRule(between_rule(rule.rule, people), rule.scope)
+    return rule if isinstance(rule, Between) else Between(rule, people)
 
 
 @dataclass(frozen=True)

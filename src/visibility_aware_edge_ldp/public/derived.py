@@ -24,11 +24,19 @@ class Derived:
         1 for a linear formula, 2 for a quadratic one, whose estimates have no bias where those of the sources have
         none; 0 for any other, which has an interval and no standard error if it has several sources.
         [DERIVED.1-2, DERIVED.4]
+    side
+        "people" or "places", where it is that side's part of its only source, which has an entry for each node; the
+        formula is then not used.  [BIPARTITE.4]
     """
 
     sources: tuple[str, ...]
     formula: Callable[..., float]
     order: int = 1
+    side: str = ""
+
+    def members(self, people: int) -> slice:
+        """The nodes of its side, as a slice of a roster with so many people before all places."""
+        return slice(0, people) if self.side == "people" else slice(people, None)
 
     def slopes(self, n: int, values: Sequence[float], steps: Sequence[float]) -> list[float]:
         """How the formula changes with each source: exact for an order of 1 or 2; 0 where a step is 0."""
@@ -101,3 +109,27 @@ FORMULAS: dict[str, tuple[str, str, Derived, tuple[float, float]]] = {
     ),
 }
 """By name: the label, what it means for somebody who was asked, the formula, and between what every true value lies."""
+
+
+def _itself(n: int, value: float) -> float:
+    return value
+
+
+BIPARTITE: dict[str, tuple[str, str, Derived]] = {
+    "people_degrees": (
+        "people’s degrees",
+        "how many places each person visits",
+        Derived(("degrees",), _itself, side="people"),
+    ),
+    "place_degrees": (
+        "places’ degrees",
+        "how many people visit each place",
+        Derived(("degrees",), _itself, side="places"),
+    ),
+    "butterflies": (
+        "butterflies",
+        "two people who visit the same two places",
+        Derived(("four_cycles",), _itself),
+    ),
+}
+"""Statistics of people and places: the label, what it means for somebody who was asked, and what it is made from."""

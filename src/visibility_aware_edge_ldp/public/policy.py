@@ -16,7 +16,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadPolicy, BadPrivacyParameter
 from visibility_aware_edge_ldp.privacy import Bill, Number, Release, parse_share
 from visibility_aware_edge_ldp.public import node_rules
-from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, inside_rule
+from visibility_aware_edge_ldp.public.bound_policy import BoundPolicy, InsideRule, between_rule, inside_rule
 from visibility_aware_edge_ldp.public.node_rules import (
     AttributeRule,
     Attributes,
@@ -195,6 +195,15 @@ class VisibilityPolicy:
         """The same policy inside a scope: positions outside are neither asked nor counted.  [SCOPE.1]"""
         return type(self).of(inside_rule(self.rule, scope), self.assumptions, self.multipliers, self.paid)
 
+    def between(self, people: int) -> VisibilityPolicy:
+        """The same policy for a roster of so many people, and places after them.  [BIPARTITE.1]"""
+        return type(self).of(between_rule(self.rule, people), self.assumptions, self.multipliers, self.paid)
+
+    @property
+    def people(self) -> int | None:
+        """How many of the roster are people, where the others are places; None for any other roster."""
+        return getattr(self.without_scope.rule, "people", None)
+
     @property
     def scope(self) -> Scope | None:
         """The set of positions that is asked about and counted in; None where all are."""
@@ -260,8 +269,8 @@ class VisibilityPolicy:
         )
 
     def __or__(self, other: VisibilityPolicy) -> VisibilityPolicy:
-        if self.scope is not None or other.scope is not None:
-            raise BadPolicy("Policies are joined before they are given a scope; join the ones without.")
+        if any(each is not None for policy in (self, other) for each in (policy.scope, policy.people)):
+            raise BadPolicy("Policies are joined before they are given a scope or places; join the ones without.")
         if self.multipliers != other.multipliers:
             raise BadPolicy(
                 "Policies that guard their positions differently cannot be combined: one class has one loss. "

@@ -162,6 +162,47 @@ class MostOpen:
         return "the most open of: " + "; ".join(map(str, self.rules))
 
 
+@dataclass(frozen=True)
+class Between:
+    """A policy's rule for people and places: two people, or two places, are PUBLIC and empty.  [BIPARTITE.0-1]
+
+    The first ``people`` nodes of the roster are people, the others places. A position of both has the class that
+    ``rule`` gives it.
+    """
+
+    rule: Rule
+    people: int
+
+    def bind(self, names: Names) -> BoundRule:
+        places = (np.arange(len(names)) >= self.people).astype(np.int64)
+        inner = self.rule.bind(names)
+        if isinstance(self.rule, SameClass):
+            inner = ByTable(np.zeros(len(names), np.int64), np.array([[self.rule.visibility]], np.uint8))
+        if not isinstance(inner, ByTable):
+            return lambda u, v: _between(places, inner(u, v), u, v)
+        # Every kind of node twice: as people, and as places.
+        side, kind = np.divmod(np.arange(2 * len(inner.table)), len(inner.table))
+        table = np.where(side[:, None] == side, np.uint8(Visibility.PUBLIC), inner.table[np.ix_(kind, kind)])
+        return ByTable(places * len(inner.table) + inner.kinds, table)
+
+    def present(self, names: Names) -> frozenset[Visibility]:
+        bound = self.bind(names)
+        if isinstance(bound, ByTable):
+            table = [[Visibility(int(cell)) for cell in row] for row in bound.table]
+            return classes_in_table(table, bound.kinds)
+        return self.rule.present(names) | {Visibility.PUBLIC}
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "between people and places", "people": self.people, "rule": self.rule.describe()}
+
+    def __str__(self) -> str:
+        return f"{self.rule}, between people and places alone"
+
+
+def _between(places: Ends, classes: Classes, u: Ends, v: Ends) -> Classes:
+    return np.where(places[u] == places[v], np.uint8(Visibility.PUBLIC), classes)
+
+
 def _pair_code(pair: frozenset[Hashable], place: Mapping[Hashable, int], n: int) -> int:
     if len(pair) != 2:
         raise BadPolicy(f"A position needs two different nodes; got {sorted(map(str, pair))}.")

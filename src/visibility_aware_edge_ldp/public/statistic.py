@@ -13,7 +13,7 @@ from typing import Any
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
-from visibility_aware_edge_ldp.public.derived import FORMULAS, Derived
+from visibility_aware_edge_ldp.public.derived import BIPARTITE, FORMULAS, Derived
 from visibility_aware_edge_ldp.public.groups import exact_by_groups
 
 # What is counted is not negative.
@@ -50,6 +50,8 @@ class Statistic:
         Whether it is counted over pairs of users and what they have in common.
     by_groups
         Whether it is about public groups of users, which the graph must then have.
+    bipartite
+        Whether it is about people and places, which the graph must then be of.
     derived
         The formula, for one that is made from others.
     bounds
@@ -76,6 +78,7 @@ class Statistic:
     from_degrees: bool = False
     over_pairs: bool = False
     by_groups: bool = False
+    bipartite: bool = False
     derived: Derived | None = field(default=None, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     columns: tuple[str, ...] = ()
@@ -221,6 +224,23 @@ DERIVED = {
     for name, (label, meaning, formula, bounds) in FORMULAS.items()
 }  # fmt: skip
 """The statistics that formulas make from others."""
+
+
+def _of_side(formula: Derived, graph: Any) -> Any:
+    whole = statistic(formula.sources[0]).exact(graph)
+    return whole[formula.members(graph.people)] if formula.side else whole
+
+
+SIDED = {
+    name: Statistic(
+        name, label, meaning, partial(_of_side, formula), per_person=bool(formula.side), bipartite=True,
+        sides=0 if formula.side else 4, over_pairs=not formula.side, from_degrees=formula.side == "people",
+        derived=formula, bounds=COUNT, columns=("node", "degree") if formula.side else (),
+    )
+    for name, (label, meaning, formula) in BIPARTITE.items()
+}  # fmt: skip
+"""The statistics of people and places."""
+BUTTERFLIES, PLACE_DEGREES = SIDED["butterflies"], SIDED["place_degrees"]
 GRAPHLETS = {
     name: Statistic(name, label, meaning, count, sides=sides, bounds=COUNT)
     for name, label, meaning, count, sides in (
@@ -248,7 +268,7 @@ EIGEN = {
 }  # fmt: skip
 """The largest eigenvalue and its eigenvector."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {each.name: each for each in _OF_ALL} | GROUPED | DERIVED | GRAPHLETS | EIGEN
+STATISTICS: dict[str, Statistic] = {each.name: each for each in _OF_ALL} | GROUPED | DERIVED | GRAPHLETS | EIGEN | SIDED
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),
@@ -303,7 +323,17 @@ def _known(name: str) -> Statistic | None:
 def exact(graph: Graph, name: str) -> Any:
     """The true value of a statistic given by name."""
     (known,) = check_statistics([name], graph.n)
+    refuse_without_places([known], getattr(graph, "people", None))
     return statistic(known).exact(graph)
+
+
+def refuse_without_places(statistics: Iterable[str], people: int | None) -> None:
+    """Refuse statistics of people and places on any other graph, which has no number of ``people``."""
+    for name in statistics if people is None else ():
+        if statistic(name).bipartite:
+            raise BadStatistic(
+                f"{name} is about people and places; read the graph with --bipartite (read_graph(…, bipartite=True))."
+            )
 
 
 def star_size(name: str) -> int | None:

@@ -9,6 +9,8 @@ from visibility_aware_edge_ldp.errors import BadInput, did_you_mean
 DEGREE_SHARE = Fraction(1, 4)
 # CURATOR in a comparison: of epsilon, what a pilot gets that decides how the rest is split.
 PILOT_SHARE = Fraction(1, 10)
+# What is estimated of people and places if nothing is named.
+ON_PLACES = ("edges", "people_degrees", "place_degrees", "butterflies")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Trust:
         The kinds of statistics that its clients can answer for; None for every kind.
     unanswered
         Kinds that they cannot.
+    on_places
+        The kinds of statistics that they answer of people and places; none where such graphs are not asked.
     local
         Whether clients add the noise themselves, so that no centre need be trusted.
     """
@@ -49,6 +53,7 @@ class Trust:
     local: bool = True
     answered: tuple[str, ...] | None = None
     unanswered: tuple[str, ...] = ()
+    on_places: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -70,6 +75,7 @@ POSITION = Trust(
     options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
     compared=("rounds", "estimator", "dropout"),
     unanswered=("tail", "degree_quantile"),
+    on_places=(*ON_PLACES, "four_cycles", "degrees", "max_degree", "degree_histogram", "stars"),
 )
 USER = Trust(
     "user",
@@ -89,6 +95,7 @@ USER = Trust(
         "spectral_radius",
         "eigenvector_centrality",
     ),
+    on_places=(*ON_PLACES, "four_cycles"),  # places hold and answer nothing
 )
 NEIGHBOURHOOD = Trust(
     "neighbourhood",

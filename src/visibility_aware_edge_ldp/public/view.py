@@ -131,6 +131,11 @@ class PublicView:
         return len(self.names)
 
     @property
+    def people(self) -> int | None:
+        """How many of the roster are people, where the others are places; None for any other roster."""
+        return self.policy.people
+
+    @property
     def positions(self) -> int:
         """How many positions there are, of all classes."""
         return position_count(self.n)

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import counts_suffice
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic, with_sources
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -85,7 +85,7 @@ class Run:
     @cached_property
     def plan(self) -> options.Plan:
         """USER: what each question is for; how epsilon is shared decides little of the work."""
-        return options.plan_for(self.statistics, 1, self.n, absent=self.dropout > 0)
+        return options.plan_for(self.statistics, 1, self.n, absent=self.dropout > 0, people=self.world.graph.people)
 
     @cached_property
     def kinds(self) -> int | None:
@@ -116,7 +116,7 @@ class Run:
     @property
     def with_cycles(self) -> bool:
         """Whether 4-cycles are."""
-        return FOUR_CYCLES.name in self.statistics
+        return FOUR_CYCLES.name in with_sources(self.statistics)
 
     @property
     def worked_rows(self) -> int:

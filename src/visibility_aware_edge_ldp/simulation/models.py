@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
@@ -25,7 +26,7 @@ from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of, statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
@@ -147,8 +148,9 @@ def user(request: Request) -> Answers:
         return whole_degrees(request)
     world, engine = request.world, request.options.engine
     plan = plan_for(
-        request.statistics, request.epsilon, world.graph.n, request.options.degree_share, absent=request.dropout > 0
-    )
+        request.statistics, request.epsilon, world.graph.n, request.options.degree_share, absent=request.dropout > 0,
+        people=world.graph.people,
+    )  # fmt: skip
     asked = (*plan.by_degrees, *plan.by_rows, *plan.by_groups)
     if unasked := [name for name in request.statistics if name not in asked]:
         raise BadStatistic(f"{unasked[0]} takes reports that `estimate` does not ask for; collect them by themselves.")
@@ -203,15 +205,28 @@ def _ask_users(
         steps = Steps(phases.of(PATHS), len(rows))
         found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
-    if plan.cycles_once:
+    if plan.from_answers:
         # Where no sums are asked for, users answer for their rows and nothing more, as POSITION's clients do.
         alone = position_survey(world.public, plan.row_epsilon)
-        first = rows[TRIANGLES.name].first if plan.summed else collect(world, alone, seed)
-        found |= estimate(first, (FOUR_CYCLES.name,))
+        first = next(iter(rows.values())).first if plan.summed else collect(world, alone, seed, dropout, by_rows=True)
+        found |= _from_answers(first, plan.from_answers, dropout > 0)
+        if not plan.summed:
+            response = min(response, *first.response_rates().values())
     if TRANSITIVITY.name in plan.by_rows:
         wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
         found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
+
+
+def _from_answers(first: PositionCollection, names: tuple[str, ...], absent: bool) -> dict[str, Estimate]:
+    """Estimates from users' first answers; where whole rows may be missing, sums are told from rows.
+
+    A place's degree is not: its positions are all of different people.  [BIPARTITE.4]
+    """
+    sums = tuple(name for name in names if absent and not statistic(name).per_person)
+    others = tuple(name for name in names if name not in sums)
+    found = estimate(first, others) if others else {}
+    return found | (estimate_rows(first, sums) if sums else {})
 
 
 def neighbourhood(request: Request) -> Answers:

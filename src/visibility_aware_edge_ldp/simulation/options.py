@@ -14,22 +14,26 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    BUTTERFLIES,
     FOUR_CYCLES,
+    PLACE_DEGREES,
     TRANSITIVITY,
     TRIANGLES,
     check_statistics,
     is_built_in,
     is_set,
     possible,
+    refuse_without_places,
     statistic,
 )
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
+from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, lists_in
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample
 from visibility_aware_edge_ldp.public.trust import (
     CURATOR,
     DEGREE_SHARE,
     NEIGHBOURHOOD,
+    ON_PLACES,
     POSITION,
     TRUSTS,
     USER,
@@ -39,6 +43,8 @@ from visibility_aware_edge_ldp.public.trust import (
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ESTIMATORS = ("unbiased", "ipw_capped")
+# What users sum for a statistic that has another name.
+ROW_SOURCES = {TRANSITIVITY.name: TRIANGLES.name, BUTTERFLIES.name: FOUR_CYCLES.name}
 # What groups get of epsilon where other statistics are asked for too.
 GROUP_SHARE = Fraction(1, 2)
 SAMPLE_ALONE = (
@@ -215,22 +221,27 @@ class Plan:
     @property
     def summed(self) -> tuple[str, ...]:
         """What users sum over their rows."""
-        names = dict.fromkeys(TRIANGLES.name if name == TRANSITIVITY.name else name for name in self.by_rows)
+        names = dict.fromkeys(ROW_SOURCES.get(name, name) for name in self.by_rows if statistic(name).over_pairs)
         return tuple(name for name in names if name != FOUR_CYCLES.name or self.cycles_twice)
 
     @property
-    def cycles_once(self) -> bool:
-        """Whether 4-cycles are estimated from answers for positions, which take one round."""
-        return FOUR_CYCLES.name in self.by_rows and not self.cycles_twice
+    def from_answers(self) -> tuple[str, ...]:
+        """What is estimated from the answers for positions, which take one round."""
+        return tuple(name for name in self.by_rows if ROW_SOURCES.get(name, name) not in self.summed)
 
 
 def plan_for(
-    statistics: Sequence[str], epsilon: Number, nodes: int, degree_share: Number = DEGREE_SHARE, absent: bool = False
+    statistics: Sequence[str],
+    epsilon: Number,
+    nodes: int,
+    degree_share: Number = DEGREE_SHARE,
+    absent: bool = False,
+    people: int | None = None,
 ) -> Plan:
     """All of epsilon to the only question, or a share to the degrees; half to groups where others are asked too.
 
     Where whole rows may be missing, 4-cycles take two rounds: one round's estimate is for positions that are missing
-    one by one.
+    one by one. ``people`` is how many of the nodes are people, where the others are places.
     """
     share = parse_share(degree_share, "the degrees' share of epsilon")
     if not 0 < share < 1:
@@ -243,6 +254,8 @@ def plan_for(
         return replace(plan, by_groups=by_groups, group_epsilon=whole - left)
     by_degrees = tuple(name for name in statistics if needs_degrees(name))
     by_rows = tuple(name for name in statistics if needs_rows(name))
+    if people is not None and by_rows:
+        return _of_answers(by_degrees, by_rows, whole, share, nodes - people, absent)
     if not by_rows:
         return Plan(by_degrees, (), whole, Fraction(0))
     if not by_degrees:
@@ -251,10 +264,29 @@ def plan_for(
     return Plan(by_degrees, by_rows, whole * share, rest, absent or two_rounds_pay(rest, nodes))
 
 
+def _of_answers(
+    by_degrees: tuple[str, ...], by_rows: tuple[str, ...], whole: Fraction, share: Fraction, places: int, absent: bool
+) -> Plan:
+    """Of people and places: everything from people's answers for their rows, where noisy degrees would not err less.
+
+    Public numbers alone decide. The degree of a person who is absent is in no answer, so that degrees are then asked
+    for. Butterflies take one round: people's sums would be noisier up to some thousand places.  [BIPARTITE.5]
+    """
+    noisy = 2 * variance_of_answers(share * whole)
+    if not by_degrees or (not absent and places * variance_of_answers(whole) <= noisy):
+        return Plan((), (*by_degrees, *by_rows), Fraction(0), whole, cycles_twice=False)
+    return Plan(by_degrees, by_rows, whole * share, whole * (1 - share), cycles_twice=False)
+
+
+def variance_of_answers(epsilon: Fraction) -> float:
+    """The variance of the score of a bit that is answered at this loss; half of that of discrete Laplace noise."""
+    return float(1 / (4 * math.sinh(float(epsilon) / 2) ** 2))
+
+
 def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
     """Whether the second round's noise on 4-cycles is below what one round has at least.  [CYCLE.3]"""
     first = best_first_share([FOUR_CYCLES.name], epsilon)
-    one_round, answers = (1 / (4 * math.sinh(float(part * epsilon) / 2) ** 2) for part in (Fraction(1), first))
+    one_round, answers = (variance_of_answers(part * epsilon) for part in (Fraction(1), first))
     return nodes * one_round**2 * float((1 - first) * epsilon) ** 2 > 40 * answers
 
 
@@ -277,12 +309,12 @@ def is_position_alone(name: str) -> bool:
 def needs_rows(name: str) -> bool:
     """Whether it is summed over users' rows; a statistic of another program comes from the degrees alone."""
     known = statistic(name)
-    return known.over_pairs and not known.estimators
+    return (known.over_pairs and not known.estimators) or name == PLACE_DEGREES.name
 
 
 def per_list(world: VisibilityAwareGraph, plan: Plan) -> dict[str, Guarantee[OneListEntry]]:
-    """What an entry of one list loses by its holder's own reports: half of degrees and groups, all of a row."""
-    each = (plan.degree_epsilon + plan.group_epsilon) / 2 + plan.row_epsilon
+    """What an entry of one list loses by its holder's own reports: its part of degrees and groups, all of a row."""
+    each = (plan.degree_epsilon + plan.group_epsilon) / lists_in(world.public) + plan.row_epsilon
     return {str(kind): Guarantee(OneListEntry, world.policy.multiplier(kind) * each) for kind in NON_PUBLIC[::-1]}
 
 
@@ -309,10 +341,13 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
 
     "all" and "summary" mean those of these that the trust model answers.
     """
-    model, n = trust_model(trust), world.graph.n
+    model, n, people = trust_model(trust), world.graph.n, world.graph.people
+    if people is not None:
+        return _of_people_and_places(model, n, statistics)
     wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
     if statistics is not None and is_set(statistics):
         return tuple(name for name in wanted if answers(model, name))
+    refuse_without_places(wanted, people)
     if model is not USER and any(map(is_user_alone, wanted)):
         raise BadStatistic(
             "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
@@ -333,4 +368,22 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
                 f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"
             )
             raise BadStatistic(f"{name} has no estimator in the {trust} model; {way_out}.")
+    return wanted
+
+
+def _of_people_and_places(model: Trust, n: int, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The statistics asked for of people and places, or the usual ones; "all" and "summary" mean what is answered."""
+    if not model.on_places:
+        able = " and ".join(each.name for each in TRUSTS.values() if each.on_places)
+        raise BadStatistic(f"People and places are asked in the {able} models, not in {model.name}; use one of them.")
+    wanted = check_statistics(ON_PLACES if statistics is None else statistics, n)
+    kinds = {name: statistic(name).kind for name in dict.fromkeys((*wanted, *ON_PLACES))}
+    if statistics is not None and is_set(statistics):
+        return tuple(name for name, kind in kinds.items() if kind in model.on_places)
+    if others := [name for name in wanted if kinds[name] not in model.on_places]:
+        why = "places answer nothing there, so " if kinds[others[0]] in POSITION.on_places else ""
+        raise BadStatistic(
+            f"{others[0]} is not told of people and places in the {model.name} model: {why}ask for "
+            f"{', '.join(model.on_places)}."
+        )
     return wanted

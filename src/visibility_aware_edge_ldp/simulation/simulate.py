@@ -26,10 +26,11 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.views import TwoHop, two_hop
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE
 from visibility_aware_edge_ldp.compute.threads import on_cores
+from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_share
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
-from visibility_aware_edge_ldp.public.positions import position_count
+from visibility_aware_edge_ldp.public.positions import endpoints, position_count
 from visibility_aware_edge_ldp.public.private_hub_selection import NoisyHubs, hub_policy
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
 from visibility_aware_edge_ldp.public.surveys.base import Survey
@@ -101,20 +102,25 @@ def reports(
     seed: int | str | None = None,
     dropout: float = 0.0,
     progress: worlds.Progress | None = None,
+    by_rows: bool = False,
 ) -> Iterator[Any]:
     """What all clients of a survey send in every round, in order, through its bytes; ``progress`` counts positions.
 
-    ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits. Some clients answer
-    while the reports of those before them are taken in.
+    ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits; ``by_rows``, that a user
+    does with all positions of its row. Some clients answer while the reports of those before them are taken in.
     """
     name, random_bytes = survey.protocol, worlds.random_bytes_for(seed)
     how = SIMULATED[name]
-    users = None if how.asked else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+    users = (
+        None if how.asked and not by_rows else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
+    )
 
     def answers(view: Any) -> list[Any]:
         client = CLIENTS[name](view, world.public, exact_purse(survey))
         present = None if users is None else users[view.start : view.start + view.count]
-        if how.asked is not None:
+        if by_rows:
+            present = None if users is None else users[endpoints(world.graph.n, view.start, view.count)[0]]
+        elif how.asked is not None:
             present = worlds.who_is_present(how.asked(survey, view), dropout, random_bytes("dropout", view.start))
         sent = []
         for number in range(1, survey.rounds + 1):
@@ -145,6 +151,8 @@ def buy_hubs(world: VisibilityAwareGraph, seed: int | str | None = None) -> Visi
     Everybody reports its degree once, before anything is public; the policy keeps what that cost.  [HUBS.1-2, HUBS.4]
     """
     asked = world.policy.rule
+    if world.policy.people is not None and isinstance(getattr(asked, "rule", None), NoisyHubs):
+        raise BadPolicy("Places report no degree, so noisy degrees choose no hubs there; name them in a policy.toml.")
     if not isinstance(asked, NoisyHubs):
         return world
     nobody, guard = VisibilityPolicy.nothing(), world.policy.multipliers
@@ -162,10 +170,11 @@ def collect(
     dropout: float = 0.0,
     progress: worlds.Progress | None = None,
     into: type[Any] | None = None,
+    by_rows: bool = False,
 ) -> Any:
     """What all clients of a survey send, in the collection of its protocol, or in another one."""
     collection = (into or COLLECTIONS[survey.protocol])(survey, world.public)
-    for report in reports(world, survey, seed, dropout, progress):
+    for report in reports(world, survey, seed, dropout, progress, by_rows):
         collection.absorb(report)
     return collection
 

@@ -31,6 +31,7 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 MOST_COUNTED = 200_000_000
 POLICY_ASSUMPTION = "which positions are public follows from public knowledge alone"
 ROSTER_ASSUMPTION = "the list of nodes is public knowledge"
+SIDES_ASSUMPTION = "everybody knows who is a person and who a place, and that every edge joins one to the other"
 RandomBytesFor = Callable[[str, int], RandomBytes]
 Bits = npt.NDArray[np.bool_]
 USERS_PER_VIEW = 1 << 16
@@ -88,7 +89,8 @@ def positions_per_class(world: VisibilityAwareGraph) -> Mapping[Any, int]:
 
 def assumptions_of(world: VisibilityAwareGraph) -> tuple[str, ...]:
     """What must be public knowledge for the promise to hold."""
-    return POLICY_ASSUMPTION, ROSTER_ASSUMPTION, *world.policy.assumptions, *world.graph.assumptions
+    sides = () if world.policy.people is None else (SIDES_ASSUMPTION,)
+    return POLICY_ASSUMPTION, ROSTER_ASSUMPTION, *sides, *world.policy.assumptions, *world.graph.assumptions
 
 
 def cut(graph: Graph) -> Iterator[PositionBits]:

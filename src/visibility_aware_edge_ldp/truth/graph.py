@@ -38,6 +38,8 @@ class Graph:
         What must be public knowledge because this choice of nodes looked at edges.
     groups
         Which public group every node is in, where there are groups.
+    people
+        Where every edge joins a person to a place: how many of the nodes, the first ones, are people.
     """
 
     names: Sequence[Hashable]
@@ -46,6 +48,7 @@ class Graph:
     source: str = "a graph"
     assumptions: tuple[str, ...] = ()
     groups: Groups | None = None
+    people: int | None = None
 
     def __post_init__(self) -> None:
         edges = self.edges
@@ -57,6 +60,10 @@ class Graph:
             raise BadGraph(f"Edges name nodes outside 0..{len(self.names) - 1}.")
         if self.groups is not None and self.groups.members.size != len(self.names):
             raise BadGraph(f"The groups are of {self.groups.members.size:,} nodes; the graph has {len(self.names):,}.")
+        if self.people is not None and not 0 < self.people < len(self.names):
+            raise BadGraph("People and places need at least one of each.")
+        if self.people is not None and ((edges[:, 0] >= self.people) | (edges[:, 1] < self.people)).any():
+            raise BadGraph("Of people and places, every edge joins a person to a place; people stand first.")
         edges.setflags(write=False)
 
     @property
@@ -102,7 +109,8 @@ class Graph:
         rows = np.sort(rows[(rows >= 0).all(axis=1)], axis=1)
         rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
         groups, shown = self.groups and self.groups.of(chosen), source or f"{len(chosen)} nodes of {self.source}"
-        return Graph([self.names[i] for i in chosen], rows, source=shown, groups=groups)
+        people = None if self.people is None else int((chosen < self.people).sum())
+        return Graph([self.names[i] for i in chosen], rows, source=shown, groups=groups, people=people)
 
     def highest_degree(self, count: int) -> Graph:
         """The subgraph on the ``count`` nodes of highest degree; ties by position. An oracle: it looks at the edges."""
@@ -111,4 +119,13 @@ class Graph:
         return replace(chosen, assumptions=(f"it is public knowledge which {count:,} nodes have the highest degrees",))
 
     def __repr__(self) -> str:
-        return f"<Graph: {self.n:,} nodes, from {self.source}>"
+        return f"<Graph: {self.size}, from {self.source}>"
+
+    @property
+    def size(self) -> str:
+        """How many nodes, in words; nothing of its edges."""
+        if self.people is None:
+            return f"{self.n:,} nodes"
+        people, places = self.people, self.n - self.people
+        who = "1 person" if people == 1 else f"{people:,} people"
+        return f"{who}, {places:,} place{'' if places == 1 else 's'}"

@@ -21,7 +21,8 @@ END_WORDS = (
     "member friend", "respondent nominee", "respondent contact", "respondent alter", "case contact",
     "infector infectee", "sender receiver", "sender recipient", "payer payee", "buyer seller", "caller callee",
     "origin destination", "start end", "tail head", "parent child", "author coauthor", "citing cited", "person partner",
-    "me friend", "self other", "name friend", "name contact",
+    "me friend", "self other", "name friend", "name contact", "person place", "person venue", "visitor place",
+    "visitor venue", "patient place",
     "node neighbor", "node neighbour", "vertex neighbor", "vertex neighbour", "i j", "x y",
 )  # fmt: skip
 _PAIRS = tuple(tuple(pair.split()) for pair in END_WORDS)

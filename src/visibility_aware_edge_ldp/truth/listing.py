@@ -37,12 +37,15 @@ class Listing:
     kind
         ``"list"``, ``"arcs"`` when the rows are directed by declaration, ``"matrix"`` when a
         symmetric matrix lists every edge twice.
+    people
+        Where every pair is a person and a place: how many of the names, the first ones, are people.
     """
 
     names: Names
     pairs: npt.NDArray[Any] = field(repr=False)
     notes: tuple[str, ...] = ()
     kind: str = "list"
+    people: int | None = None
 
     def graph(self, source: str) -> Graph:
         """The simple undirected graph, with a note for each thing that was changed."""
@@ -53,7 +56,7 @@ class Listing:
         notes = [*self.notes, *_changed(loops, "self-loop", "left out")]
         notes += _changed(repeated, "duplicate edge", "merged")
         notes += _direction_note(self.kind, rows, len(edges), both)
-        return Graph(self.names, edges, tuple(notes), source)
+        return Graph(self.names, edges, tuple(notes), source, people=self.people)
 
     def among(self, nodes: int | Iterable[Hashable]) -> Listing:
         """The same edges among exactly these nodes, in this order, isolated ones included.
@@ -76,6 +79,43 @@ class Listing:
         moved = np.fromiter((place[name] for name in self.names), np.int64, len(self.names))
         notes = tuple(note for note in self.notes if not note.startswith(_GAPS))
         return Listing(chosen, moved[self.pairs], notes, self.kind)
+
+
+def people_and_places(listing: Listing, nodes: Any = None) -> Listing:
+    """The same rows, each a person and a place, with all people before all places; the two may share names.
+
+    ``nodes`` are the people and the places, two lists of names or two numbers, where rows do not name them all. Where
+    any name stands on both sides, every place is called "place NAME".
+    """
+    if listing.people is not None:
+        if nodes is not None:
+            raise BadGraph("The graph names all its people and places; leave `nodes` out.")
+        return listing
+    if listing.kind != "list":
+        raise BadGraph("People and places come as two columns, a person and a place on each line; give such a list.")
+    if nodes is not None and (isinstance(nodes, (str, bytes, int)) or len(nodes) != 2):
+        raise BadGraph("`nodes` of people and places are two lists, or two numbers: nodes=(people, places).")
+    sides, columns = [], []
+    for place, column in enumerate(listing.pairs.T):
+        there, moved = np.unique(column, return_inverse=True)
+        names: Names = [listing.names[i] for i in there]
+        if nodes is not None:
+            named = Listing(names, np.stack([moved.ravel()] * 2, axis=1)).among(_node_list(nodes[place], least=1))
+            names, moved = named.names, named.pairs[:, 0]
+        sides.append(list(names))
+        columns.append(moved.ravel())
+    people, places = sides
+    if not people or not places:
+        raise BadGraph("People and places need at least one of each; give a list with a person and a place on a line.")
+    notes = tuple(note for note in listing.notes if not note.startswith(_GAPS))
+    if both := set(people) & set(places):
+        places = [f"place {name}" for name in places]
+        alike = f"{_count(len(both), 'name')} {'stands' if len(both) == 1 else 'stand'} on both sides"
+        notes = (*notes, f'{alike}, so every place has "place" before its name')
+    if len({*people, *places}) < len(people) + len(places):
+        raise BadGraph("A person is called as a place is; rename one of them.")
+    pairs = np.stack([columns[0], columns[1] + len(people)], axis=1).astype(np.int64)
+    return Listing([*people, *places], pairs, notes, people=len(people))
 
 
 def from_integers(pairs: Integers, notes: Iterable[str] = (), kind: str = "list") -> Listing:
@@ -147,9 +187,9 @@ def _plain(name: Hashable) -> Hashable:
     return name.item() if isinstance(name, np.generic) else name
 
 
-def _node_list(nodes: int | Iterable[Hashable]) -> Names:
+def _node_list(nodes: int | Iterable[Hashable], least: int = 2) -> Names:
     if isinstance(nodes, (int, np.integer)) and not isinstance(nodes, bool):
-        check_size(int(nodes), "`nodes`")
+        check_size(max(int(nodes), 2 if int(nodes) >= least else 0), "`nodes`")
         return range(int(nodes))
     if isinstance(nodes, (str, bytes)) or not isinstance(nodes, Iterable):
         raise BadGraph("`nodes` must be a number of nodes or a list of their names.")

@@ -16,7 +16,13 @@ from visibility_aware_edge_ldp.truth.edge_list import read_edge_list
 from visibility_aware_edge_ldp.truth.formats import other_format
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.header import TableOptions
-from visibility_aware_edge_ldp.truth.listing import Listing, check_size, near_duplicates, sort_nodes
+from visibility_aware_edge_ldp.truth.listing import (
+    Listing,
+    check_size,
+    near_duplicates,
+    people_and_places,
+    sort_nodes,
+)
 from visibility_aware_edge_ldp.truth.text_file import load_bytes
 
 
@@ -27,11 +33,13 @@ def read_graph(
     columns: tuple[str | int, str | int] | str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
+    bipartite: bool = False,
 ) -> Graph:
     """Read a simple undirected graph.
 
     Self-loops are left out, duplicates and opposite directions are merged, and ``Graph.notes``
     says how many there were. The same graph is the same value whichever way it comes in.
+    With ``bipartite``, a row is a person and a place that may have the same name, and neither is exchanged.
 
     Parameters
     ----------
@@ -49,6 +57,9 @@ def read_graph(
         file is refused where nothing tells.
     delimiter
         What separates the columns of a text file. Without it: comma, semicolon, tab or white space.
+    bipartite
+        Whether every edge joins a person, in the left column, to a place, in the right one; of a NetworkX graph, a
+        node with ``bipartite=0`` to one with ``bipartite=1``. ``nodes`` are then two: (people, places).
 
     Raises
     ------
@@ -66,8 +77,12 @@ def read_graph(
     """
     options = TableOptions(columns, header, delimiter)  # type: ignore[arg-type]
     if isinstance(source, Graph):
+        if (bipartite and source.people is None) or (source.people is not None and nodes is not None):
+            raise BadGraph("A graph that was read does not become one of people and places; read its source again.")
         return source if nodes is None else _listing_of(source).among(nodes).graph(source.source)
-    listing, name = _read(source, options)
+    listing, name = _read(source, options, bipartite)
+    if bipartite:
+        listing, nodes = people_and_places(listing, nodes), None
     listing = replace(listing, notes=(*listing.notes, *near_duplicates(listing.names)))
     return (listing if nodes is None else listing.among(nodes)).graph(name)
 
@@ -76,21 +91,27 @@ def _listing_of(graph: Graph) -> Listing:
     return Listing(graph.names, graph.edges, graph.notes)
 
 
-def _read(source: Any, options: TableOptions) -> tuple[Listing, str]:
+def _read(source: Any, options: TableOptions, bipartite: bool) -> tuple[Listing, str]:
     if isinstance(source, str | os.PathLike):
         path = Path(source).expanduser()
         raw = load_bytes(path, BadGraph)
         read = other_format(raw.data, path.name)
-        return (read_edge_list(raw, path, options) if read is None else _listed(read(), options)[0]), path.name
-    return _listed(source, options)
+        if read is not None:
+            return _listed(read(), options, bipartite)[0], path.name
+        return read_edge_list(raw, path, options), path.name
+    return _listed(source, options, bipartite)
 
 
-def _listed(source: Any, options: TableOptions) -> tuple[Listing, str]:
+def _listed(source: Any, options: TableOptions, bipartite: bool) -> tuple[Listing, str]:
     """The edges that an object holds, and what kind of object it is."""
     if options.header is not None or options.delimiter is not None:
         raise BadGraph("A header and a delimiter belong to text files; leave them out here.")
     for fits, reader, name in _READERS:
         if fits(source):
+            if bipartite and name in _WITHOUT_COLUMNS:
+                raise BadGraph(f"People and places cannot be read from {name}; give two columns: a person and a place.")
+            if bipartite and name == _NETWORKX:
+                return from_bipartite_networkx(source), name
             return reader(source, options), name
     raise BadGraph(
         f"A {type(source).__name__} cannot be read as a graph. Give a path, a NetworkX or igraph graph, "
@@ -113,6 +134,21 @@ def from_networkx(graph: Any) -> Listing:
     ends = chain.from_iterable(graph.edges())
     pairs = np.fromiter(map(place.__getitem__, ends), np.int64).reshape(-1, 2)
     return sort_nodes(Listing(names, pairs, kind="arcs" if graph.is_directed() else "list"))
+
+
+def from_bipartite_networkx(graph: Any) -> Listing:
+    """A NetworkX graph whose nodes say by ``bipartite`` 0 or 1 whether they are people or places."""
+    side = {node: str(each) for node, each in graph.nodes(data="bipartite")}
+    if not {*side.values()} <= {"0", "1"}:
+        raise BadGraph("Every node of a bipartite NetworkX graph needs bipartite=0 (a person) or 1 (a place).")
+    if any(side[u] == side[v] for u, v in graph.edges()):
+        raise BadGraph("An edge joins two people, or two places; correct the nodes' attribute bipartite.")
+    ordered = sort_nodes(Listing(list(side), np.zeros((0, 2), np.int64))).names
+    names = sorted(ordered, key=lambda name: side[name])  # of one side in the order in which they were
+    place = {name: i for i, name in enumerate(names)}
+    ends = chain.from_iterable(graph.edges())
+    pairs = np.fromiter(map(place.__getitem__, ends), np.int64).reshape(-1, 2)
+    return Listing(names, np.sort(pairs, axis=1), people=list(side.values()).count("0"))
 
 
 def from_igraph(graph: Any) -> Listing:
@@ -176,10 +212,12 @@ def _without_columns(read: Callable[[Any], Listing]) -> Callable[[Any, TableOpti
     return reader
 
 
+_NETWORKX = "a NetworkX graph"
+_WITHOUT_COLUMNS = ("an igraph graph", "a sparse matrix")
 _READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, TableOptions], Listing], str], ...] = (
-    (_by("networkx", "edges"), _without_columns(from_networkx), "a NetworkX graph"),
-    (_by("igraph", "get_edgelist"), _without_columns(from_igraph), "an igraph graph"),
-    (_by("scipy", "tocoo"), _without_columns(from_sparse), "a sparse matrix"),
+    (_by("networkx", "edges"), _without_columns(from_networkx), _NETWORKX),
+    (_by("igraph", "get_edgelist"), _without_columns(from_igraph), _WITHOUT_COLUMNS[0]),
+    (_by("scipy", "tocoo"), _without_columns(from_sparse), _WITHOUT_COLUMNS[1]),
     (_by("pandas", "iloc"), formats.from_pandas, "a pandas table"),
     (_by("polars", "lazy"), formats.from_polars, "a polars table"),
     (formats.is_arrow, formats.from_arrow, "an Arrow table"),

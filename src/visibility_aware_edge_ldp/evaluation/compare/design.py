@@ -187,6 +187,10 @@ def designed(
     if not losses:
         raise BadInput("At least one epsilon is needed, such as 1.")
     aware = buy_hubs(VisibilityAwareGraph(graph, policy), seed)
+    if aware.graph.people is not None:
+        raise BadInput(
+            "A comparison does not know people and places; use va.evaluate(world, trust, …), which repeats estimates."
+        )
     alike = not aware.public.class_sizes[Visibility.FRIEND_VISIBLE]  # then classes are no lever
     last = {aware.policy, levers(aware.policy).get("scope")} if alike else {aware.policy}
     steps = {name: each for name, each in levers(aware.policy).items() if each not in last}

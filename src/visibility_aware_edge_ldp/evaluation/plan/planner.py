@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.scope import Scope
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible, statistic
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import Run
@@ -32,6 +32,10 @@ from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
 STATISTICS = ("edges", "degrees", "stars:2", "stars:3", "triangles", "transitivity")
+PEOPLE_AND_PLACES = (
+    "A plan cannot tell the errors of people and places; make up such a file and simulate it: va-edge-ldp estimate "
+    "FILE --bipartite prints standard errors."
+)
 Make = Callable[[int, int], object]
 """Makes the plan of a smaller graph of the same kind: so many nodes and edges."""
 # What an ordinary core does in a second: edges of all that is worked out for them, and numbers gathered for sums.
@@ -264,7 +268,7 @@ def plan(
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     world = world if scope is None else world.inside(scope, attributes)
-    names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
+    names = _names(graph, statistics)
     losses, small = [parse_epsilon(epsilon) for epsilon in epsilons], parse_delta(delta)
     moments = moments_of(world, FOUR_CYCLES.name in names, MADE_UP_ROWS if made_up else ROWS)
     rows = [
@@ -301,3 +305,11 @@ def plan(
         without,
     )
     return found if world.policy.scope is None else found.split(world)
+
+
+def _names(graph: Graph, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The statistics to predict; refuses those of people and places."""
+    names = check_statistics(possible(STATISTICS, graph.n) if statistics is None else statistics, graph.n)
+    if graph.people is not None or any(statistic(name).bipartite for name in names):
+        raise BadInput(PEOPLE_AND_PLACES)
+    return names

@@ -239,6 +239,9 @@ def advised(
     if options and able:
         return Advice(able[0], f"trust model {able[0].title}, to which {', '.join(options)} belong")
     loss = parse_epsilon(epsilon)
+    if world.graph.people is not None:
+        reason = "trust model USER: people hold their lists of places; --trust position asks one bit at a time"
+        return Advice(USER, reason)
     if statistics is not None and any(map(is_position_alone, check_statistics(statistics, world.graph.n))):
         return Advice(POSITION, "trust model POSITION, which alone counts subgraphs of four nodes")
     wanted = statistics_for(world, USER.name, statistics)
@@ -267,7 +270,7 @@ def only_noise(
 ) -> list[str]:
     """A sentence on what will be nothing but noise, for a few people whose model nobody has to trust; else nothing."""
     model, loss = TRUSTS.get(trust), parse_epsilon(epsilon)
-    if model not in NOBODY_TRUSTED or world.graph.n > FEW or loss < LEAST:
+    if model not in NOBODY_TRUSTED or world.graph.n > FEW or loss < LEAST or world.graph.people is not None:
         return []
     wanted = statistics_for(world, trust, statistics)
     if not all(map(is_built_in, wanted)):

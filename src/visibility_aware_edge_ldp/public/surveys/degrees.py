@@ -17,6 +17,8 @@ from visibility_aware_edge_ldp.public.visibility import DEFAULT_MULTIPLIERS, NON
 
 # An edge stands in the lists of both its ends, and both report.
 LISTS = 2
+# Of people and places, it stands in the list of the person alone.
+PEOPLE_ALONE = 1
 # One mechanism for each promise: its table of thresholds takes many digits to compute.
 _discrete_laplace = cache(DiscreteLaplace)
 
@@ -26,27 +28,31 @@ class DegreeSurvey(RosterSurvey):
     """Every user reports, for each class, how many friends of that class it has, plus discrete Laplace noise.
 
     ``classes`` are those that positions may have: the others are not asked. ``epsilon`` is the loss per PRIVATE edge
-    against both ends' reports together; ``multipliers`` repeats how well the policy guards each class.
+    against both ends' reports together; ``multipliers`` repeats how well the policy guards each class. ``lists`` says
+    in how many lists an edge stands: 1 where people alone report, and places hold nothing.  [BIPARTITE.3]
     """
 
     trust = USER
     protocol = "degrees"
     classes: tuple[Visibility, ...] = NON_PUBLIC
     multipliers: Multipliers = DEFAULT_MULTIPLIERS
+    lists: int = LISTS
 
     def __post_init__(self) -> None:
         if self.epsilon <= 0:
             raise BadPrivacyParameter(f"epsilon must be above 0; got {self.epsilon}.")
+        if self.lists not in (LISTS, PEOPLE_ALONE):
+            raise BadPrivacyParameter(f"An edge stands in one list or in two; got {self.lists}.")
         if self.classes != tuple(kind for kind in NON_PUBLIC if kind in self.classes):
             raise BadPrivacyParameter("A survey of degrees asks about FRIEND_VISIBLE and PRIVATE friends, each once.")
 
     def list_price(self, kind: Visibility) -> Guarantee[OneListEntry]:
-        """What one entry of one list loses by its holder's report: half of what the edge may lose.  [DEGREE.1]"""
-        return Guarantee(OneListEntry, self.multipliers.of(kind) * self.epsilon / LISTS)
+        """What one entry of one list loses by its holder's report: its part of what the edge may lose.  [DEGREE.1]"""
+        return Guarantee(OneListEntry, self.multipliers.of(kind) * self.epsilon / self.lists)
 
     def price(self, kind: Visibility, round_number: int = 1) -> Guarantee[OneEdge]:
         """What an edge of this class loses by the reports of both its ends.  [DEGREE.2]"""
-        return edge_from_lists(self.list_price(kind), LISTS)
+        return edge_from_lists(self.list_price(kind), self.lists)
 
     def mechanism(self, kind: Visibility) -> DiscreteLaplace:
         """The noise on the number of friends of this class, the same for every user.  [DEGREE.4]"""
@@ -68,6 +74,7 @@ class DegreeSurvey(RosterSurvey):
             "question": "degrees",
             "epsilon": str(self.epsilon),
             "discrete Laplace, loss per list entry": losses,
+            **({} if self.lists == LISTS else {"lists with an edge": self.lists}),
         }
 
     def payment(self, round_number: int = 1) -> dict[Visibility, Guarantee[OneListEntry]]:
@@ -78,7 +85,14 @@ class DegreeSurvey(RosterSurvey):
 def degree_survey(view: PublicView, epsilon: Number) -> DegreeSurvey:
     """A survey of the degrees of all users of a public view."""
     policy, classes = view.policy, view.non_public
-    return DegreeSurvey(view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), classes, policy.multipliers)
+    return DegreeSurvey(
+        view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), classes, policy.multipliers, lists_in(view)
+    )
+
+
+def lists_in(view: PublicView) -> int:
+    """In how many lists an edge stands: of people and places, in that of the person alone."""
+    return LISTS if view.people is None else PEOPLE_ALONE
 
 
 class DegreeReport(ValueReport):

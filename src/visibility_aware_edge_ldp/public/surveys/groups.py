@@ -50,8 +50,9 @@ def group_survey(view: PublicView, epsilon: Number, groups: Groups | None = None
     """A survey of the friends of all users in each group, by the public view's groups if no others are given."""
     policy, chosen = view.policy, groups_of(view) if groups is None else groups
     return GroupSurvey(
-        view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), view.non_public, policy.multipliers, chosen
-    )
+        view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), view.non_public, policy.multipliers,
+        groups=chosen,
+    )  # fmt: skip
 
 
 class GroupReport(DegreeReport):
