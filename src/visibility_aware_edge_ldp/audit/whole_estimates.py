@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.audit.engine.enumerate_randomness import fresh_coins
 from visibility_aware_edge_ldp.audit.engine.findings import (
     Finding,
@@ -46,7 +47,6 @@ from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER, Trust
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
-from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.worlds import random_bytes_for
 
 POLICY = VisibilityPolicy.from_profiles({0: "public", 5: "public"}, rule="any")
@@ -88,7 +88,7 @@ def estimate_losses(way: Way, graph: Any = RING) -> Iterator[Loss]:
     trust, policy, keywords = way
     world = VisibilityAwareGraph(graph, policy).grouped(GROUPS)
     with overheard() as heard:
-        found = estimate(world, trust.name, 1, seed=1, **keywords)
+        found = va.estimate(world, trust.name, 1, seed=1, **keywords)
     bill, delta = found.certificate.bill, float(Fraction(keywords.get("delta", 0)))
     for kind in world.public.non_public:
         prices = [survey.price(kind, number) for survey, number in heard.values()]
