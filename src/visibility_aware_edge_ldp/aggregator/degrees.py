@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_graph
 from visibility_aware_edge_ldp.aggregator.estimate import (
@@ -249,12 +250,23 @@ def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
     variance[answered] = degrees.noise
     absent = hides & ~answered
     if absent.any():
-        spread = float(hidden.var(ddof=1) - degrees.noise.mean()) if hidden.size > 1 else np.inf
+        spread = _spread_of_hidden(hidden, float(degrees.noise.mean()))
         value[absent] = degrees.absent + hidden.mean()
         # Two answers that agree by chance do not make the mean certain: its noise is known.
-        variance[absent] = max(spread, 0.0) + max(float(hidden.var()), float(degrees.noise.mean())) / hidden.size
+        variance[absent] = spread + max(float(hidden.var()), float(degrees.noise.mean())) / hidden.size
     names = collection.view.names
     return Estimate("degrees", value, variance, labels=names, unbiased=not absent.any())
+
+
+def _spread_of_hidden(hidden: npt.NDArray[Any], noise: float) -> float:
+    """The variance of what users hide, without the noise's, and a standard error above what is measured.
+
+    Where the noise is the larger part, what is left of a measured variance is as often far too small as far too large.
+    """
+    if hidden.size < 2:
+        return np.inf
+    squares = np.square(hidden - hidden.mean())
+    return max(float(hidden.var(ddof=1)) - noise + float(squares.std()) / math.sqrt(hidden.size), 0.0)
 
 
 def _histogram(degrees: NoisyDegrees) -> Estimate:
