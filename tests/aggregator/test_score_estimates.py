@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from row_worlds import RowWorld
+from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_collection
 from visibility_aware_edge_ldp.aggregator.score_estimates import (
     ESTIMATORS,
     FEW_NODES,
@@ -14,6 +17,7 @@ from visibility_aware_edge_ldp.aggregator.score_estimates import (
 )
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import exact, statistic
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.simulation.estimate import estimate
@@ -68,3 +72,40 @@ def test_intervals_of_stars_lean_where_noise_moves_their_variance() -> None:
     low = [sum(own[1] < truth for own, _ in ends), sum(normal[1] < truth for _, normal in ends)]
     assert sum(own[0] <= truth <= own[1] for own, _ in ends) >= 0.93 * len(ends)
     assert low[0] < 0.05 * len(ends) < low[1]
+
+
+@pytest.mark.parametrize("policy", [VisibilityPolicy.nothing(), VisibilityPolicy("0.4", "0.2", "0.4")])
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_cells_by_group_over_all_answers_have_no_bias_and_the_variance_that_is_said(
+    policy: VisibilityPolicy, rounds: int
+) -> None:
+    """The whole protocol on four people, every answer with its chance.  [MIXING.7]"""
+    groups = Groups("number", ("a", "b"), np.array([0, 1, 1, 0]))
+    world = RowWorld(replace(erdos_renyi(4, 4, seed=3), groups=groups), policy, 1, rounds)
+    first, second, said = np.zeros((3, 3))
+    for chance, outcomes in world.everything():
+        found = estimate_collection(world.collection(outcomes, world.asked), ("mixing",))["mixing"]
+        first, said = first + chance * found.value, said + chance * found.variance
+        second = second + chance * found.value**2
+    assert first == pytest.approx(exact(world.graph, "mixing"), abs=1e-9)
+    assert second - first**2 == pytest.approx(said, abs=1e-9)
+
+
+def test_cells_add_up_to_what_edges_and_degrees_say() -> None:
+    """The same scores, another order of adding them up: with classes, dropout, two rounds and samples."""
+    graph = replace(powerlaw(200, 1500, seed=2), groups=Groups("number", ("a", "b", "c"), np.arange(200) % 7 // 3))
+    for policy, options in (
+        ("nothing", {}),
+        ("profiles:0.3", {}),
+        ("document-001", {"dropout": 0.3}),
+        ("nothing", {"rounds": 2}),
+        ("document-001", {"sample_positions": "1/2"}),
+        ("profiles:0.3", {"sample_positions": "1/20"}),
+    ):
+        asked = ["mixing", "group_degrees", "edges", "degrees", "ergm_targets"]
+        found = estimate(graph, "position", 1, asked, policy=policy, seed=1, **options)
+        assert np.sum(found["mixing"].value) == pytest.approx(found["edges"].value)
+        assert found["ergm_targets"].variance[0] == pytest.approx(found["edges"].variance)
+        each = [found["degrees"].value[graph.groups.members == a].mean() for a in range(3)]
+        assert found["group_degrees"].value == pytest.approx(each)
+        assert any("number of every member is public" in each for each in found.certificate.assumptions)

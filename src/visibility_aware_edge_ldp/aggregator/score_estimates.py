@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
+from visibility_aware_edge_ldp.aggregator.derived import linear, ratios
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
@@ -25,6 +26,7 @@ from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
+from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS, ScoredCells
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.plane_products import dense
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
@@ -32,6 +34,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
+from visibility_aware_edge_ldp.public.groups import Groups, groups_of
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -266,6 +269,17 @@ class ScoreEstimates:
         labels = self.collection.view.names
         return Estimate(asked.name, value, np.full(value.size, variance), labels=labels, unbiased=False)
 
+    @property
+    def groups(self) -> Groups:
+        """The public groups of everybody."""
+        return groups_of(self.collection.view)
+
+    @cached_property
+    def cells(self) -> ScoredCells:
+        """The mixing matrix, and how it varies.  [MIXING.7]"""
+        counts = self.scores.counts_between(self.groups.members, self.groups.count)
+        return ScoredCells.of(self.scores.values, counts, self.rate_variance)
+
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
         triangle, triangle_variance = triangles.triangles(self.pair_sums["triangles"])
@@ -294,6 +308,8 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
     "spectral_radius": ScoreEstimates.radius,
     "eigenvector_centrality": ScoreEstimates.centrality,
+    **dict.fromkeys(LINEAR, lambda given, asked: linear(given.cells, given.groups, asked)),
+    **dict.fromkeys(RATIOS, lambda given, asked: ratios(given.cells, given.groups, asked)),
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 

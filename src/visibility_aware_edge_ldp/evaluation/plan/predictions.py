@@ -244,8 +244,6 @@ def advised(
     wanted = statistics_for(world, USER.name, statistics)
     if loss < LEAST:
         return Advice(POSITION, f"trust model POSITION; {_other(USER)}")
-    if any(statistic(name).by_groups for name in wanted):
-        return Advice(USER, "trust model USER, which alone counts by group")
     if world.graph.n > MANY or not all(map(is_built_in, wanted)):
         return Advice(USER, f"trust model USER; {_other(POSITION)}")
     moments = moments_of(world, FOUR_CYCLES.name in wanted, ROWS)
