@@ -109,3 +109,17 @@ def test_cells_add_up_to_what_edges_and_degrees_say() -> None:
         each = [found["degrees"].value[graph.groups.members == a].mean() for a in range(3)]
         assert found["group_degrees"].value == pytest.approx(each)
         assert any("number of every member is public" in each for each in found.certificate.assumptions)
+
+
+def test_subgraphs_inside_a_scope_are_those_of_all_planes() -> None:
+    """Inside a scope scores are kept in tables; fours of nodes and groups are counted in planes."""
+    world = VisibilityAwareGraph(powerlaw(60, 300, seed=1), "hubs:0.05").inside("lists")
+    world = world.grouped(Groups("number", ("a", "b"), np.arange(60) % 2))
+    found = estimate(
+        world, "position", 8, ["four_cliques", "triangles", "triangles_by_group", "mixing", "edges"], seed=1
+    )
+    assert (
+        abs(found["four_cliques"].value - exact(world.graph, "four_cliques")) < 5 * found["four_cliques"].standard_error
+    )
+    assert np.sum(found["triangles_by_group"].value) == pytest.approx(found["triangles"].value)
+    assert np.sum(found["mixing"].value) == pytest.approx(found["edges"].value)

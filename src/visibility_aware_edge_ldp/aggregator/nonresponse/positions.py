@@ -45,9 +45,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, Ints, score, spread
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.groups import Groups, groups_of
 from visibility_aware_edge_ldp.public.statistic import (
-    EIGEN,
     FOUR_CYCLES,
-    GRAPHLETS,
     STATISTICS,
     TRANSITIVITY,
     check_statistics,
@@ -222,8 +220,8 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    whole = statistic in GRAPHLETS or statistic in EIGEN
-    alone = "it is worked out where everybody reported alone" if whole else _UNKNOWN
+    complete = statistic in STATISTICS and STATISTICS[statistic].complete
+    alone = "it is worked out where everybody reported alone" if complete else _UNKNOWN
     why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "

@@ -240,7 +240,7 @@ def advised(
         return Advice(able[0], f"trust model {able[0].title}, to which {', '.join(options)} belong")
     loss = parse_epsilon(epsilon)
     if statistics is not None and any(map(is_position_alone, check_statistics(statistics, world.graph.n))):
-        return Advice(POSITION, "trust model POSITION, which alone counts subgraphs of four nodes")
+        return Advice(POSITION, "trust model POSITION, which alone tells all of this")
     wanted = statistics_for(world, USER.name, statistics)
     if loss < LEAST:
         return Advice(POSITION, f"trust model POSITION; {_other(USER)}")
