@@ -304,6 +304,11 @@ def columns_of(name: str) -> tuple[str, ...]:
     return () if (found := _known(name)) is None else found.columns
 
 
+def is_matrix(name: str) -> bool:
+    """Whether its entries go from one group to another, so that it can be shown as a matrix."""
+    return columns_of(name)[:2] == ("from", "to")
+
+
 def _known(name: str) -> Statistic | None:
     family, parameter = _member(name)
     return STATISTICS.get(name) if family is None or parameter is None else family.member(parameter)
