@@ -17,7 +17,6 @@ from visibility_aware_edge_ldp.counts.mixing import (
     Floats,
     Ratio,
     linear_values,
-    target_names,
 )
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.public.derived import Derived
@@ -173,20 +172,14 @@ def linear(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
     values = linear_values(asked.name, known.cells, groups.sizes)
     spreads = (known.spread(gradient) for gradient in LINEAR[asked.name](groups.sizes))
     each = [estimate_of(asked.name, value, spread) for value, spread in zip(values.tolist(), spreads, strict=True)]
-    labels = groups.labels
-    named: dict[str, Sequence[Hashable]] = {
-        "mixing": groups.pairs,
-        "contacts": [(a, b) for a in labels for b in labels],
-        "ergm_targets": target_names(groups.attribute, labels),
-    }
-    return _joined(asked.name, each, named.get(asked.name, labels))
+    return _joined(asked.name, each, groups.entries_of(asked.name))
 
 
 def ratios(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
     """An index of homophily, or one of each group, by the delta method.  [MIXING.5-6]"""
     found = RATIOS[asked.name](known.cells, groups.sizes, known.variance)
     each = [_ratio(known, asked, ratio) for ratio in found]
-    return _joined(asked.name, each, groups.labels) if asked.per_person else each[0]
+    return _joined(asked.name, each, groups.entries_of(asked.name)) if asked.per_person else each[0]
 
 
 def _ratio(known: Cells, asked: Statistic, ratio: Ratio) -> Estimate:

@@ -66,7 +66,8 @@ def error(known: GroupCounts | ScoredCells, groups: Groups, name: str) -> base.P
             (each.above_gradient - each.value * each.below_gradient) / each.below * each.slope(each.value)
             for each in ratios
         ]
-    return base.PredictedError(float(np.mean([known.variance(gradient) ** 0.5 for gradient in gradients])))
+    each = [known.variance(gradient) ** 0.5 for gradient in gradients]
+    return base.PredictedError(float(np.mean(each)), entries=tuple(each))
 
 
 def _positions(view: PublicView, kind: Visibility, groups: Groups) -> Floats:

@@ -79,6 +79,8 @@ class Prediction:
     from_few_numbers
         Whether it rests on degrees or triangles of a graph that was made up from a few numbers, or on a few users or
         one pair of any graph: it may miss by 15 % and more.
+    entries
+        Of a statistic of groups: the standard error of each of its entries, of which ``standard_error`` is the mean.
     """
 
     trust: str
@@ -92,6 +94,7 @@ class Prediction:
     least_on_the_hardest: float = math.nan
     note: str = ""
     from_few_numbers: bool = False
+    entries: tuple[float, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -109,8 +112,8 @@ class Prediction:
         return self.mean_relative_error if self.holds else self.relative_standard_error
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON and CSV; None where nothing can be said."""
-        plain = asdict(self)
+        """Plain values for JSON and CSV, without the entries; None where nothing can be said."""
+        plain = {name: each for name, each in asdict(self).items() if name != "entries"}
         return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in plain.items()}
 
 
@@ -176,7 +179,8 @@ def _row(model: Model, question: Question, name: str, found: PredictedError | st
         return Prediction(trust, name, epsilon, value, math.nan, math.nan, note=found)
     note = _doubt(model, question, name, value, found)
     size = _mean_size(found) / value if value else math.inf
-    return Prediction(trust, name, epsilon, value, found.deviation, math.nan if note else size, found.bias, note=note)
+    row = Prediction(trust, name, epsilon, value, found.deviation, math.nan if note else size, found.bias, note=note)
+    return replace(row, entries=found.entries)
 
 
 def _with_bounds(moments: Moments, row: Prediction) -> Prediction:
