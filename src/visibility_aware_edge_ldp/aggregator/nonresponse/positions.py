@@ -132,8 +132,10 @@ def estimate(
     if rows.users.size == rows.asked:
         return everybody_answered(collection, wanted, effort)
     releases = collection.releases
-    groups = groups_of(collection.view)
-    found = {each: _one(rows, each, groups) for name in wanted for each in _needed(rows, name)}
+    needed = dict.fromkeys(each for name in wanted for each in _needed(rows, name))
+    found = {name: _one(rows, name) for name in needed if name not in LINEAR and name not in RATIOS}
+    if grouped := [name for name in needed if name not in found]:
+        found |= _by_groups(rows, groups_of(collection.view), grouped)
     return {
         name: replace(each, releases=releases) for name, each in with_derived(found, wanted, collection.view.n).items()
     }
@@ -205,10 +207,13 @@ class RowCells:
         return self.spread(gradient).variance
 
 
-def _one(rows: ReportedRows, statistic: str, groups: Groups) -> Estimate:
-    if statistic in LINEAR or statistic in RATIOS:
-        make = linear if statistic in LINEAR else ratios
-        return make(RowCells.of(rows, groups), groups, STATISTICS[statistic])
+def _by_groups(rows: ReportedRows, groups: Groups, names: Sequence[str]) -> dict[str, Estimate]:
+    """Statistics that follow from the mixing matrix.  [MIXING.8]"""
+    known = RowCells.of(rows, groups)
+    return {name: (linear if name in LINEAR else ratios)(known, groups, STATISTICS[name]) for name in names}
+
+
+def _one(rows: ReportedRows, statistic: str) -> Estimate:
     if statistic == TRANSITIVITY.name:
         return _ratio(statistic, rows, Transitivity.of(rows))
     return _estimate(statistic, rows, *parts_of(rows, statistic))
