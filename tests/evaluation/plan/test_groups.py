@@ -8,6 +8,7 @@ import pytest
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.counts.mixing import LINEAR
 from visibility_aware_edge_ldp.evaluation.plan.groups import NO_GROUPS, user_error
+from visibility_aware_edge_ldp.evaluation.plan.predictions import advised
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import GROUPED
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -51,3 +52,12 @@ def test_it_predicts_the_standard_error_of_a_run_of_positions(policy: str, sampl
         row = told.row("position", name, 2)
         close = 0.15 if name in LINEAR or sample == "1" else 0.35  # ratios vary with the estimates in them
         assert row.standard_error == pytest.approx(np.mean(found[name].standard_error), rel=close), name
+
+
+def test_advice_for_groups_goes_by_the_smaller_error() -> None:
+    """Users' counts have less noise, but for the smallest groups; tail counts and triangles have one model each."""
+    assert advised(WORLD, 1, ["mixing"]).trust.name == "user"
+    alone = WORLD.grouped(Groups("number", tuple(map(str, range(67))), np.arange(200) // 3))
+    assert advised(alone, 1, ["mixing"]).trust.name == "position"
+    assert advised(alone, 1, ["mixing", "tail:2"]).trust.name == "user"
+    assert advised(WORLD, 1, ["mixing", "triangles_by_group"]).trust.name == "position"

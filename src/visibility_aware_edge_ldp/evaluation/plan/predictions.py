@@ -28,13 +28,14 @@ from visibility_aware_edge_ldp.public.statistic import (
     TRANSITIVITY,
     check_statistics,
     is_built_in,
+    is_set,
     star_size,
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.options import is_position_alone, statistics_for
+from visibility_aware_edge_ldp.simulation.options import is_position_alone, is_user_alone, statistics_for
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
 TOO_LARGE = 1 / 3
@@ -246,6 +247,8 @@ def advised(
     if statistics is not None and any(map(is_position_alone, check_statistics(statistics, world.graph.n))):
         return Advice(POSITION, "trust model POSITION, which alone tells all of this")
     wanted = statistics_for(world, USER.name, statistics)
+    if not is_set(statistics or ()) and any(map(is_user_alone, wanted)):
+        return Advice(USER, "trust model USER, which alone tells all of this")
     if loss < LEAST:
         return Advice(POSITION, f"trust model POSITION; {_other(USER)}")
     if world.graph.n > MANY or not all(map(is_built_in, wanted)):
