@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
-from typing import Protocol
+from itertools import combinations_with_replacement, product
+from typing import Any, Protocol
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted
+from visibility_aware_edge_ldp.counts.group_triples import refuse_many, triangles_by_group
 from visibility_aware_edge_ldp.counts.mixing import (
     LINEAR,
     RATIOS,
@@ -20,7 +21,7 @@ from visibility_aware_edge_ldp.counts.mixing import (
 )
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.public.derived import Derived
-from visibility_aware_edge_ldp.public.groups import Groups
+from visibility_aware_edge_ldp.public.groups import Groups, groups_of
 from visibility_aware_edge_ldp.public.statistic import Statistic, statistic
 
 # A denominator below so many standard errors might be 0, and its ratio anything.
@@ -167,6 +168,12 @@ class Cells(Protocol):
         """The variance alone."""
 
 
+def from_cells(given: Any, asked: Statistic) -> Estimate:
+    """What follows from the mixing matrix of POSITION's scores, ``given.cells``."""
+    make = linear if asked.name in LINEAR else ratios
+    return make(given.cells, groups_of(given.collection.view), asked)
+
+
 def linear(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
     """Cells, mean contacts or mean degrees, without bias, each with its own interval.  [MIXING.3-4, MIXING.7]"""
     values = linear_values(asked.name, known.cells, groups.sizes)
@@ -215,3 +222,13 @@ def _joined(statistic: str, each: Sequence[Estimate], labels: Sequence[Hashable]
     return Estimate(
         statistic, value, variance, labels=labels, unbiased=all(found.unbiased for found in each), limits=limits
     )
+
+
+def scored_triangles_by_group(given: Any, asked: Statistic) -> Estimate:
+    """Triangles by the groups of their three nodes, from POSITION's scores.  [COUNTS.8]"""
+    groups = groups_of(given.collection.view)
+    refuse_many(given.scores.n, groups.count)
+    value, variance = triangles_by_group(given.collection.scores(), groups.members, groups.count)
+    saved = (asked.sides * value) ** 2 * given.rate_variance
+    labels = list(combinations_with_replacement(groups.labels, 3))
+    return Estimate(asked.name, value, np.maximum(variance - saved, variance / 2), labels=labels)

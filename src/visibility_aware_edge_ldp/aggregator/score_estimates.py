@@ -10,14 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations_with_replacement
 from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
-from visibility_aware_edge_ldp.aggregator.derived import linear, ratios
+from visibility_aware_edge_ldp.aggregator.derived import from_cells, scored_triangles_by_group
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
@@ -27,8 +26,6 @@ from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
-from visibility_aware_edge_ldp.counts.group_triples import refuse_many as refuse_many_groups
-from visibility_aware_edge_ldp.counts.group_triples import triangles_by_group
 from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS, ScoredCells
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.plane_products import dense
@@ -37,7 +34,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, Scores, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.public.groups import Groups, groups_of
+from visibility_aware_edge_ldp.public.groups import groups_of
 from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, TRIANGLES_BY_GROUP, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -277,25 +274,12 @@ class ScoreEstimates:
         labels = self.collection.view.names
         return Estimate(asked.name, value, np.full(value.size, variance), labels=labels, unbiased=False)
 
-    @property
-    def groups(self) -> Groups:
-        """The public groups of everybody."""
-        return groups_of(self.collection.view)
-
     @cached_property
     def cells(self) -> ScoredCells:
         """The mixing matrix, and how it varies.  [MIXING.7]"""
-        counts = self.scores.counts_between(self.groups.members, self.groups.count)
+        groups = groups_of(self.collection.view)
+        counts = self.scores.counts_between(groups.members, groups.count)
         return ScoredCells.of(self.scores.values, counts, self.rate_variance)
-
-    def triangles_by_group(self, asked: Statistic) -> Estimate:
-        """Triangles by the groups of their three nodes.  [COUNTS.8]"""
-        groups = self.groups
-        refuse_many_groups(self.scores.n, groups.count)
-        value, variance = triangles_by_group(self.collection.scores(), groups.members, groups.count)
-        saved = (asked.sides * value) ** 2 * self.rate_variance
-        labels = list(combinations_with_replacement(groups.labels, 3))
-        return Estimate(asked.name, value, np.maximum(variance - saved, variance / 2), labels=labels)
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
@@ -325,9 +309,8 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
     "spectral_radius": ScoreEstimates.radius,
     "eigenvector_centrality": ScoreEstimates.centrality,
-    TRIANGLES_BY_GROUP.name: ScoreEstimates.triangles_by_group,
-    **dict.fromkeys(LINEAR, lambda given, asked: linear(given.cells, given.groups, asked)),
-    **dict.fromkeys(RATIOS, lambda given, asked: ratios(given.cells, given.groups, asked)),
+    TRIANGLES_BY_GROUP.name: scored_triangles_by_group,
+    **dict.fromkeys((*LINEAR, *RATIOS), from_cells),
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 
