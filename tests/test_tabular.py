@@ -13,7 +13,7 @@ import pytest
 
 import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.errors import BadPolicy, MissingPart
-from visibility_aware_edge_ldp.tabular import Tabular, aligned
+from visibility_aware_edge_ldp.tabular import Tabular, aligned, shaded_matrix
 
 PAIRS = [(i, (i + step) % 30) for i in range(30) for step in (1, 2, 5)]
 
@@ -125,3 +125,13 @@ def test_a_table_is_aligned_column_by_column() -> None:
     assert aligned(rows) == [" what  value  note", "edges      7"]
     assert aligned(rows, left=1) == ["what   value  note", "edges      7"]
     assert aligned(rows, left=3) == ["what   value  note", "edges  7"]
+
+
+def test_a_matrix_is_shaded_by_its_values() -> None:
+    groups, rows = shaded_matrix(
+        [("a", "a"), ("a", "b"), ("b", "b")], [5.0, 10.0, None], [4.0, 9.0, None], [6.0, 11.0, None]
+    )
+    assert groups == ["a", "b"]
+    assert rows == [[(5.0, 4.0, 6.0, 5), (10.0, 9.0, 11.0, 10)], [(10.0, 9.0, 11.0, 10), (None, None, None, 0)]]
+    _, both = shaded_matrix([("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")], *[[-1.0, 2.0, 4.0, 0.0]] * 3)
+    assert [[cell.shade for cell in row] for row in both] == [[0, 5], [10, 0]]

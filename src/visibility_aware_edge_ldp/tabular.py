@@ -8,11 +8,12 @@ import io
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from visibility_aware_edge_ldp.errors import MissingPart
 
 Records = list[dict[str, Any]]
+Numbers = Sequence[float | None]
 _LATEX = str.maketrans({mark: f"\\{mark}" for mark in "&%$#_{}"} | {"ε": "$\\varepsilon$", "×": "$\\times$"})
 
 
@@ -23,6 +24,33 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
         width, pad = max(map(len, column)), str.ljust if place < left else str.rjust
         columns.append([pad(cell, width) for cell in column])
     return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
+class ShadedCell(NamedTuple):
+    """One cell of a matrix: a value and its interval, None where unknown, and how dark it is, from 0 to 10."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    shade: int
+
+
+def shaded_matrix(
+    pairs: Sequence[Sequence[str]], values: Numbers, lows: Numbers, highs: Numbers
+) -> tuple[list[str], list[list[ShadedCell]]]:
+    """The groups of a matrix and its rows: the darker a cell, the larger its value.
+
+    A pair that is not there has the cell of the same two groups in the other order.
+    """
+    told = {(a, b): each for (a, b), each in zip(pairs, zip(values, lows, highs, strict=True), strict=True)}
+    groups = list(dict.fromkeys(group for pair in told for group in pair))
+    most = max(1e-9, *(value or 0.0 for value, _, _ in told.values()))
+
+    def cell(row: str, column: str) -> ShadedCell:
+        value, low, high = told.get((row, column)) or told[column, row]
+        return ShadedCell(value, low, high, round(10 * min(max((value or 0.0) / most, 0.0), 1.0)))
+
+    return groups, [[cell(row, column) for column in groups] for row in groups]
 
 
 class Tabular:

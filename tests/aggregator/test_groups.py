@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from visibility_aware_edge_ldp.privacy import Bill
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import GROUPED, exact
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
+from visibility_aware_edge_ldp.public.surveys.position import position_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect, reports
 from visibility_aware_edge_ldp.truth.datasets import FOLDER_VARIABLE
 from visibility_aware_edge_ldp.truth.readers import read_graph
@@ -136,16 +139,19 @@ def test_an_index_of_nothing_is_anything() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("away", "most"), [(0.0, 0.01), (0.3, 0.03)])
-def test_amherst_by_year(away: float, most: float) -> None:
-    """Mean error of cells with 2,000 edges or more, and coverage of all cells, at ε = 1."""
+@pytest.mark.parametrize(
+    ("survey_of", "away", "most"),
+    [(group_survey, 0.0, 0.01), (group_survey, 0.3, 0.03), (position_survey, 0.0, 0.06), (position_survey, 0.3, 0.075)],
+)
+def test_amherst_by_year(survey_of: Callable[..., Any], away: float, most: float) -> None:
+    """Mean error of cells with 2,000 edges or more, and coverage of all cells, at ε = 1; of users and of positions."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder or not (Path(folder) / "fb100-Amherst41.nodes.csv.gz").is_file():
         pytest.skip(f"{FOLDER_VARIABLE} names no folder with Amherst")
     table = Path(folder) / "fb100-Amherst41.nodes.csv.gz"
     world = VisibilityAwareGraph(read_graph(Path(folder) / "fb100-Amherst41.edges.txt.gz"))
     world = world.grouped("year,least=100,missing=0", table)
-    survey, true = group_survey(world.public, 1), exact(world.graph, "mixing")
+    survey, true = survey_of(world.public, 1), exact(world.graph, "mixing")
     runs = [estimate(collect(world, survey, seed, away), ["mixing"])["mixing"] for seed in range(80)]
     large = true >= 2000
     assert np.mean([np.abs(run.value - true)[large] / true[large] for run in runs]) <= most

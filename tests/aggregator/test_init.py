@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS
-from visibility_aware_edge_ldp.public.statistic import EIGEN, GRAPHLETS
+from visibility_aware_edge_ldp.public.statistic import STATISTICS
 
 # A centre's answers are estimates by themselves.
 WITHOUT = {"curator"}
@@ -18,5 +18,8 @@ def test_a_collection_answers_what_its_protocol_says() -> None:
     for name, collection in COLLECTIONS.items():
         # A list of a sample has neither 4-cycles nor what takes all positions; the same reports in planes have.
         missing = PROTOCOLS[name].statistics - set(collection.estimators)
-        assert missing == ({"four_cycles", *GRAPHLETS, *EIGEN} if name == "sample" else set())
-        assert set(collection.estimators) <= PROTOCOLS[name].statistics
+        complete = {each.name for each in STATISTICS.values() if each.complete}
+        assert missing == ({"four_cycles", *complete} if name == "sample" else set())
+        # What graphs of people and places have besides comes from the same reports.
+        sided = {each.name for each in STATISTICS.values() if each.bipartite}
+        assert set(collection.estimators) - sided <= PROTOCOLS[name].statistics

@@ -167,3 +167,13 @@ def test_hubs_are_chosen_and_paid_for_before_their_lists_become_the_scope(run: R
     refused = run("compare", "powerlaw:60,200", *words, "--epsilons", "0.1", "--statistics", "edges")
     assert refused.code != 0
     assert "leaves nothing of ε = 0.1" in refused.err
+
+
+def test_groups_are_compared(run: Run, folder: Path) -> None:
+    (folder / "people.csv").write_text("id,ward\n" + "".join(f"{i},{'NS'[i % 2]}\n" for i in range(30)))
+    words = ("compare", "random:30,60", "--epsilons", "1", "--trials", "1", "--seed", "3", "--trust", "position,user")
+    of_groups = (*words, "--statistics", "mixing,ei_index")
+    done = run(*of_groups, "--groups", "ward", "--attributes", str(folder / "people.csv"), "--json")
+    assert [row["statistic"] for row in done.json["uniform"]] == ["mixing", "ei_index"] * 2
+    assert done.json["matrices"][0]["labels"] == [["N", "N"], ["N", "S"], ["S", "S"]]
+    assert_one_sentence(run(*of_groups), "mixing is about public groups; name them with --groups")

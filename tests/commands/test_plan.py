@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,35 @@ def test_a_degree_sequence_and_a_graph_like_mine(tmp_path: Path) -> None:
 def test_bad_input_is_refused_in_a_sentence(arguments: list[str], match: str) -> None:
     with pytest.raises(BadInput, match=match):
         CliRunner().invoke(app, ["plan", *arguments], catch_exceptions=False)
+
+
+def test_groups_have_an_error_in_each_cell(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id,ward\n" + "".join(f"{i},{'NSS'[i % 3]}\n" for i in range(60)))
+    words = ("--graph", "random:60,300", "--attributes", str(tmp_path / "people.csv"), "--groups", "ward")
+    asked = (
+        *words,
+        "--statistic",
+        "mixing,ei_index,triangles_by_group",
+        "--trust",
+        "position,user",
+        "--epsilons",
+        "1,2",
+    )
+    shown = run(*asked, columns=120)
+    for title in ("POSITION at ε = 1, mixing: friendships", "USER at ε = 1, mixing: friendships"):
+        assert title in shown
+    found = json.loads(run(*asked, "--json"))
+    assert found["groups"]["sizes"] == [20, 40]
+    rows = {(row["trust"], row["statistic"], row["epsilon"]): row for row in found["predictions"]}
+    cells = rows["position", "mixing", 1.0]["entries"]
+    assert cells["labels"] == [["N", "N"], ["N", "S"], ["S", "S"]]
+    assert sum(cells["value"]) == 300
+    # Of scores with variance σ², as many as there are positions between two groups.  [MIXING.7]
+    variance = math.e / (math.e - 1) ** 2
+    assert cells["standard_error"] == pytest.approx([math.sqrt(n * variance) for n in (190, 800, 780)])
+    assert "entries" not in rows["user", "ei_index", 1.0]
+    assert rows["position", "triangles_by_group", 1.0]["standard_error"] is None
+    assert "no closed form" in rows["position", "triangles_by_group", 1.0]["note"]
+    done = CliRunner().invoke(app, ["plan", "--nodes", "60", "--edges", "300", *words[2:]])
+    assert isinstance(done.exception, BadInput)
+    assert "--graph FILE" in str(done.exception)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, unpack_rows
 from visibility_aware_edge_ldp.counts.cycles import cycle_sums
 from visibility_aware_edge_ldp.counts.group_planes import GroupPlane
 from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix, joined
@@ -70,3 +70,11 @@ def test_the_order_puts_joined_groups_close_together() -> None:
     order = plane.order()
     assert sorted(order.tolist()) == list(range(N))
     assert (np.diff(groups[order]) != 0).sum() == 4
+
+
+def test_ones_between_other_groups_are_counted_without_the_plane() -> None:
+    known, _ = world(3)
+    members = np.arange(N) % 4
+    inside = (members == np.arange(4)[:, None]).astype(np.int64)
+    bits = unpack_rows(known.planes[1], N).astype(np.int64)
+    assert (known.by_groups[1].ones_between(members, 4) == inside @ bits @ inside.T).all()

@@ -100,3 +100,15 @@ def test_who_answers_is_weighted_within_a_group() -> None:
     assert known.sums[0].tolist() == [30.0, 30.0]
     assert known.expansion.tolist() == [2.0, 1.0]
     assert known.weights[0, 1] == pytest.approx(60 / (60 + 40))
+
+
+def test_cells_of_scores_vary_by_themselves() -> None:
+    """Two groups, scores −1 and 2: a cell adds up its own, and no cell has a position of another.  [MIXING.7]"""
+    counts = np.array([[[6.0, 4.0], [4.0, 2.0]], [[2.0, 1.0], [1.0, 4.0]]])  # inside a group from both ends
+    known = mixing.ScoredCells.of(np.array([-1.0, 2.0]), counts)
+    assert known.cells.tolist() == [[-1.0, -2.0], [-2.0, 3.0]]
+    assert known.noise.tolist() == [[8.0, 10.0], [10.0, 6.0]]
+    assert known.variance(np.array([[1.0, -2.0], [9.0, 3.0]])) == 8 + 4 * 10 + 9 * 6
+    last = np.array([[0.0, 0.0], [0.0, 1.0]])
+    for by_rates, left in ((0.25, 6 - 3**2 * 0.25), (0.5, 3.0)):  # never less than half
+        assert mixing.ScoredCells.of(np.array([-1.0, 2.0]), counts, by_rates).variance(last) == left

@@ -89,3 +89,11 @@ def test_a_share_of_the_work_is_between_nothing_and_all() -> None:
     world = VisibilityAwareGraph(erdos_renyi(30, 60), VisibilityPolicy("0.3", "0.3"))
     with pytest.raises(BadInput, match="kinds of nodes"):
         estimate(collect(world, position_survey(world.public, 1), 1), ["triangles"], WorkBudget(0.5))
+
+
+def test_counts_between_groups_are_those_of_planes(two_ways: tuple[Scores, GroupScores]) -> None:
+    planes, kinds = two_ways
+    members = np.arange(700) % 7 // 2
+    expected = dict(zip(planes.values.tolist(), planes.counts_between(members, 4), strict=True))
+    for value, found in zip(kinds.values.tolist(), kinds.counts_between(members, 4), strict=True):
+        assert (found == sum(each for other, each in expected.items() if other == value)).all()

@@ -172,3 +172,10 @@ def test_all_rows_where_there_are_no_more() -> None:
     nodes, weights = rows_by_group(known, 60, "coin")
     assert nodes.tolist() == list(range(60))
     assert (weights == 1).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_between_other_groups_are_those_of_planes(kind: str) -> None:
+    tables, planes = world(600, kind, 1)
+    members = np.arange(600) % 5
+    assert (tables.counts_between(members, 5) == planes.counts_between(members, 5)).all()

@@ -35,3 +35,13 @@ def test_rows_paths_and_sums_of_functions_are_those_of_the_matrix() -> None:
     assert found == pytest.approx((matrix @ matrix)[chosen], rel=1e-5)
     ones = (matrix == 1.25).astype(int)
     assert (joined(scores, 1, 1, chosen, 5) == (ones @ ones)[chosen, 5:]).all()
+
+
+def test_counts_between_groups_are_those_of_the_matrix() -> None:
+    n, random = 70, np.random.default_rng(5)
+    held = np.triu(random.random((n, n)) < 0.7, 1)
+    scores = Scores(n, planes_of(held, held & (random.random((n, n)) < 0.4)), np.array([-0.25, 1.25]), np.tri(2) > 0)
+    matrix, members = scores.rows(slice(None)), random.integers(0, 4, n)
+    inside = (members == np.arange(4)[:, None]).astype(np.float64)
+    for value, found in zip(scores.values, scores.counts_between(members, 4), strict=True):
+        assert (found == inside @ (matrix == value) @ inside.T).all()

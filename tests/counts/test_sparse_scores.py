@@ -51,3 +51,9 @@ def test_blocks_of_lists_change_nothing(two_ways: tuple[Scores, ListedScores], m
     monkeypatch.setattr(sparse_scores, "_BLOCK", 7)
     again = ListedScores(listed.starts, listed.targets, listed.symbols, listed.values)
     assert (again.symbol_counts == listed.symbol_counts).all()
+
+
+def test_counts_between_groups_are_those_of_planes(two_ways: tuple[Scores, ListedScores]) -> None:
+    planes, listed = two_ways
+    members = np.arange(60) % 4
+    assert (listed.counts_between(members, 4) == planes.counts_between(members, 4)).all()

@@ -47,3 +47,14 @@ def test_errors() -> None:
     assert relative_error(1, 0) == math.inf
     with pytest.raises(BadInput):
         evaluate(WORLD, trials=0)
+
+
+def test_statistics_of_groups_take_groups() -> None:
+    groups = {node: f"{int(node) % 2}" for node in GRAPH.names}
+    for trust in ("position", "user"):
+        found = evaluate(GRAPH, trust, [8], 3, "mixing,ei_index", policy="nothing", groups=groups, seed=1)
+        assert 0 < found.row(8, "mixing").mean_relative_error < 0.2
+        assert math.isnan(found.row(8, "mixing").truth)
+        assert found.row(8, "ei_index").coverage > 0
+    with pytest.raises(BadInput, match="about public groups"):
+        evaluate(GRAPH, "position", [8], 3, "mixing")

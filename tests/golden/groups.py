@@ -25,7 +25,7 @@ import visibility_aware_edge_ldp as va
 from golden.manifest import DIGITS, plain
 from support import golden_subjects as subjects
 from visibility_aware_edge_ldp.public.groups import Groups
-from visibility_aware_edge_ldp.public.statistic import GROUPED
+from visibility_aware_edge_ldp.public.statistic import GROUPED, TRIANGLES_BY_GROUP
 
 Contents = dict[str, Any]
 SEEDS = (7, 8, 2026)
@@ -108,7 +108,8 @@ def _central(world: Any, seed: int, noise: str) -> Any:
 
 def _by_group(world: Any, seed: int, **options: Any) -> Any:
     groups = Groups("number", ("a", "b", "c"), np.arange(world.graph.n) % 7 // 3)
-    return va.estimate(world.grouped(groups), "user", statistics=list(GROUPED), seed=seed, **options)
+    chosen = {"trust": "user", "statistics": list(GROUPED), **options}
+    return va.estimate(world.grouped(groups), seed=seed, **chosen)
 
 
 def _of_places(world: Any, seed: int, **options: Any) -> Any:
@@ -120,6 +121,7 @@ def _of_places(world: Any, seed: int, **options: Any) -> Any:
 
 
 DEGREES = ["edges", "degrees", "max_degree", "degree_histogram", "stars:2", "stars:3", "tail:3"]
+BY_POSITIONS = [*GROUPED, TRIANGLES_BY_GROUP.name]
 PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "position, one round": (_estimate, {"statistics": "all"}),
     "position, two rounds": (_estimate, {"statistics": "all", "rounds": 2}),
@@ -128,6 +130,11 @@ PROTOCOLS: dict[str, tuple[Ask, dict[str, Any]]] = {
     "position, half of the work": (_estimate, {"statistics": ["triangles", "four_cycles"], "work": 0.5}),
     "sampled positions, half": (_estimate, {"sample_positions": "1/2"}),
     "sampled positions, a tenth": (_estimate, {"sample_positions": "1/10", "statistics": ["edges", "triangles"]}),
+    "positions by group": (_by_group, {"trust": "position", "statistics": BY_POSITIONS}),
+    "positions by group, some away": (
+        _by_group,
+        {"trust": "position", "statistics": BY_POSITIONS, "dropout": 0.2},
+    ),
     "degrees": (_estimate, {"trust": "user", "statistics": DEGREES}),
     "groups": (_by_group, {}),
     "groups, some away": (_by_group, {"dropout": 0.3}),

@@ -327,3 +327,20 @@ def test_csv_says_the_trust_model(every_model: Comparison) -> None:
     assert list(found[0])[:4] == ["policy", "trust", "epsilon", "statistic"]
     assert {line["trust"] for line in found} == {"position", "user", "neighbourhood", "curator"}
     assert {gain["trust"] for gain in json.loads(as_json(every_model, COMMAND))["gains"]} == set(every_model.models)
+
+
+def test_matrices_are_shown_with_intervals_in_their_cells() -> None:
+    graph = erdos_renyi(40, 200, 1)
+    groups = {node: ("<b>", "old & wise")[int(node) % 2] for node in graph.names}
+    found = compare(graph, "profiles:0.5", [1], 1, "mixing", trust="position,user", groups=groups, seed=1)
+    shown = comparison_page.page(found, COMMAND)
+    assert shown.count('<table class="matrix"') == 4
+    assert "<b>" not in shown
+    assert '<th scope="row">old &amp; wise</th>' in shown
+    table = comparison_page.matrix_table(found.matrices[0])
+    assert table["title"] == "Mixing matrix, POSITION, visibility-aware, ε = 1"
+    cells = [cell for _, row in table["rows"] for cell in row]
+    assert max(cell["shade"] for cell in cells) == 10
+    for cell in cells:
+        assert f'<td class="shade{cell["shade"]}">{cell["value"]}<small>{cell["interval"]}</small>' in shown
+    assert '<table class="matrix"' not in comparison_page.page(replace(found, matrices=()), COMMAND)

@@ -61,3 +61,11 @@ def test_a_graph_without_groups_is_one_group() -> None:
     assert groups_of(graph) == everybody(3)
     assert exact_by_groups("mixing", graph).tolist() == [2.0]
     assert exact_by_groups("group_degrees", graph).tolist() == [pytest.approx(4 / 3)]
+
+
+def test_entries_are_named_after_groups_and_terms() -> None:
+    groups = Groups("ward", ("N", "S"), np.array([0, 1, 1]))
+    assert groups.entries_of("mixing") == [("N", "N"), ("N", "S"), ("S", "S")]
+    assert groups.entries_of("contacts") == [("N", "N"), ("N", "S"), ("S", "N"), ("S", "S")]
+    assert groups.entries_of("coleman") == ["N", "S"]
+    assert groups.entries_of("ergm_targets")[:3] == ["edges", "nodematch.ward", "nodematch.ward.N"]

@@ -60,3 +60,10 @@ def test_a_refusal_names_a_way_out(
         Run(world(), trust, statistics).refuse_too_large()
     assert hint in str(refused.value)
     assert str(refused.value).startswith("40 nodes have 780 positions; this would need about 0 MB of memory, and 0 MB")
+
+
+def test_what_takes_too_long_is_refused_before_anybody_is_asked() -> None:
+    large = VisibilityAwareGraph(erdos_renyi(6000, 6000, 1))
+    for name, most in (("four_cliques", "2,500"), ("triangles_by_group", "5,000 nodes")):
+        with pytest.raises(TooLarge, match=f"up to {most}"):
+            Run(large, "position", (name,)).refuse_too_large()

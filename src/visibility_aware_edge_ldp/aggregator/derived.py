@@ -1,18 +1,31 @@
-"""Estimates of statistics that formulas make from others.  [DERIVED.1-3]"""
+"""Estimates of statistics that formulas make from others, or from a mixing matrix.  [DERIVED.1-3], [MIXING.3-7]"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations_with_replacement, product
+from typing import Any, Protocol
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted
+from visibility_aware_edge_ldp.counts.group_triples import refuse_many, triangles_by_group
+from visibility_aware_edge_ldp.counts.mixing import (
+    LINEAR,
+    RATIOS,
+    Floats,
+    Ratio,
+    linear_values,
+)
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.public.derived import Derived
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.groups import Groups, groups_of
+from visibility_aware_edge_ldp.public.statistic import Statistic, statistic
 
+# A denominator below so many standard errors might be 0, and its ratio anything.
+_SURE = 3.0
 Combined = Callable[[str, Mapping[str, float]], Estimate]
 """From a name and the weight of each source to the estimate of the weighted sum, with what the sources share."""
 
@@ -143,3 +156,86 @@ def independent(sources: Sequence[Estimate]) -> Combined:
         )
 
     return combined
+
+
+# ── from a mixing matrix
+
+
+class Cells(Protocol):
+    """What tells the mixing matrix: users' counts, or the scores of positions."""
+
+    @property
+    def cells(self) -> Floats:
+        """The matrix, without bias."""
+
+    def spread(self, gradient: Floats) -> Spread:
+        """How a linear function of the cells varies."""
+
+    def variance(self, gradient: Floats) -> float:
+        """The variance alone."""
+
+
+def from_cells(given: Any, asked: Statistic) -> Estimate:
+    """What follows from the mixing matrix of POSITION's scores, ``given.cells``."""
+    make = linear if asked.name in LINEAR else ratios
+    return make(given.cells, groups_of(given.collection.view), asked)
+
+
+def linear(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
+    """Cells, mean contacts or mean degrees, without bias, each with its own interval.  [MIXING.3-4, MIXING.7]"""
+    values = linear_values(asked.name, known.cells, groups.sizes)
+    spreads = (known.spread(gradient) for gradient in LINEAR[asked.name](groups.sizes))
+    each = [estimate_of(asked.name, value, spread) for value, spread in zip(values.tolist(), spreads, strict=True)]
+    return _joined(asked.name, each, groups.entries_of(asked.name))
+
+
+def ratios(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
+    """An index of homophily, or one of each group, by the delta method.  [MIXING.5-6]"""
+    found = RATIOS[asked.name](known.cells, groups.sizes, known.variance)
+    each = [_ratio(known, asked, ratio) for ratio in found]
+    return _joined(asked.name, each, groups.entries_of(asked.name)) if asked.per_person else each[0]
+
+
+def _ratio(known: Cells, asked: Statistic, ratio: Ratio) -> Estimate:
+    """A ratio with all values that it may be an estimate of; where its denominator may be 0, all there are."""
+    least, most = asked.bounds
+    below = known.spread(ratio.below_gradient).variance
+    if not ratio.below > _SURE * math.sqrt(below) or not math.isfinite(below):
+        return Estimate(asked.name, 0.0, math.nan, unbiased=False, limits=lambda level: (least, most))
+
+    def error(value: float) -> Estimate:
+        gradient = (ratio.above_gradient - value * ratio.below_gradient) / ratio.below
+        return estimate_of(asked.name, ratio.value - value, known.spread(gradient))
+
+    plain = replace(error(ratio.value), value=ratio.value)
+
+    def limits(level: float) -> Interval:
+        low, high = inverted(plain, error, level) if math.isfinite(float(plain.variance)) else (-math.inf, math.inf)
+        return max(ratio.scaled(low), least), min(ratio.scaled(high), most)
+
+    value = min(max(ratio.scaled(ratio.value), least), most)
+    variance = float(plain.variance) * ratio.slope(ratio.value) ** 2
+    return Estimate(asked.name, value, variance, unbiased=False, limits=limits)
+
+
+def _joined(statistic: str, each: Sequence[Estimate], labels: Sequence[Hashable]) -> Estimate:
+    """One estimate with an entry for each of several, and their intervals."""
+
+    def limits(level: float) -> tuple[Value, Value]:
+        ends = [found.interval(level) for found in each]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    value, variance = (np.array([float(getattr(found, name)) for found in each]) for name in ("value", "variance"))
+    return Estimate(
+        statistic, value, variance, labels=labels, unbiased=all(found.unbiased for found in each), limits=limits
+    )
+
+
+def scored_triangles_by_group(given: Any, asked: Statistic) -> Estimate:
+    """Triangles by the groups of their three nodes, from POSITION's scores.  [COUNTS.8]"""
+    groups = groups_of(given.collection.view)
+    refuse_many(given.scores.n, groups.count)
+    value, variance = triangles_by_group(given.collection.scores(), groups.members, groups.count)
+    saved = (asked.sides * value) ** 2 * given.rate_variance
+    labels = list(combinations_with_replacement(groups.labels, 3))
+    return Estimate(asked.name, value, np.maximum(variance - saved, variance / 2), labels=labels)

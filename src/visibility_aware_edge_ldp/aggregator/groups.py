@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,19 +9,12 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import noise_hides
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection
-from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, Value, estimate_of, inverted
-from visibility_aware_edge_ldp.counts.mixing import (
-    LINEAR,
-    RATIOS,
-    GroupCounts,
-    Ratio,
-    friend_sums,
-    linear_values,
-    target_names,
-)
+from visibility_aware_edge_ldp.aggregator.derived import linear, ratios
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS, GroupCounts, friend_sums
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.groups import Groups
-from visibility_aware_edge_ldp.public.statistic import GROUPED, Statistic
+from visibility_aware_edge_ldp.public.statistic import GROUPED
 from visibility_aware_edge_ldp.public.surveys.groups import GroupReport, GroupSurvey, group_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -32,8 +22,6 @@ from visibility_aware_edge_ldp.public.view import PublicView
 _FARTHEST = float(1 << 60)
 # With fewer members who answered, a group's cells hang on very few people.
 FEW = 10
-# A denominator below so many standard errors might be 0, and its ratio anything.
-_SURE = 3.0
 
 
 class GroupCollection(UserCollection[GroupSurvey, GroupReport]):
@@ -41,8 +29,8 @@ class GroupCollection(UserCollection[GroupSurvey, GroupReport]):
 
     protocol = "groups"
     estimators: ClassVar[Estimators] = {
-        **dict.fromkeys(LINEAR, lambda given, asked: _linear(given, asked)),
-        **dict.fromkeys(RATIOS, lambda given, asked: _ratios(given, asked)),
+        **dict.fromkeys(LINEAR, lambda given, asked: linear(given.known, given.groups, asked)),
+        **dict.fromkeys(RATIOS, lambda given, asked: ratios(given.known, given.groups, asked)),
     }
 
     def __init__(self, survey: GroupSurvey, view: PublicView) -> None:
@@ -109,74 +97,20 @@ class _Given:
 
     def __init__(self, collection: GroupCollection, known: GroupCounts) -> None:
         self.collection, self.known = collection, known
-        self.groups, self.sizes = collection.groups, collection.groups.sizes
-
-
-def _linear(given: _Given, asked: Statistic) -> Estimate:
-    """Cells, mean contacts or mean degrees, without bias, each with its own interval.  [MIXING.3-4]"""
-    values = linear_values(asked.name, given.known.cells, given.sizes)
-    gradients = LINEAR[asked.name](given.sizes)
-    spreads = (given.known.spread(gradient) for gradient in gradients)
-    each = [estimate_of(asked.name, value, spread) for value, spread in zip(values.tolist(), spreads, strict=True)]
-    labels = given.groups.labels
-    named: dict[str, Sequence[Hashable]] = {
-        "mixing": given.groups.pairs,
-        "contacts": [(a, b) for a in labels for b in labels],
-        "ergm_targets": target_names(given.groups.attribute, labels),
-    }
-    return _joined(asked.name, each, named.get(asked.name, labels))
-
-
-def _ratios(given: _Given, asked: Statistic) -> Estimate:
-    """An index of homophily, or one of each group, by the delta method.  [MIXING.5-6]"""
-    found = RATIOS[asked.name](given.known.cells, given.sizes, given.known.variance)
-    each = [_ratio(given.known, asked, ratio) for ratio in found]
-    return _joined(asked.name, each, given.groups.labels) if asked.per_person else each[0]
-
-
-def _ratio(known: GroupCounts, asked: Statistic, ratio: Ratio) -> Estimate:
-    """A ratio with all values that it may be an estimate of; where its denominator may be 0, all there are."""
-    least, most = asked.bounds
-    below = known.spread(ratio.below_gradient).variance
-    if not ratio.below > _SURE * math.sqrt(below) or not math.isfinite(below):
-        return Estimate(asked.name, 0.0, math.nan, unbiased=False, limits=lambda level: (least, most))
-
-    def error(value: float) -> Estimate:
-        gradient = (ratio.above_gradient - value * ratio.below_gradient) / ratio.below
-        return estimate_of(asked.name, ratio.value - value, known.spread(gradient))
-
-    plain = replace(error(ratio.value), value=ratio.value)
-
-    def limits(level: float) -> Interval:
-        low, high = inverted(plain, error, level) if math.isfinite(float(plain.variance)) else (-math.inf, math.inf)
-        return max(ratio.scaled(low), least), min(ratio.scaled(high), most)
-
-    value = min(max(ratio.scaled(ratio.value), least), most)
-    variance = float(plain.variance) * ratio.slope(ratio.value) ** 2
-    return Estimate(asked.name, value, variance, unbiased=False, limits=limits)
-
-
-def _joined(statistic: str, each: Sequence[Estimate], labels: Sequence[Hashable]) -> Estimate:
-    """One estimate with an entry for each of several, and their intervals."""
-
-    def limits(level: float) -> tuple[Value, Value]:
-        ends = [found.interval(level) for found in each]
-        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
-
-    value, variance = (np.array([float(getattr(found, name)) for found in each]) for name in ("value", "variance"))
-    return Estimate(
-        statistic, value, variance, labels=labels, unbiased=all(found.unbiased for found in each), limits=limits
-    )
+        self.groups = collection.groups
 
 
 def small_cells(collection: GroupCollection, found: Estimate) -> tuple[str, ...]:
     """What must be said of a mixing matrix: groups with few answers, and cells that the noise hides."""
-    notes, known, labels = [], collection.known, collection.groups.labels
+    known, labels = collection.known, collection.groups.labels
     few = [labels[a] for a in np.flatnonzero((known.answers < FEW) & (known.asked > 0))]
-    if few:
-        notes.append(f"Fewer than {FEW} members answered in {', '.join(few)}; their cells hang on very few people")
+    told = f"Fewer than {FEW} members answered in {', '.join(few)}; their cells hang on very few people"
+    return (*((told,) if few else ()), *hidden_cells(found))
+
+
+def hidden_cells(found: Estimate) -> tuple[str, ...]:
+    """What must be said of a mixing matrix of which the noise hides some cells."""
     values, errors = np.atleast_1d(found.value).tolist(), np.atleast_1d(found.standard_error).tolist()
     hidden = sum(noise_hides(value, error) for value, error in zip(values, errors, strict=True))
-    if hidden:
-        notes.append(f"{hidden} of {len(values)} cells are below twice their standard error and might as well be 0")
-    return tuple(notes)
+    told = f"{hidden} of {len(values)} cells are below twice their standard error and might as well be 0"
+    return (told,) if hidden else ()

@@ -20,7 +20,7 @@ from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import part_of
 from visibility_aware_edge_ldp.public.positions import Ints, ends_of, position_count
-from visibility_aware_edge_ldp.public.statistic import BUTTERFLIES, EIGEN, FOUR_CYCLES, GRAPHLETS
+from visibility_aware_edge_ldp.public.statistic import BUTTERFLIES, FOUR_CYCLES, STATISTICS
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.surveys.sample import SampledReport
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
@@ -54,11 +54,11 @@ class SampledCollection(ScoredCollection, AnswerBits[SampledReport]):
     """Answers of a sample of positions: one packed bit a drawn position for each thing known of it."""
 
     protocol = "sample"
-    # 4-cycles and subgraphs of four nodes need pairs of positions that a sample does not have.
+    # 4-cycles need pairs of positions that a sample does not have.
     estimators: ClassVar[Estimators] = {
         name: each
         for name, each in ESTIMATORS.items()
-        if name not in (FOUR_CYCLES.name, BUTTERFLIES.name, *GRAPHLETS, *EIGEN)
+        if name not in (FOUR_CYCLES.name, BUTTERFLIES.name) and not (name in STATISTICS and STATISTICS[name].complete)
     }
 
     def __init__(self, survey: PositionSurvey, view: PublicView) -> None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
+from visibility_aware_edge_ldp.aggregator.derived import from_cells, scored_triangles_by_group
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
@@ -25,14 +26,23 @@ from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
+from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS, ScoredCells
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.plane_products import dense
 from visibility_aware_edge_ldp.counts.scope_triangles import scope_triangle_sums
-from visibility_aware_edge_ldp.counts.scores import Floats, spread
+from visibility_aware_edge_ldp.counts.scores import Floats, Scores, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.public.statistic import BUTTERFLIES, FOUR_CYCLES, GRAPHLETS, Statistic, statistic
+from visibility_aware_edge_ldp.public.groups import groups_of
+from visibility_aware_edge_ldp.public.statistic import (
+    BUTTERFLIES,
+    FOUR_CYCLES,
+    GRAPHLETS,
+    TRIANGLES_BY_GROUP,
+    Statistic,
+    statistic,
+)
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -241,7 +251,7 @@ class ScoreEstimates:
         """Subgraphs of four nodes; noise that lowers their number lowers its variance, too.  [GRAPHLET.1-3]"""
         n, k, per_four = self.scores.n, asked.sides, len(graphlets.copies(asked.name))
         graphlets.refuse_many(n, asked.name)
-        value, variance = graphlets.graphlets(dense(self.scores), asked.name)
+        value, variance = graphlets.graphlets(self.matrix, asked.name)
         mean = max(float(self.scores.node_sums(spread).sum()), 0.0) / max(n * (n - 1), 1)
         # The term in which all sides are noisy; the whole variance is at least about that.
         floor = per_four * math.comb(n, 4) * mean**k
@@ -261,11 +271,16 @@ class ScoreEstimates:
         skew = leaning(value, float(found.variance), (1 - 1 / asked.sides) * moving) if moving else 0.0
         return replace(found, skew=skew)
 
+    @property
+    def matrix(self) -> Floats:
+        """All scores as a matrix."""
+        return dense(self.collection.scores() if isinstance(self.scores, ScopeScores) else self.scores)
+
     @cached_property
     def spectrum(self) -> Spectrum:
         """The largest eigenvalue and its eigenvector.  [SPECTRUM.1-2]"""
         noise = refuse_uneven(self.scores.node_sums(spread), "The spectral radius")
-        return spectrum(dense(self.scores), noise)
+        return spectrum(self.matrix, noise)
 
     def radius(self, asked: Statistic) -> Estimate:
         """The spectral radius; refused where noise hides it."""
@@ -278,6 +293,13 @@ class ScoreEstimates:
         value, variance = self.spectrum.centralities
         labels = self.collection.view.names
         return Estimate(asked.name, value, np.full(value.size, variance), labels=labels, unbiased=False)
+
+    @cached_property
+    def cells(self) -> ScoredCells:
+        """The mixing matrix, and how it varies.  [MIXING.7]"""
+        groups = groups_of(self.collection.view)
+        counts = self.scores.counts_between(groups.members, groups.count)
+        return ScoredCells.of(self.scores.values, counts, self.rate_variance)
 
     def transitivity(self, asked: Statistic) -> Estimate:
         """3T/S₂ with the delta method.  [AGGREGATE.3]"""
@@ -308,6 +330,8 @@ ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     **dict.fromkeys(GRAPHLETS, ScoreEstimates.graphlet),
     "spectral_radius": ScoreEstimates.radius,
     "eigenvector_centrality": ScoreEstimates.centrality,
+    TRIANGLES_BY_GROUP.name: scored_triangles_by_group,
+    **dict.fromkeys((*LINEAR, *RATIOS), from_cells),
 }
 """How each statistic is estimated from scores, by its name without a parameter."""
 
@@ -322,6 +346,10 @@ class ScoredCollection(ABC):
     @abstractmethod
     def best_scores(self, with_cycles: bool = True) -> Any:
         """The unbiased score of every position, in the form that is quickest to count in.  [AGGREGATE.1]"""
+
+    def scores(self) -> Scores:
+        """The same scores as planes, where all answers are in memory."""
+        raise BadStatistic("This takes all answers in memory; ask fewer people, or every position and not a sample.")
 
     @abstractmethod
     def rate_variance(self) -> float:

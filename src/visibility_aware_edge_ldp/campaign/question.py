@@ -143,7 +143,9 @@ class Question:
     @property
     def _kinds(self) -> frozenset[str]:
         # Eigenvalues take everybody's answer, with nothing public; and entries of an eigenvector would name people.
-        return frozenset(self.protocol.statistics) - EIGEN.keys()
+        # Statistics of groups have a question of their own, for which the documents have groups.
+        grouped = {name for name, each in STATISTICS.items() if each.by_groups and not self.by_groups}
+        return frozenset(self.protocol.statistics) - EIGEN.keys() - grouped
 
     def answers(self, name: str) -> bool:
         """Whether its reports answer this statistic."""

@@ -54,8 +54,9 @@ GroupsOption = Annotated[
     str | None,
     typer.Option(
         "--groups",
-        help="User: a column of --attributes, such as year or year,least=100,missing=0, for the statistics mixing, "
-        "contacts, group_degrees, assortativity, ei_index, coleman, ergm_targets.",
+        help="User and position: a column of --attributes, such as year or year,least=100,missing=0, for statistics "
+        "mixing, contacts, group_degrees, assortativity, ei_index, coleman, ergm_targets; position alone: "
+        "triangles_by_group.",
     ),
 ]
 StatisticsOption = Annotated[

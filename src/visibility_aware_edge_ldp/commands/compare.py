@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.commands.common import (
     ColumnsOption,
     DelimiterOption,
     GraphArgument,
+    GroupsOption,
     HeaderOption,
     JsonOption,
     PolicyOption,
@@ -53,6 +54,7 @@ def compare(
     policy: PolicyOption = "profiles:0.5",
     scope: ScopeOption = None,
     attributes: AttributesOption = None,
+    groups: GroupsOption = None,
     statistics: StatisticsOption = None,
     rounds: Annotated[int, typer.Option(help="Position model: 1, or 2 as in the source documents.")] = 1,
     top: TopOption = None,
@@ -78,6 +80,8 @@ def compare(
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
     held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
     options = {"rounds": rounds} if rounds != 1 else {}
+    if groups is not None:
+        held = VisibilityAwareGraph(held).grouped(groups, attributes).whole
     if scope is not None:
         # Hubs are chosen first: their lists may be the scope, and what the choice costs stays with the policy.
         chosen = buy_hubs(VisibilityAwareGraph(held, chosen), seed).inside(scope, attributes).policy
@@ -91,7 +95,7 @@ def compare(
     for path in _write(comparison, output)[:3]:
         typer.echo(f"Wrote {path}", err=as_json)
     if not as_json:
-        given = {"policy": policy, "scope": scope, "attributes": attributes, "top": top}
+        given = {"policy": policy, "scope": scope, "groups": groups, "attributes": attributes, "top": top}
         _tour(comparison, graph, given, bool(design.paid(AWARE)), output)
 
 

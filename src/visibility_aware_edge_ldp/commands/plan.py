@@ -37,6 +37,7 @@ def plan(
     policy: common.PolicyOption = "nothing",
     scope: common.ScopeOption = None,
     attributes: common.AttributesOption = None,
+    groups: common.GroupsOption = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
     statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
@@ -56,6 +57,7 @@ def plan(
     from visibility_aware_edge_ldp.dataset import open_graph
     from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES
     from visibility_aware_edge_ldp.evaluation.plan.planner import plan as predict
+    from visibility_aware_edge_ldp.model import VisibilityAwareGraph
     from visibility_aware_edge_ldp.public.trust import TRUSTS
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
@@ -73,6 +75,10 @@ def plan(
         work=work,
     )
     like = family if family in FAMILIES or degrees is not None else open_graph(family)
+    if groups is not None:
+        if isinstance(like, str):
+            raise BadInput("Groups are of people: name a graph like the one to be asked, with --graph FILE.")
+        like = VisibilityAwareGraph(like).grouped(groups, attributes).whole
     everybody = None if degrees is None else _degrees(degrees)
     if not as_json:
         _say_need(nodes, edges, like, everybody, clustering, predicted, bool(more_public or output))
@@ -148,6 +154,8 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
         summary.error_table(found),
     )
     typer.echo("\n".join(summary.legend(found)))
+    for title, head, cells in _matrices(found):
+        _table(title, (head, cells))
     _table(f"The smallest ε for {summary.percent(found.target_error or 0)}:", summary.target_table(found))
     _table("What it costs, for each who reports:", summary.cost_table(found))
     if found.splits:
@@ -159,6 +167,24 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     typer.echo("\nWhat to try next:")
     for step in summary.next_steps(found, bool(rows), drawn):
         typer.echo(f"- {step}")
+
+
+def _matrices(found: Plan) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """What each cell of a mixing or contact matrix will err by, at the ε that the first lines are about."""
+    from visibility_aware_edge_ldp.evaluation.plan.summary import focus
+    from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
+
+    told = found.as_dict()
+    if "groups" not in told:
+        return []
+    rows = [row for row in told["predictions"] if "entries" in row and row["epsilon"] == focus(found)[1]]
+    return [
+        (f"{row['trust'].upper()} at ε = {row['epsilon']:g}, {title}:", head, cells)
+        for row in rows
+        for title, head, cells in matrix_tables(
+            {"groups": told["groups"], "estimates": {row["statistic"]: row["entries"]}}
+        )
+    ]
 
 
 def _levers(found: Plan) -> Table:

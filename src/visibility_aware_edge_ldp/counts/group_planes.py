@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, word_count
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, group_masks, sums_by_group, sums_within, word_count
 from visibility_aware_edge_ldp.compute.plain.tile_table import rows_in_order
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, WORDS
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid
@@ -89,6 +89,13 @@ class GroupPlane:
         found: Matrix = reached[:, self.groups] - left * self.closed[self.groups].astype(np.float32)
         return found
 
+    def ones_between(self, members: Ints, groups: int) -> Floats:
+        """(groups, groups): the plane's ones that members of one of some other groups have with those of another."""
+        sizes = np.bincount(members * len(self.table) + self.groups, minlength=groups * len(self.table))
+        by_group = sizes.reshape(groups, len(self.table))
+        itself = np.diag(by_group[:, np.diag(self.table)].sum(axis=1))
+        return (by_group @ self.table.astype(np.int64) @ by_group.T - itself).astype(np.float64)
+
     def form(self, vector: Floats) -> float:
         """Σ over the positions {u, v} of the plane of vector_u · vector_v."""
         sums = np.bincount(self.groups, vector, len(self.table))
@@ -161,6 +168,20 @@ class ScopeScores(PlaneScores):
             found[plane, self.order] = each.group_degrees.sum(axis=0)[self.groups]
         return found
 
+    def _ones_between(self, plane: int, members: Ints, groups: int) -> Floats:
+        """(groups, groups): the ones of a plane that members of one group have with those of another."""
+        if plane in self.by_groups:
+            return self.by_groups[plane].ones_between(members, groups)
+        if plane not in self.tables:
+            return np.zeros((groups, groups))
+        ones = sums_within(self._rows(plane), group_masks(members[self.order], groups))
+        return sums_by_group(ones, members, groups)
+
+    def _rows(self, plane: int) -> Words:
+        """The nodes' rows of a plane in tiles; columns are slots."""
+        table = self.tables[plane]
+        return rows_in_order(table, self.tiles, self.slots, np.arange(len(table)))[:, : word_count(self.n)]
+
     def _plane_form(self, plane: int, vector: Floats) -> float:
         """Σ over pairs {u, v} in the plane of vector_u · vector_v."""
         on = on_grid(vector, vector.size)
@@ -168,9 +189,7 @@ class ScopeScores(PlaneScores):
             return self.by_groups[plane].form(on)
         if plane not in self.tables:
             return 0.0
-        table = self.tables[plane]
-        rows = rows_in_order(table, self.tiles, self.slots, np.arange(len(table)))[:, : word_count(self.n)]
-        return dot(on, backend.plane_times(np.ascontiguousarray(rows), on[self.order])) / 2
+        return dot(on, backend.plane_times(np.ascontiguousarray(self._rows(plane)), on[self.order])) / 2
 
 
 def scope_scores(groups: Outcomes, n: int, by_groups: Mapping[int, GroupPlane]) -> ScopeScores | None:

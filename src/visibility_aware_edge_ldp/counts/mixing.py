@@ -1,4 +1,4 @@
-"""Friendships between groups: the mixing matrix, and what follows from it.  [MIXING.1-6]
+"""Friendships between groups: the mixing matrix, and what follows from it.  [MIXING.1-7]
 
 The matrix is symmetric, with the friendships inside a group, each once, on the diagonal. A gradient is a matrix too, of
 which only the entries (a, b) with a ≤ b are used.
@@ -120,6 +120,48 @@ class GroupCounts:
                 found = found.plus(missing(each, square * float(noise.mean()), int(self.asked[a])))
                 found = found.plus(Spread(stands_for**2 * square * float(noise.sum())))
         return found
+
+    def variance(self, gradient: Floats) -> float:
+        """The variance alone."""
+        return self.spread(gradient).variance
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredCells:
+    """The mixing matrix as sums of independent scores, one for each position.  [MIXING.7]
+
+    Parameters
+    ----------
+    cells
+        The matrix, without bias.
+    noise
+        The variance of each cell.
+    by_rates
+        Relative variance that dividing by observed response rates removes.  [AGGREGATE.5]
+    """
+
+    cells: Floats
+    noise: Floats
+    by_rates: float = 0.0
+
+    @staticmethod
+    def of(values: Floats, counts: Floats, by_rates: float = 0.0) -> ScoredCells:
+        """From how many positions with each score there are between two groups, (values, groups, groups).
+
+        A cell adds up their scores ê, and its variance ê² − ê, whose mean is the variance of ê.  [CHANNEL.2]
+        """
+        groups, flat = counts.shape[1], counts.reshape(len(values), -1)
+        sums = (weighted(each, flat).reshape(groups, groups) for each in (values, values * values - values))
+        cells, noise = (np.where(np.eye(groups, dtype=np.bool_), each / 2, each) for each in sums)
+        return ScoredCells(cells, np.maximum(noise, 0.0), by_rates)
+
+    def spread(self, gradient: Floats) -> Spread:
+        """How a linear function of the cells varies: cells have no position in common.  [MIXING.7]"""
+        upper = np.triu(gradient)
+        variance = float((upper**2 * self.noise).sum())
+        saved = float((upper * self.cells).sum()) ** 2 * self.by_rates
+        # The saving is itself an estimate; it is never believed to be more than half.
+        return Spread(max(variance - saved, variance / 2))
 
     def variance(self, gradient: Floats) -> float:
         """The variance alone."""

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, group_masks, sums_by_group, sums_within, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -131,6 +131,24 @@ class GroupScores:
         zeros = self.positions[own] - ones
         each = [((self.high == v)[own] * ones + (self.low == v)[own] * zeros).sum(axis=1) for v in self.values]
         return np.array(each, dtype=np.float64).reshape(-1, self.n)
+
+    def counts_between(self, members: Ints, groups: int) -> Floats:
+        """(values, groups, groups): positions with each score that members of one group have with those of another.
+
+        The groups that the scores go by are cut into parts by the others; a part's ones follow from the plane.
+        """
+        own, kinds = members + groups * self.places.groups, len(self.low)
+        parts = np.full(self.plane.shape[1], -1)
+        parts[self.places.slots] = own
+        masks = group_masks(parts, kinds * groups).reshape(kinds * groups, len(self.plane), -1)
+        by_slot = sum(sums_within(strip, masks[:, side]) for side, strip in enumerate(self.plane))
+        ones, sizes = sums_by_group(np.asarray(by_slot), parts, kinds * groups), np.bincount(own, minlength=len(masks))
+        positions = np.outer(sizes, sizes) - np.diag(sizes)
+        kind = np.repeat(np.arange(kinds), groups)
+        low, high = (table[kind][:, kind] for table in (self.low, self.high))
+        each = [((high == v) * ones + (low == v) * (positions - ones)) for v in self.values]
+        cut = np.array(each).reshape(-1, kinds, groups, kinds, groups)
+        return np.asarray(cut.sum(axis=(1, 3)))
 
     def symbol_form(self, symbol: int, vector: Floats) -> float:
         """Σ over positions {u, v} with this score of vector_u · vector_v."""

@@ -21,9 +21,12 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     TILE,
     Bits,
     Words,
+    group_masks,
     in_strips,
     pack_rows,
     row_sums,
+    sums_by_group,
+    sums_within,
     unpack_rows,
     word_count,
 )
@@ -80,6 +83,12 @@ class AllScores(Protocol):
     def symbol_form(self, symbol: int, vector: Floats) -> float:
         """Σ over positions {u, v} with this score of vector_u · vector_v."""
 
+    def counts_between(self, members: Ints, groups: int) -> Floats:
+        """(values, groups, groups): positions with each score that members of one group have with those of another.
+
+        Those inside a group are counted from both ends.
+        """
+
 
 class PlaneScores(ABC):
     """Scores as weighted sums of planes, however these are kept."""
@@ -117,6 +126,17 @@ class PlaneScores(ABC):
         """Σ over positions {u, v} with this symbol of vector_u · vector_v."""
         weights = self.symbol_weights[:, symbol].tolist()
         return float(sum(w * self._plane_form(plane, vector) for plane, w in enumerate(weights) if w))
+
+    def counts_between(self, members: Ints, groups: int) -> Floats:
+        """(K, groups, groups): positions with each symbol that members of one group have with those of another."""
+        planes = [self._ones_between(plane, members, groups).ravel() for plane in range(len(self.values))]
+        ones = np.array(planes).reshape(len(planes), groups**2)
+        each = [weighted(weights, ones) for weights in self.symbol_weights.T]  # whole numbers, so exact
+        return np.array(each).reshape(-1, groups, groups)
+
+    @abstractmethod
+    def _ones_between(self, plane: int, members: Ints, groups: int) -> Floats:
+        """(groups, groups): the ones of a plane that members of one group have with those of another."""
 
     @abstractmethod
     def _plane_form(self, plane: int, vector: Floats) -> float:
@@ -238,6 +258,10 @@ class Scores(PlaneScores):
         bands = (unpack_rows(self.planes[plane][start : start + TILE], self.n) for start in range(0, self.n, TILE))
         members = np.concatenate([(np.flatnonzero(band) % self.n).astype(np.int32) for band in bands])
         return np.concatenate([[0], np.cumsum(self.plane_degrees[plane])]), members
+
+    def _ones_between(self, plane: int, members: Ints, groups: int) -> Floats:
+        """(groups, groups): the ones of a plane that members of one group have with those of another."""
+        return sums_by_group(sums_within(self.planes[plane], group_masks(members, groups)), members, groups)
 
     def _plane_form(self, plane: int, vector: Floats) -> float:
         """Σ over pairs {u, v} in the plane of vector_u · vector_v."""

@@ -52,6 +52,15 @@ class ListedScores:
         """For each node, the sum of a function of the score over its positions."""
         return weighted(function(self.values), self.symbol_counts)
 
+    def counts_between(self, members: Ints, groups: int) -> Floats:
+        """(values, groups, groups): positions with each score that members of one group have with those of another."""
+        counts = np.zeros(self.values.size * groups**2)
+        for rows, part in self._blocks():
+            pairs = members[rows] * groups + members[self.targets[part]]
+            counts += np.bincount(self.symbols[part].astype(np.int64) * groups**2 + pairs, minlength=counts.size)
+        found = counts.reshape(self.values.size, groups, groups)
+        return np.asarray(found + found.transpose(0, 2, 1))
+
     def symbol_form(self, symbol: int, vector: Floats) -> float:
         """Σ over positions {u, v} with this score of vector_u · vector_v."""
         total = 0.0

@@ -155,6 +155,16 @@ class Histogram:
     nodes: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Matrix:
+    """A mixing or contact matrix: each two groups, and what was found between them, with its interval."""
+
+    pairs: tuple[tuple[str, str], ...]
+    values: tuple[float, ...]
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+
+
 HEAD = ("trust", "ε", "statistic", "uniform", "visibility-aware", "gain")
 
 
@@ -170,6 +180,29 @@ class DrawnHistogram:
     epsilon: float
     drawn: Histogram
     truth: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DrawnMatrix:
+    """The matrix of one collection beside the true one."""
+
+    trust: str
+    policy: str
+    epsilon: float
+    statistic: str
+    drawn: Matrix
+    truth: tuple[float, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = ("trust", "policy", "epsilon", "statistic")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "labels": [list(pair) for pair in self.drawn.pairs],
+            "value": list(self.drawn.values),
+            "interval": [list(self.drawn.lows), list(self.drawn.highs)],
+            "truth": list(self.truth),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +224,7 @@ class Comparison(Tabular):
     splits: tuple[Split, ...] = ()
     inside: Mapping[str, float] = field(default_factory=dict)
     """With a scope: what each lever does, and what part of each true count lies inside."""
+    matrices: tuple[DrawnMatrix, ...] = ()
 
     @property
     def asked(self) -> float:
@@ -249,6 +283,7 @@ class Comparison(Tabular):
             UNIFORM: [row.as_dict() for row in self.uniform],
             "gains": [gain.as_dict() for gain in self.gains],
             **({"scope": scope} if self.splits else {}),
+            **({"matrices": [each.as_dict() for each in self.matrices]} if self.matrices else {}),
         }
 
     def __repr__(self) -> str:

@@ -44,16 +44,20 @@ def evaluate(
     statistics: str | Sequence[str] | None = None,
     *,
     policy: VisibilityPolicy | str | None = None,
+    groups: Any = None,
+    attributes: Any = None,
     seed: int | str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Evaluation:
     """Errors and coverage over repeated, independent collections.
 
-    ``world`` and ``policy`` are as in :func:`estimate`, and so are further options. Hubs that are bought are chosen
-    once, and each epsilon includes what that cost. ``progress`` is called with 1 after each trial.
+    ``world``, ``policy``, ``groups`` and ``attributes`` are as in :func:`estimate`, and so are further options. Hubs
+    that are bought are chosen once, and each epsilon includes what that cost. ``progress`` is called with 1 after each
+    trial.
     """
     world = buy_hubs(VisibilityAwareGraph.of(world, policy), seed)
+    world = world if groups is None else world.grouped(groups, attributes)
     check_world(world)
     if trials < 1:
         raise BadInput(f"At least one trial is needed; got {trials}.")

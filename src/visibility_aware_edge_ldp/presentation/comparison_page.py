@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.evaluation.results import (
     UNIFORM,
     Comparison,
     DrawnHistogram,
+    DrawnMatrix,
     TrialRow,
 )
 from visibility_aware_edge_ldp.presentation.comparison_figures import (
@@ -54,6 +55,7 @@ from visibility_aware_edge_ldp.presentation.labels import (
 from visibility_aware_edge_ldp.presentation.lever_figures import LEVER_THEME, described_levers
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility, times_epsilon
+from visibility_aware_edge_ldp.tabular import ShadedCell, shaded_matrix
 
 TEMPLATE, SCRIPT = "report.html.j2", "report.js"
 SYNTHETIC = "(synthetic)"
@@ -168,11 +170,35 @@ def drawings(comparison: Comparison) -> dict[str, Any]:
         "degree_figures": [
             _shown(panel, panel.title, describe_histogram(found), **_about(found)) for panel, found in degrees
         ],
+        "matrices": [matrix_table(each) for each in comparison.matrices],
         "beside": beside,
         "middle": f"{middle:g}",
         "headline": _headline(comparison),
         "short_rows": short_rows(comparison),
     }
+
+
+def matrix_table(found: DrawnMatrix) -> dict[str, Any]:
+    """A mixing or contact matrix as texts: in each cell its value, interval and true value, and how dark it is."""
+    drawn = found.drawn
+    groups, rows = shaded_matrix(drawn.pairs, drawn.values, drawn.lows, drawn.highs)
+    _, true = shaded_matrix(drawn.pairs, found.truth, found.truth, found.truth)
+    return {
+        "title": f"{label(found.statistic).capitalize()}, {found.trust.upper()}, {found.policy}, ε = {found.epsilon:g}",
+        "about": attributes({name: getattr(found, name) for name in ("trust", "statistic")}),
+        "groups": groups,
+        "rows": [
+            (group, [_matrix_cell(cell, known) for cell, known in zip(row, truth, strict=True)])
+            for group, row, truth in zip(groups, rows, true, strict=True)
+        ],
+    }
+
+
+def _matrix_cell(cell: ShadedCell, known: ShadedCell) -> dict[str, Any]:
+    told, low, high, truth = (
+        value(math.nan if each is None else each) for each in (cell.value, cell.low, cell.high, known.value)
+    )
+    return {"value": told, "interval": f"{low} to {high}", "truth": truth, "shade": cell.shade}
 
 
 def _headline(comparison: Comparison) -> dict[str, str]:

@@ -60,6 +60,14 @@ class Groups:
         """The names of each two groups, a group with itself too, each pair once."""
         return [(self.labels[a], self.labels[b]) for a in range(self.count) for b in range(a, self.count)]
 
+    def entries_of(self, name: str) -> list[Hashable]:
+        """What each entry of a statistic that follows from the mixing matrix is about: two groups, a term, a group."""
+        if name == "mixing":
+            return [*self.pairs]
+        if name == "contacts":
+            return [(a, b) for a in self.labels for b in self.labels]
+        return [*(mixing.target_names(self.attribute, self.labels) if name == "ergm_targets" else self.labels)]
+
     @property
     def about(self) -> dict[str, Any]:
         """What the groups go by, their names, and how many members each has, for JSON."""

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     GROUPED,
     TRANSITIVITY,
     TRIANGLES,
+    TRIANGLES_BY_GROUP,
     is_built_in,
     statistic,
 )
@@ -127,6 +128,7 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
 
 _DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
 _SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS, *EIGEN}
+_SCORES |= {*GROUPED, TRIANGLES_BY_GROUP.name}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
 register(Protocol("sample", POSITION, _SCORES, position.position_survey, (sample.LAYOUT, sample.LAYOUT)))

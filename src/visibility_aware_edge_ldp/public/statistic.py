@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
 from visibility_aware_edge_ldp.errors import BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.derived import BIPARTITE, FORMULAS, Derived
-from visibility_aware_edge_ldp.public.groups import exact_by_groups
+from visibility_aware_edge_ldp.public.groups import exact_by_groups, groups_of
 
 # What is counted is not negative.
 COUNT = (0.0, math.inf)
@@ -52,6 +52,8 @@ class Statistic:
         Whether it is about public groups of users, which the graph must then have.
     bipartite
         Whether it is about people and places, which the graph must then be of.
+    complete
+        Whether it takes the scores of all positions in memory: no list of a sample tells it, and nobody may be away.
     derived
         The formula, for one that is made from others.
     bounds
@@ -79,6 +81,7 @@ class Statistic:
     over_pairs: bool = False
     by_groups: bool = False
     bipartite: bool = False
+    complete: bool = False
     derived: Derived | None = field(default=None, compare=False)
     bounds: tuple[float, float] = (-math.inf, math.inf)
     columns: tuple[str, ...] = ()
@@ -210,6 +213,11 @@ GROUPED = {
     for name, label, meaning, columns, bounds in _BY_GROUPS
 }
 """The statistics of public groups, all from the same reports."""
+TRIANGLES_BY_GROUP = Statistic(
+    "triangles_by_group", "triangles by groups", "threes of friends, by the groups that the three are in",
+    lambda graph: exact_counts.triangles_by_group(graph, groups_of(graph).members, groups_of(graph).count), sides=3,
+    per_person=True, by_groups=True, complete=True, bounds=COUNT, columns=("first", "second", "third", "triangles"),
+)  # fmt: skip
 
 
 def _from_sources(formula: Derived, graph: Graph) -> float:
@@ -242,7 +250,7 @@ SIDED = {
 """The statistics of people and places."""
 BUTTERFLIES, PLACE_DEGREES = SIDED["butterflies"], SIDED["place_degrees"]
 GRAPHLETS = {
-    name: Statistic(name, label, meaning, count, sides=sides, bounds=COUNT)
+    name: Statistic(name, label, meaning, count, sides=sides, complete=True, bounds=COUNT)
     for name, label, meaning, count, sides in (
         (
             "three_paths",
@@ -258,7 +266,7 @@ GRAPHLETS = {
 }
 """Connected subgraphs of four participants, beside stars and cycles; other ties between them do not matter."""
 EIGEN = {
-    name: Statistic(name, label, meaning, count, per_person=many, article=True, bounds=bounds)
+    name: Statistic(name, label, meaning, count, per_person=many, article=True, complete=True, bounds=bounds)
     for name, label, meaning, count, many, bounds in (
         ("spectral_radius", "spectral radius", "how fast what passes from friend to friend can spread",
          exact_counts.spectral_radius, False, COUNT),
@@ -269,6 +277,7 @@ EIGEN = {
 """The largest eigenvalue and its eigenvector."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
 STATISTICS: dict[str, Statistic] = {each.name: each for each in _OF_ALL} | GROUPED | DERIVED | GRAPHLETS | EIGEN | SIDED
+STATISTICS[TRIANGLES_BY_GROUP.name] = TRIANGLES_BY_GROUP
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),
@@ -313,6 +322,11 @@ def bounds_of(name: str) -> tuple[float, float]:
 def columns_of(name: str) -> tuple[str, ...]:
     """What the columns of a statistic's own table are called; "label" and "value" where it does not say."""
     return () if (found := _known(name)) is None else found.columns
+
+
+def is_matrix(name: str) -> bool:
+    """Whether its entries go from one group to another, so that it can be shown as a matrix."""
+    return columns_of(name)[:2] == ("from", "to")
 
 
 def _known(name: str) -> Statistic | None:

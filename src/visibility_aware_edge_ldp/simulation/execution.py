@@ -12,9 +12,19 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledCollection, bytes_needed
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import counts_suffice
+from visibility_aware_edge_ldp.counts import graphlets, group_triples
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, statistic, with_sources
+from visibility_aware_edge_ldp.public.groups import groups_of
+from visibility_aware_edge_ldp.public.statistic import (
+    FOUR_CYCLES,
+    GRAPHLETS,
+    TRANSITIVITY,
+    TRIANGLES,
+    TRIANGLES_BY_GROUP,
+    statistic,
+    with_sources,
+)
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.trust import POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -169,7 +179,12 @@ class Run:
         return memory.by_degrees(n, m, one_class)
 
     def refuse_too_large(self) -> None:
-        """Say before the work starts that it does not fit, and which change would help."""
+        """Say before the work starts that it takes too long or does not fit, and which change would help."""
+        for name in self.statistics:
+            if name in GRAPHLETS:
+                graphlets.refuse_many(self.n, name)
+            if name == TRIANGLES_BY_GROUP.name:
+                group_triples.refuse_many(self.n, groups_of(self.world.graph).count)
         memory.refuse(self.n, self.need, f"{self._with_a_file}{self._way_out}")
 
     @property

@@ -1,7 +1,7 @@
 """The four trust models in a simulation: from a request to answers with their certificate."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.aggregator.collection import UserCollection, esti
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
-from visibility_aware_edge_ldp.aggregator.groups import small_cells
+from visibility_aware_edge_ldp.aggregator.groups import hidden_cells, small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
@@ -44,7 +44,8 @@ from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, coll
 from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Steps, certificate, watched
 
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
-GROUP_ASSUMPTION = "the {} of every member is public and hangs on no edge; within it those away are like the others"
+PUBLIC_GROUPS = "the {} of every member is public and hangs on no edge"
+GROUP_ASSUMPTION = PUBLIC_GROUPS + "; within it those away are like the others"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
 
@@ -110,8 +111,17 @@ def position_answers(
     sizes = getattr(collection, "class_sizes", None) or world.public.class_sizes
     if world.policy.scope is not None:
         sizes = world.public.inside_sizes
-    rates = collection.response_rates()
-    return Answers(found, certificate(world, POSITION, survey.releases, seed, response=rates, classes=sizes))
+    rates, (assumed, notes) = collection.response_rates(), _of_groups(world, found)
+    certified = certificate(world, POSITION, survey.releases, seed, rates, sizes, assumptions=assumed, notes=notes)
+    return Answers(found, certified)
+
+
+def _of_groups(world: VisibilityAwareGraph, found: Mapping[str, Estimate]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What statistics of groups assume, and what must be said of cells that the noise hides."""
+    if world.graph.groups is None or not any(statistic(name).by_groups for name in found):
+        return (), ()
+    notes = next((hidden_cells(found[name]) for name in ("mixing", "contacts") if name in found), ())
+    return (PUBLIC_GROUPS.format(world.graph.groups.attribute),), notes
 
 
 def sample(request: Request) -> Answers:
@@ -131,10 +141,9 @@ def sample(request: Request) -> Answers:
         f"A public coin drew {float(survey.rate):.3g} of the positions; those counted above were asked, and the "
         "others lost nothing. An edge that was asked loses no less for the sample"
     )
-    rates, sizes = collection.response_rates(), collection.asked_sizes
-    certified = certificate(
-        world, POSITION, survey.releases, seed, rates, sizes, assumptions=(COIN_ASSUMPTION,), notes=(note,)
-    )
+    rates, sizes, (assumed, notes) = collection.response_rates(), collection.asked_sizes, _of_groups(world, found)
+    believed, told = (COIN_ASSUMPTION, *assumed), (note, *notes)
+    certified = certificate(world, POSITION, survey.releases, seed, rates, sizes, assumptions=believed, notes=told)
     return Answers(found, certified)
 
 

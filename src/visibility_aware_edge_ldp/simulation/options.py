@@ -4,7 +4,7 @@ And how one epsilon of the user model is split between the questions that the st
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, TypedDict
@@ -336,6 +336,15 @@ def _other_trust(model: Trust) -> str:
     return f'use --trust {model.name} (trust="{model.name}").'
 
 
+def refuse_without_groups(world: VisibilityAwareGraph, statistics: Iterable[str]) -> None:
+    """Refuse a statistic of public groups on a graph that has none."""
+    if world.graph.groups is None and (grouped := [name for name in statistics if statistic(name).by_groups]):
+        raise BadStatistic(
+            f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "
+            "(in Python, world.grouped(COLUMN, TABLE))."
+        )
+
+
 def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
     """The statistics asked for, or those that the trust model answers by default, as far as the graph has them.
 
@@ -355,11 +364,7 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
         )
     if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
         raise BadStatistic(f"{scored[0]} comes from answers of positions; {_other_trust(POSITION)}")
-    if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
-        raise BadStatistic(
-            f"{grouped[0]} is about public groups; name them with --groups COLUMN --attributes FILE "
-            "(in Python, world.grouped(COLUMN, TABLE))."
-        )
+    refuse_without_groups(world, wanted)
     for name in wanted:
         known = is_built_in(name) and not statistic(name).by_groups
         if not known and not answers(model, name):

@@ -13,8 +13,10 @@ from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import Parts, reported_rows
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
+from visibility_aware_edge_ldp.counts.mixing import mixing_matrix
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityPolicy
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.statistic import EVERYTHING, exact
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
@@ -130,3 +132,21 @@ def test_a_row_in_part_is_refused() -> None:
     collection.absorb(PositionReport(world.survey.identity, 1, 0, outcomes.size, pack(answered), pack(ones)))
     with pytest.raises(ProtocolViolation, match="part of its row"):
         nonresponse.estimate(collection, ["edges"])
+
+
+@pytest.mark.parametrize("case", TINY)
+def test_cells_by_group_over_all_answers_and_absences_are_the_truth(case: str) -> None:
+    """A weighted sum of cells: no bias, and the noise and the pulls' noise are theirs.  [MIXING.8]"""
+    world, weights = TINY[case], np.array([[1.0, -2.0], [0.0, 0.5]])
+    groups = Groups("number", ("a", "b"), np.arange(world.graph.n) % 3 % 2)
+    true = mixing_matrix(groups.members, 2, world.graph.edges)
+
+    def found(reports: PositionCollection) -> Parts:
+        return nonresponse.RowCells.of(reported_rows(reports), groups).parts(weights)
+
+    for heard in range(1, world.asked.size + 1):
+        each = [moments(world, users, found) for users in combinations(world.asked.tolist(), heard)]
+        value, variance, noise, pull_variance, pull_noise = np.mean(each, axis=0)
+        assert value == pytest.approx(float((weights * true).sum()), abs=1e-9)
+        assert noise == pytest.approx(variance, rel=1e-9, abs=1e-9)
+        assert pull_noise == pytest.approx(pull_variance, rel=1e-9, abs=1e-9)

@@ -43,3 +43,13 @@ def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
         assert backend.kernels("bitset") is bitset
     finally:
         backend.name.cache_clear()
+
+
+def test_sums_within_masks_and_by_group_are_those_of_the_matrix() -> None:
+    n, members = 1100, np.arange(1100) % 5 - 1  # the first of five are in no group
+    upper = random_plane(n, 0.3, 1)
+    whole = upper | upper.T
+    ones = bitset.sums_within(bitset.pack_rows(whole, n), bitset.group_masks(members, 4))
+    inside = (members == np.arange(4)[:, None]).astype(np.int64)
+    assert (ones == whole.astype(np.int64) @ inside.T).all()
+    assert (bitset.sums_by_group(ones, members, 4) == inside @ whole @ inside.T).all()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.comparisons import GRAPH, POLICY, small
+from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.evaluation.compare import runner
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
 from visibility_aware_edge_ldp.evaluation.compare.design import (
@@ -23,6 +26,7 @@ from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import ask_within, survey_for
 from visibility_aware_edge_ldp.simulation.estimate import estimate
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 
 def test_every_model_under_both_policies_at_every_epsilon() -> None:
@@ -79,3 +83,32 @@ def test_a_centre_that_pays_for_each_question_would_be_caught() -> None:
 def test_what_is_all_public_is_exact_without_a_centre_too() -> None:
     found = compare(GRAPH, VisibilityPolicy(1), (1,), 1, ("edges", "triangles"), trust="all", seed=1)
     assert all(row.mean_relative_error == 0 for row in found.aware)
+
+
+def test_groups_are_compared_cell_by_cell(tmp_path: Path) -> None:
+    """Both trust models under both policies; a comparison that was kept has the same matrices."""
+    graph = erdos_renyi(40, 200, 1)
+    groups = {node: f"{int(node) % 2}" for node in graph.names}
+    run = partial(compare, graph, "profiles:0.5", [1, 4], 2, seed=1, folder=tmp_path)
+    asked = {"statistics": "mixing,contacts,triangles_by_group", "trust": "position,user", "groups": groups}
+    found = run(**asked)
+    assert [(each.trust, each.policy, each.statistic) for each in found.matrices] == [
+        (trust, policy, name)
+        for trust in ("position", "user")
+        for policy in (AWARE, UNIFORM)
+        for name in ("mixing", "contacts")
+    ]
+    first = found.matrices[0]
+    assert first.epsilon == 1
+    assert first.drawn.pairs == (("0", "0"), ("0", "1"), ("1", "1"))
+    assert sum(first.truth) == 200
+    assert all(
+        low <= value <= high
+        for low, value, high in zip(first.drawn.lows, first.drawn.values, first.drawn.highs, strict=True)
+    )
+    assert {row.trust for row in found.aware if row.statistic == "triangles_by_group"} == {"position"}
+    assert run(**asked).matrices == found.matrices
+    others = run(trust="user", statistics="mixing,contacts", groups=dict.fromkeys(graph.names, "all"))
+    assert others.matrices[0].truth == (200.0,)  # trials of other groups are not taken
+    with pytest.raises(BadStatistic, match="about public groups"):
+        run(trust="user", statistics="mixing")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import estimate as everybody_answered
-from visibility_aware_edge_ldp.aggregator.derived import with_derived
+from visibility_aware_edge_ldp.aggregator.derived import linear, ratios, with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import (
     MOST_SKEW,
     Estimate,
@@ -36,12 +37,15 @@ from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import 
     triangle_parts,
     triangles_and_wedges,
 )
+from visibility_aware_edge_ldp.compute.plain.bitset import group_masks, sums_by_group, sums_within
+from visibility_aware_edge_ldp.compute.reproducible_math import weighted
+from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS
 from visibility_aware_edge_ldp.counts.nonresponse import Spread, missing
+from visibility_aware_edge_ldp.counts.scores import Floats, Ints, score, spread
 from visibility_aware_edge_ldp.errors import BadStatistic
+from visibility_aware_edge_ldp.public.groups import Groups, groups_of
 from visibility_aware_edge_ldp.public.statistic import (
-    EIGEN,
     FOUR_CYCLES,
-    GRAPHLETS,
     STATISTICS,
     TRANSITIVITY,
     check_statistics,
@@ -128,7 +132,10 @@ def estimate(
     if rows.users.size == rows.asked:
         return everybody_answered(collection, wanted, effort)
     releases = collection.releases
-    found = {each: _one(rows, each) for name in wanted for each in _needed(rows, name)}
+    needed = dict.fromkeys(each for name in wanted for each in _needed(rows, name))
+    found = {name: _one(rows, name) for name in needed if name not in LINEAR and name not in RATIOS}
+    if grouped := [name for name in needed if name not in found]:
+        found |= _by_groups(rows, groups_of(collection.view), grouped)
     return {
         name: replace(each, releases=releases) for name, each in with_derived(found, wanted, collection.view.n).items()
     }
@@ -150,6 +157,62 @@ def _needed(rows: ReportedRows, name: str) -> tuple[str, ...]:
     return sources
 
 
+@dataclass(frozen=True, eq=False)
+class RowCells:
+    """The mixing matrix from the rows that were reported.  [MIXING.8]
+
+    ``sums`` (n, groups) are the later friends of each user in each group, weighed for those away; ``noise`` is the
+    variance of their sums over the members of each group, and ``public`` the same sums of public edges.
+    """
+
+    rows: ReportedRows
+    members: Ints
+    sums: Floats
+    noise: Floats
+    public: Floats
+
+    @staticmethod
+    def of(rows: ReportedRows, groups: Groups) -> RowCells:
+        """From what every row has with each group."""
+        weight, scores, masks = float(rows.weights(1)[1]), rows.scores, group_masks(groups.members, groups.count)
+        ones = np.array([sums_within(plane, masks) for plane in rows.later]).reshape(len(rows.later), -1)
+        own = weight * weighted(scores.weights(score) - rows.is_public, ones)
+        noise, public = (
+            sums_by_group(weighted(each, ones).reshape(-1, groups.count), groups.members, groups.count)
+            for each in (scores.weights(spread), rows.is_public)
+        )
+        return RowCells(rows, groups.members, own.reshape(-1, groups.count), weight**2 * noise, public)
+
+    @cached_property
+    def cells(self) -> Floats:
+        """The matrix, without bias: an edge is told by the earlier of its two ends."""
+        found: Floats = self.public + sums_by_group(self.sums, self.members, len(self.public))
+        return np.asarray(found + np.where(np.eye(len(found), dtype=np.bool_), 0.0, found.T))
+
+    def parts(self, gradient: Floats) -> Parts:
+        """What is known of how a linear function of the cells varies.  [HOLDERS.4]"""
+        upper = np.triu(gradient)
+        both = upper + np.triu(upper, 1).T
+        noise = float((both**2 * self.noise).sum())
+        pulls = weighted(np.ones(len(both)), (both[self.members] * self.sums).T)
+        return Parts(float((upper * self.cells).sum()), noise, noise, pulls, noise)
+
+    def spread(self, gradient: Floats) -> Spread:
+        """How a linear function of the cells varies, by noise and by who answered."""
+        nonresponse, noise = _spreads(self.rows, self.parts(gradient))
+        return nonresponse.plus(Spread(noise))
+
+    def variance(self, gradient: Floats) -> float:
+        """The variance alone."""
+        return self.spread(gradient).variance
+
+
+def _by_groups(rows: ReportedRows, groups: Groups, names: Sequence[str]) -> dict[str, Estimate]:
+    """Statistics that follow from the mixing matrix.  [MIXING.8]"""
+    known = RowCells.of(rows, groups)
+    return {name: (linear if name in LINEAR else ratios)(known, groups, STATISTICS[name]) for name in names}
+
+
 def _one(rows: ReportedRows, statistic: str) -> Estimate:
     if statistic == TRANSITIVITY.name:
         return _ratio(statistic, rows, Transitivity.of(rows))
@@ -162,8 +225,8 @@ def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
         return star_parts(rows, k), k
     if statistic in _PARTS:
         return _PARTS[statistic](rows), STATISTICS[statistic].sides
-    whole = statistic in GRAPHLETS or statistic in EIGEN
-    alone = "it is worked out where everybody reported alone" if whole else _UNKNOWN
+    complete = statistic in STATISTICS and STATISTICS[statistic].complete
+    alone = "it is worked out where everybody reported alone" if complete else _UNKNOWN
     why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
     raise BadStatistic(
         f"{statistic} cannot be estimated from rows while {silent} of {rows.asked} users are absent: {why}. "

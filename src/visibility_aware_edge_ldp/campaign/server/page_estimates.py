@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.campaign.server.estimate_json import ONE_IN
 from visibility_aware_edge_ldp.campaign.server.page_labels import Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.stages import PageState
 from visibility_aware_edge_ldp.public.visibility import Visibility
+from visibility_aware_edge_ldp.tabular import ShadedCell, shaded_matrix
 
 Found = dict[str, Any]
 _SHARE = f"one in {ONE_IN} of those who answered, rounded up"
@@ -217,19 +218,17 @@ def _histogram(each: Found) -> Markup:
 
 def _matrix(name: str, each: Found) -> Markup:
     """Groups by groups: the darker a cell, the larger its value; below a value its interval."""
-    ends = zip(each["value"], *each["interval"], strict=True)
-    cells = {tuple(pair): told for pair, told in zip(each["labels"], ends, strict=True)}
-    groups = list(dict.fromkeys(group for pair in cells for group in pair))
-    most = max(1e-9, *(value or 0.0 for value, _, _ in cells.values()))
+    groups, cells = shaded_matrix(each["labels"], each["value"], *each["interval"])
 
-    def cell(row: str, column: str) -> Markup:
-        value, low, high = cells.get((row, column)) or cells[column, row]
-        shade = round(10 * min(max((value or 0.0) / most, 0.0), 1.0))
-        said = together(labels.value(value), tag("small", labels.interval((low, high))))
-        return tag("td", said, class_=f"shade{shade}")
+    def shown_cell(cell: ShadedCell) -> Markup:
+        said = together(labels.value(cell.value), tag("small", labels.interval((cell.low, cell.high))))
+        return tag("td", said, class_=f"shade{cell.shade}")
 
     head = tag("thead", tag("tr", tag("th"), [tag("th", group, scope="col") for group in groups]))
-    rows = [tag("tr", tag("th", row, scope="row"), [cell(row, column) for column in groups]) for row in groups]
+    rows = [
+        tag("tr", tag("th", group, scope="row"), [shown_cell(cell) for cell in row])
+        for group, row in zip(groups, cells, strict=True)
+    ]
     table = tag("table", head, tag("tbody", rows), class_="matrix")
     shown = tag("div", table, class_="wide", role="region", aria_label=labels.statistic(name), tabindex=0)
     return tag("figure", tag("h3", labels.statistic(name)), shown, tag("figcaption", f"{MATRICES[name]} {_SHADED}"))

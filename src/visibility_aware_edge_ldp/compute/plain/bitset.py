@@ -95,6 +95,28 @@ def row_sums(plane: Words) -> npt.NDArray[np.int64]:
     return sums
 
 
+def sums_within(rows: Words, masks: Words) -> npt.NDArray[np.int64]:
+    """(rows, masks): how many ones of each row lie where each mask has ones."""
+    found = np.empty((len(rows), len(masks)), np.int64)
+    for first in range(0, len(rows), TILE):
+        band = rows[first : first + TILE]
+        for place, mask in enumerate(masks):
+            found[first : first + TILE, place] = np.bitwise_count(band & mask).sum(axis=1, dtype=np.int64)
+    return found
+
+
+def group_masks(members: npt.NDArray[np.int64], groups: int) -> Words:
+    """(groups, words): the members of each group as packed rows; who has a negative number is in none."""
+    return pack_rows(members == np.arange(groups)[:, None], members.size)
+
+
+def sums_by_group(by_row: npt.NDArray[np.number], members: npt.NDArray[np.int64], groups: int) -> Sums:
+    """(groups, columns): the numbers of each group's rows, one added to the other; rows of no group are left out."""
+    held = np.flatnonzero(members >= 0)
+    found = [np.bincount(members[held], column[held], groups) for column in by_row.T]
+    return np.stack(found, axis=1)
+
+
 def shared_counts(left: Words, right: Words) -> npt.NDArray[np.int32]:
     """For each row of ``left`` and each of ``right``: how many columns hold a one in both.
 

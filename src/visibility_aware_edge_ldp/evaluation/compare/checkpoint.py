@@ -3,14 +3,14 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.evaluation.compare.design import Cell, Design
 from visibility_aware_edge_ldp.evaluation.expected_errors import Measured
-from visibility_aware_edge_ldp.evaluation.results import Histogram
+from visibility_aware_edge_ldp.evaluation.results import Histogram, Matrix
 
 FILE = "trials.jsonl"
 
@@ -22,6 +22,7 @@ class Trial:
     seconds: float
     found: Mapping[str, Measured]
     histogram: Histogram | None = None
+    matrices: Mapping[str, Matrix] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -100,6 +101,10 @@ def _plain(trial: Trial) -> dict[str, Any]:
         "seconds": round(trial.seconds, 4),
         "found": found,
         "histogram": None if drawn is None else {"bins": drawn.bins, "nodes": drawn.nodes},
+        "matrices": {
+            name: [each.pairs, *([_number(value) for value in part] for part in (each.values, each.lows, each.highs))]
+            for name, each in trial.matrices.items()
+        },
     }
 
 
@@ -116,4 +121,8 @@ def _trial(line: Mapping[str, Any]) -> Trial:
         else Histogram(tuple((int(a), int(b)) for a, b in drawn["bins"]), tuple(map(float, drawn["nodes"])))
     )
     found = {name: Measured(*map(float, values)) for name, values in line["found"].items()}
-    return Trial(float(line["seconds"]), found, histogram)
+    matrices = {
+        name: Matrix(tuple((str(a), str(b)) for a, b in pairs), *(tuple(map(float, part)) for part in parts))
+        for name, (pairs, *parts) in line["matrices"].items()
+    }
+    return Trial(float(line["seconds"]), found, histogram, matrices)

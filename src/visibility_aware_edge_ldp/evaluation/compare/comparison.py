@@ -21,12 +21,14 @@ from visibility_aware_edge_ldp.evaluation.results import (
     UNIFORM,
     Comparison,
     DrawnHistogram,
+    DrawnMatrix,
     Evaluation,
     Histogram,
     Progress,
     TrialRow,
 )
 from visibility_aware_edge_ldp.evaluation.trials import summaries
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, USER
@@ -49,6 +51,8 @@ def compare(
     statistics: str | Sequence[str] | None = None,
     *,
     trust: str | Sequence[str] = "position",
+    groups: Any = None,
+    attributes: Any = None,
     seed: int | str | None = None,
     rounds: int = 1,
     most_trials: int | None = None,
@@ -69,6 +73,8 @@ def compare(
         Names; each trust model answers those that it can. Default: those that the models answer by default.
     trust
         One trust model, several, or "all".
+    groups, attributes
+        Everybody's public group, for statistics such as "mixing", as :func:`estimate` takes them.
     seed
         Makes the run repeatable, and therefore not private.
     rounds
@@ -86,7 +92,8 @@ def compare(
     """
     more = {**options, **({"rounds": rounds} if rounds != 1 else {})}
     chosen = open_policy(policy) if isinstance(policy, str) else policy
-    design = designed(graph, chosen, epsilons, trials, statistics, trust, seed, more, most_trials)
+    held = graph if groups is None else VisibilityAwareGraph(graph).grouped(groups, attributes).whole
+    design = designed(held, chosen, epsilons, trials, statistics, trust, seed, more, most_trials)
     return sharpened(design, Checkpoint(folder, design), progress, cores)
 
 
@@ -176,6 +183,7 @@ def compared(design: Design, trials: Mapping[Cell, Trial]) -> Comparison:
         _histograms(design, trials),
         _splits(design, trials),
         design.inside,
+        _matrices(design, trials),
     )
 
 
@@ -240,6 +248,17 @@ def _histograms(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnHist
         DrawnHistogram(cell.trust, cell.policy, float(epsilon), found, _over(found, design.truths[HISTOGRAM]))
         for cell, found in drawn
         if found is not None
+    )
+
+
+def _matrices(design: Design, trials: Mapping[Cell, Trial]) -> tuple[DrawnMatrix, ...]:
+    """Those of the first collection at the epsilon nearest to 1, beside the true ones."""
+    epsilon = min(design.epsilons, key=lambda each: abs(math.log(each)))
+    cells = (Cell(trust, policy, epsilon, 0) for trust in design.questions for policy in (AWARE, UNIFORM))
+    return tuple(
+        DrawnMatrix(cell.trust, cell.policy, float(epsilon), name, drawn, tuple(map(float, design.truths[name])))
+        for cell in cells
+        for name, drawn in trials[cell].matrices.items()
     )
 
 

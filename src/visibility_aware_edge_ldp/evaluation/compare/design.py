@@ -32,7 +32,7 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS, USER
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre
-from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for
+from visibility_aware_edge_ldp.simulation.options import needs_degrees, plan_for, refuse_without_groups
 from visibility_aware_edge_ldp.simulation.simulate import buy_hubs
 from visibility_aware_edge_ldp.truth.graph import Graph
 
@@ -156,7 +156,7 @@ class Design:
 
     def digest(self, trust: str, policy: str) -> str:
         """What the trials of this model and policy depend on, beside their epsilon and number."""
-        world = self.worlds[policy]
+        world, groups = self.worlds[policy], self.graph.groups
         content = {
             "software": software(),
             "roster": world.public.roster_digest,
@@ -165,6 +165,7 @@ class Design:
             "trust": [trust, self.questions[trust]],
             "options": {name: str(value) for name, value in self.options[trust].items()},
             "seed": self.seed,
+            **({} if groups is None else {"groups": groups.describe()}),
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -197,6 +198,7 @@ def designed(
     policies = {AWARE: aware.policy, UNIFORM: nothing_public(aware.policy), **steps}
     questions = questions_for(models, statistics, aware.graph.n)
     names = dict.fromkeys(name for wanted in questions.values() for name in wanted)
+    refuse_without_groups(aware, names)
     if {POSITION.name, USER.name} & questions.keys():
         names[HISTOGRAM] = None
     truths = {name: exact(aware.graph, name) for name in names}

@@ -14,6 +14,8 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any, Self
 
+import numpy as np
+
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.client.curator import WorkedOut
 from visibility_aware_edge_ldp.errors import TooLarge
@@ -21,9 +23,9 @@ from visibility_aware_edge_ldp.evaluation.compare.checkpoint import Checkpoint, 
 from visibility_aware_edge_ldp.evaluation.compare.design import HISTOGRAM, Cell, Design
 from visibility_aware_edge_ldp.evaluation.compare.largest_degree import with_excess
 from visibility_aware_edge_ldp.evaluation.expected_errors import measured
-from visibility_aware_edge_ldp.evaluation.results import Histogram, Progress
+from visibility_aware_edge_ldp.evaluation.results import Histogram, Matrix, Progress
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic
+from visibility_aware_edge_ldp.public.statistic import STATISTICS, Statistic, is_matrix
 from visibility_aware_edge_ldp.public.trust import CURATOR
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.estimate import estimate, in_shape
@@ -105,7 +107,8 @@ def run_cell(design: Design, cell: Cell) -> Trial:
     truths = {name: design.truths[name] for name in design.questions[cell.trust] if name in found}
     drawn = None if cell.trial else found.get(HISTOGRAM)
     beside = with_excess(design, cell, found, measured(cell.trust, found, in_shape(truths, found)))
-    return Trial(seconds, beside, None if drawn is None else _histogram(drawn))
+    matrices = {name: _matrix(each) for name, each in found.items() if not cell.trial and is_matrix(name)}
+    return Trial(seconds, beside, None if drawn is None else _histogram(drawn), matrices)
 
 
 def collected(
@@ -160,6 +163,13 @@ def _runs(design: Design) -> list[Run]:
         for trust, names in design.questions.items()
         for world in design.worlds.values()
     ]
+
+
+def _matrix(found: Estimate) -> Matrix:
+    pairs: list[Any] = list(found.labels or ())
+    low, high = found.shown_interval()
+    numbers = (tuple(np.asarray(each, np.float64).tolist()) for each in (found.value, low, high))
+    return Matrix(tuple((str(a), str(b)) for a, b in pairs), *numbers)
 
 
 def _histogram(found: Estimate) -> Histogram:

@@ -93,13 +93,15 @@ class Question:
 class PredictedError:
     """A standard error, and the mean of the error's size if it is not that of a normal law.
 
-    ``uneven`` is how many times larger the standard error is than in a typical run.
+    ``uneven`` is how many times larger the standard error is than in a typical run. Of a statistic of groups,
+    ``entries`` are the standard errors of all its entries, and the other numbers are means over them.
     """
 
     deviation: float
     mean: float | None = None
     bias: float = 0.0
     uneven: float = 1.0
+    entries: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

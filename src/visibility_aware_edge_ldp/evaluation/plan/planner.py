@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.scope import Scope
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, possible, statistic
+from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, exact, possible, statistic
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import Run
@@ -190,14 +190,24 @@ class Plan(Tabular):
             "assumed": {"graph": self.graph.source, "nodes": self.graph.n, "edges": self.graph.m},
             "max_degree": int(self.graph.degrees.max(initial=0)),
             "policy": str(self.policy),
-            "predictions": [each.as_dict() for each in self.predictions],
+            "predictions": [{**each.as_dict(), **self._entries(each)} for each in self.predictions],
             "costs": [each.as_dict() for each in self.costs],
             "target_error": self.target_error,
             "targets": [each.as_dict() for each in self.targets],
             "sample_positions": float(self.without.positions),
             "work": self.without.work,
             **({"scope": summary.scope_dict(self)} if self.splits else {}),
+            **({} if self.graph.groups is None else {"groups": self.graph.groups.about}),
         }
+
+    def _entries(self, row: Prediction) -> dict[str, Any]:
+        """Of a statistic of groups: what each entry is about, its value, and the standard error that it will have."""
+        graph = self._moments.world.graph
+        if graph.groups is None or len(row.entries) < 2:
+            return {}
+        values = np.asarray(exact(graph, row.statistic), np.float64).tolist()
+        told = {"labels": graph.groups.entries_of(row.statistic), "value": values, "standard_error": [*row.entries]}
+        return {"entries": told}
 
     def __repr__(self) -> str:
         return f"<Plan: {len(self.predictions)} predictions for {self.graph.source}>"

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.evaluation.lower_bounds import unbiased_variance
+from visibility_aware_edge_ldp.evaluation.plan import groups
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Moments
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, added_to_cycles, added_to_triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -155,6 +156,8 @@ def error(question: base.Question, name: str) -> base.PredictedError | str:
     moments, without = question.moments, question.without
     spread = spreads(moments, float(question.epsilon), float(without.positions))
     coin, k = without.coin, star_size(name)
+    if statistic(name).by_groups:
+        return groups.position_error(moments.world, name, spread, coin)
     if name == DEGREES.name:
         errors = degree_errors(moments, spread, coin)
         mean = float(moments.weights @ errors / moments.weights.sum())

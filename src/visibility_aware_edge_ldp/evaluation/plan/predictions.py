@@ -28,13 +28,14 @@ from visibility_aware_edge_ldp.public.statistic import (
     TRANSITIVITY,
     check_statistics,
     is_built_in,
+    is_set,
     star_size,
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.curator import CONSTANT
 from visibility_aware_edge_ldp.public.trust import CURATOR, POSITION, TRUSTS, USER, Trust
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
-from visibility_aware_edge_ldp.simulation.options import is_position_alone, statistics_for
+from visibility_aware_edge_ldp.simulation.options import is_position_alone, is_user_alone, statistics_for
 
 # Beyond this part of the value an estimate is mostly noise, and its error is no longer a percentage of anything.
 TOO_LARGE = 1 / 3
@@ -79,6 +80,8 @@ class Prediction:
     from_few_numbers
         Whether it rests on degrees or triangles of a graph that was made up from a few numbers, or on a few users or
         one pair of any graph: it may miss by 15 % and more.
+    entries
+        Of a statistic of groups: the standard error of each of its entries, of which ``standard_error`` is the mean.
     """
 
     trust: str
@@ -92,6 +95,7 @@ class Prediction:
     least_on_the_hardest: float = math.nan
     note: str = ""
     from_few_numbers: bool = False
+    entries: tuple[float, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -109,8 +113,8 @@ class Prediction:
         return self.mean_relative_error if self.holds else self.relative_standard_error
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON and CSV; None where nothing can be said."""
-        plain = asdict(self)
+        """Plain values for JSON and CSV, without the entries; None where nothing can be said."""
+        plain = {name: each for name, each in asdict(self).items() if name != "entries"}
         return {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in plain.items()}
 
 
@@ -176,7 +180,8 @@ def _row(model: Model, question: Question, name: str, found: PredictedError | st
         return Prediction(trust, name, epsilon, value, math.nan, math.nan, note=found)
     note = _doubt(model, question, name, value, found)
     size = _mean_size(found) / value if value else math.inf
-    return Prediction(trust, name, epsilon, value, found.deviation, math.nan if note else size, found.bias, note=note)
+    row = Prediction(trust, name, epsilon, value, found.deviation, math.nan if note else size, found.bias, note=note)
+    return replace(row, entries=found.entries)
 
 
 def _with_bounds(moments: Moments, row: Prediction) -> Prediction:
@@ -243,12 +248,12 @@ def advised(
         reason = "trust model USER: people hold their lists of places; --trust position asks one bit at a time"
         return Advice(USER, reason)
     if statistics is not None and any(map(is_position_alone, check_statistics(statistics, world.graph.n))):
-        return Advice(POSITION, "trust model POSITION, which alone counts subgraphs of four nodes")
+        return Advice(POSITION, "trust model POSITION, which alone tells all of this")
     wanted = statistics_for(world, USER.name, statistics)
+    if not is_set(statistics or ()) and any(map(is_user_alone, wanted)):
+        return Advice(USER, "trust model USER, which alone tells all of this")
     if loss < LEAST:
         return Advice(POSITION, f"trust model POSITION; {_other(USER)}")
-    if any(statistic(name).by_groups for name in wanted):
-        return Advice(USER, "trust model USER, which alone counts by group")
     if world.graph.n > MANY or not all(map(is_built_in, wanted)):
         return Advice(USER, f"trust model USER; {_other(POSITION)}")
     moments = moments_of(world, FOUR_CYCLES.name in wanted, ROWS)

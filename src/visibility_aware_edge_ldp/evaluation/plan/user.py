@@ -264,7 +264,7 @@ def error(question: base.Question, name: str) -> base.PredictedError | str:
     moments, k = question.moments, star_size(name)
     plan = plan_for(question.statistics, question.epsilon, moments.n)
     if statistic(name).by_groups:
-        return groups.error(moments.world, plan.group_epsilon, name)
+        return groups.user_error(moments.world, plan.group_epsilon, name)
     if name == DEGREES.name:
         survey = degree_survey(moments.world.public, plan.degree_epsilon)
         misses, deviations = degree_misses(moments, survey)
