@@ -46,7 +46,7 @@ World = VisibilityAwareGraph
 Found = Mapping[str, Estimate]
 Ask = Callable[[World, float, Sequence[str], str, float], Found]
 """From a world, an epsilon, statistics, a seed and the share that is away to estimates."""
-PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90)}
+PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90), "largest_degrees": (5,)}
 """Which members of a family are asked for; of others the first two."""
 
 

@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     largest_seen,
     with_large_absent,
 )
+from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands
 from visibility_aware_edge_ldp.counts.degrees import degree_functions
 from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE
@@ -26,7 +27,7 @@ from visibility_aware_edge_ldp.counts.degrees.degree_histogram import degree_qua
 from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.statistic import AT_ONCE, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
@@ -49,6 +50,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     estimators: ClassVar[Estimators] = {
         "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
         "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
+        **dict.fromkeys(AT_ONCE, lambda given, asked: _at_once(given.collection, given.degrees, asked)),
         "max_degree": lambda given, asked: _max_degree(given.plausible),
         "degree_histogram": lambda given, asked: _histogram(given.plausible),
         "stars": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
@@ -97,7 +99,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     def noisy_degrees(self) -> NoisyDegrees:
         """All that is known of everybody's degree.  [DEGREESUM.4]"""
         hides, answered, public = self.hiding.any(axis=0), self.answered, self.public_degrees
-        constants = self._constants[:, answered]
+        constants = self.noise_constants[:, answered]
         return NoisyDegrees(
             self.view.n,
             certain=public[~hides],
@@ -126,7 +128,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))
 
     @property
-    def _constants(self) -> Floats:
+    def noise_constants(self) -> Floats:
         """(classes, n): c of the noise in each reported number, 0 where it is not used."""
         each = [self.survey.mechanism(kind).second_difference_constant for kind in self.survey.classes]
         return np.array(each).reshape(-1, 1) * self.hiding
@@ -236,6 +238,11 @@ def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:
         variance[absent] = max(spread, 0.0) + max(float(hidden.var()), float(degrees.noise.mean())) / hidden.size
     names = collection.view.names
     return Estimate("degrees", value, variance, labels=names, unbiased=not absent.any())
+
+
+def _at_once(collection: DegreeCollection, degrees: NoisyDegrees, asked: Statistic) -> Estimate:
+    """Degrees with intervals that hold at once, or the K largest.  [ATONCE.1, ATONCE.3-4]"""
+    return simultaneous_degrees.from_degrees(collection, _degrees(collection, degrees), asked)
 
 
 def _histogram(degrees: NoisyDegrees) -> Estimate:

@@ -17,6 +17,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
+from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, graphlets, stars, triangles
@@ -32,7 +33,7 @@ from visibility_aware_edge_ldp.counts.scores import Floats, spread
 from visibility_aware_edge_ldp.counts.sparse_scores import ListedScores
 from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, refuse_uneven, spectrum
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, GRAPHLETS, Statistic, statistic
+from visibility_aware_edge_ldp.public.statistic import AT_ONCE, FOUR_CYCLES, GRAPHLETS, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -285,6 +286,7 @@ class ScoreEstimates:
 ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     "edges": lambda given, asked: given.counted(asked, *stars.edges(given.scores)),
     "degrees": ScoreEstimates.degrees,
+    **dict.fromkeys(AT_ONCE, simultaneous_degrees.from_scores),
     "max_degree": ScoreEstimates.max_degree,
     "degree_histogram": ScoreEstimates.histogram,
     "triangles": lambda given, asked: given.counted(asked, *triangles.triangles(given.pair_sums["triangles"])),

@@ -102,7 +102,7 @@ def estimate(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
-    from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
+    from visibility_aware_edge_ldp.presentation.group_files import list_tables, matrix_tables
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
 
@@ -136,8 +136,8 @@ def estimate(
         typer.echo("Note: this is pure; delta is not spent.", err=True)
     title = f"{world.graph.source}: {world.graph.n:,} nodes; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *estimate_table(answers, truths))
-    for matrix in matrix_tables(found):
-        print_table(*matrix)
+    for table in (*matrix_tables(found), *list_tables(found)):
+        print_table(*table)
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))

@@ -11,6 +11,7 @@ from typing import Any
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
+    AT_ONCE,
     EIGEN,
     FOUR_CYCLES,
     GRAPHLETS,
@@ -125,7 +126,7 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
     )
 
 
-_DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
+_DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars", *AT_ONCE})
 _SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS, *EIGEN}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.
 register(Protocol("position", POSITION, _SCORES, position.position_survey, (position.LAYOUT, position.LAYOUT)))
