@@ -64,8 +64,8 @@ StatisticsOption = Annotated[
         help="Comma-separated: edges, degrees, simultaneous_degrees, largest_degrees:K, max_degree, degree_histogram, "
         "triangles, transitivity, four_cycles, stars:K; all; summary. In summary: mean_degree, density, "
         "degree_variance, degree_centralization; user alone: isolates, concurrency, degree_quantile:Q, tail:T. "
-        "Position alone: three_paths, tailed_triangles, diamonds, four_cliques, spectral_radius, "
-        "eigenvector_centrality."
+        "User alone, too: clustering_by_degree, local_clustering. Position alone: three_paths, tailed_triangles, "
+        "diamonds, four_cliques, spectral_radius, eigenvector_centrality."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

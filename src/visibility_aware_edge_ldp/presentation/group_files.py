@@ -22,6 +22,7 @@ MATRICES = {
 LISTS = {
     "largest_degrees": "{}: the largest degrees; all intervals hold together, and all who are sure are among them",
 }
+LISTS["clustering_by_degree"] = "{}: of two friends of somebody with so many, how often they are friends themselves"
 _PARTS = ("standard_error", "low", "high")
 
 

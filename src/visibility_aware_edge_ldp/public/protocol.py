@@ -12,6 +12,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mea
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
     AT_ONCE,
+    CLUSTERING,
     EIGEN,
     FOUR_CYCLES,
     GRAPHLETS,
@@ -115,7 +116,8 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
     Its reports are paid for by themselves, so that all statistics must be answered by it.
     """
     others = [each for name, each in PROTOCOLS.items() if each.trust is trust and name not in BUILT_IN]
-    if all(any(PROTOCOLS[each].answers(name) for each in BUILT_IN) for name in statistics) or not others:
+    own = (name in CLUSTERING or any(PROTOCOLS[each].answers(name) for each in BUILT_IN) for name in statistics)
+    if all(own) or not others:
         return None
     for known in others:
         if all(map(known.answers, statistics)):

@@ -267,9 +267,26 @@ EIGEN = {
     )
 }  # fmt: skip
 """The largest eigenvalue and its eigenvector."""
+CLUSTERING = {
+    each.name: each
+    for each in (
+        Statistic(
+            "clustering_by_degree", "clustering by degree",
+            "how often friends of somebody with so many are friends",
+            exact_counts.clustering_by_degree, per_person=True, over_pairs=True, bounds=(0.0, 1.0),
+            columns=("first", "last", "clustering"),
+        ),
+        Statistic(
+            "local_clustering", "average local clustering",
+            "how often two friends of a participant are friends, on average",
+            exact_counts.local_clustering, article=True, over_pairs=True, bounds=(0.0, 1.0),
+        ),
+    )
+}  # fmt: skip
+"""What takes users' degrees and their answers for rows, both."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
 STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, SIMULTANEOUS_DEGREES)}
-STATISTICS |= GROUPED | DERIVED | GRAPHLETS | EIGEN
+STATISTICS |= GROUPED | DERIVED | GRAPHLETS | EIGEN | CLUSTERING
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),

@@ -69,7 +69,7 @@ POSITION = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
     options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
     compared=("rounds", "estimator", "dropout"),
-    unanswered=("tail", "degree_quantile"),
+    unanswered=("tail", "degree_quantile", "clustering_by_degree", "local_clustering"),
 )
 USER = Trust(
     "user",

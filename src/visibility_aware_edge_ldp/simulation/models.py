@@ -13,6 +13,7 @@ from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
@@ -25,7 +26,7 @@ from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of
+from visibility_aware_edge_ldp.public.statistic import CLUSTERING, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
@@ -193,7 +194,8 @@ def _ask_users(
         asked = degree_survey(world.public, plan.degree_epsilon)
         degrees = collect(world, asked, seed, dropout, into=DegreeCollection)
         wedges = "stars:2" if world.graph.n > 2 else "edges"  # two nodes have no 2-stars
-        names = dict.fromkeys(wedges if name == TRANSITIVITY.name else name for name in plan.by_degrees)
+        parts = {TRANSITIVITY.name: wedges, **dict.fromkeys(CLUSTERING, "edges")}
+        names = dict.fromkeys(parts.get(name, name) for name in plan.by_degrees)
         found |= estimate(degrees, tuple(names))
         response = degrees.response_rate
     if plan.summed:
@@ -203,11 +205,12 @@ def _ask_users(
         steps = Steps(phases.of(PATHS), len(rows))
         found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
-    if plan.cycles_once:
+    if plan.cycles_once or plan.clustered:
         # Where no sums are asked for, users answer for their rows and nothing more, as POSITION's clients do.
         alone = position_survey(world.public, plan.row_epsilon)
-        first = rows[TRIANGLES.name].first if plan.summed else collect(world, alone, seed)
-        found |= estimate(first, (FOUR_CYCLES.name,))
+        first = next(iter(rows.values())).first if plan.summed else collect(world, alone, seed, dropout)
+        found |= estimate(first, (FOUR_CYCLES.name,)) if plan.cycles_once else {}
+        found |= clustering(plan.clustered, first, degrees) if plan.clustered else {}
     if TRANSITIVITY.name in plan.by_rows:
         wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
         found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)

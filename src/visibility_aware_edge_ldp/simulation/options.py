@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
     FOUR_CYCLES,
     TRANSITIVITY,
     TRIANGLES,
@@ -216,7 +217,13 @@ class Plan:
     def summed(self) -> tuple[str, ...]:
         """What users sum over their rows."""
         names = dict.fromkeys(TRIANGLES.name if name == TRANSITIVITY.name else name for name in self.by_rows)
-        return tuple(name for name in names if name != FOUR_CYCLES.name or self.cycles_twice)
+        once = {*CLUSTERING} if self.cycles_twice else {*CLUSTERING, FOUR_CYCLES.name}
+        return tuple(name for name in names if name not in once)
+
+    @property
+    def clustered(self) -> tuple[str, ...]:
+        """What takes degrees and answers for positions, both."""
+        return tuple(name for name in self.by_rows if name in CLUSTERING)
 
     @property
     def cycles_once(self) -> bool:
@@ -261,7 +268,7 @@ def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
 def needs_degrees(name: str) -> bool:
     """Whether noisy degrees answer it, alone or with something else."""
     known = statistic(name)
-    return known.from_degrees or name == TRANSITIVITY.name or DegreeSurvey.protocol in known.estimators
+    return known.from_degrees or name in (TRANSITIVITY.name, *CLUSTERING) or DegreeSurvey.protocol in known.estimators
 
 
 def is_user_alone(name: str) -> bool:
@@ -318,6 +325,11 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
             "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
             + _other_trust(USER)
         )
+    if model is not USER and (clustered := [name for name in wanted if name in CLUSTERING]):
+        raise BadStatistic(
+            f"{clustered[0]} takes everybody's class of degree, which answers of positions do not tell without bias; "
+            + _other_trust(USER)
+        )  # [CLUSTER.4]
     if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
         raise BadStatistic(f"{scored[0]} comes from answers of positions; {_other_trust(POSITION)}")
     if world.graph.groups is None and (grouped := [name for name in wanted if statistic(name).by_groups]):
