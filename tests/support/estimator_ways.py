@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
     DEGREE_HISTOGRAM,
     FAMILIES,
     FOUR_CYCLES,
@@ -144,13 +145,18 @@ def is_fit(name: str) -> bool:
 
 
 def is_sum(name: str) -> bool:
-    """Whether neither a fit nor 4-cycles nor fours of nodes take long."""
-    return not is_fit(name) and not is_cycles(name) and not is_graphlet(name)
+    """Whether neither a fit nor 4-cycles nor fours of nodes nor matrices take long."""
+    return not (is_fit(name) or is_cycles(name) or is_graphlet(name) or is_clustering(name))
 
 
 def is_graphlet(name: str) -> bool:
     """Whether fours of nodes are counted, which takes long."""
     return name in GRAPHLETS
+
+
+def is_clustering(name: str) -> bool:
+    """Whether matrices of all positions are multiplied, which takes longer than the reports."""
+    return name in CLUSTERING
 
 
 def is_cycles(name: str) -> bool:
@@ -178,6 +184,7 @@ WAYS: dict[str, Way] = {
     "groups": Way("groups", user),
     "histogram": Way("histogram", partial(user, hide="degree")),
     "rows": Way("rows", user, is_sum, combines=True),
+    "rows, clustering": Way("rows", user, is_clustering, combines=True),
     "rows, 4-cycles": Way("rows", user, is_cycles),
     "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
     "neighbourhood, believed": Way("neighbourhood", believed_bounds),

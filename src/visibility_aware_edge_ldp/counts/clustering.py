@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.compute.reproducible_math import dot, norm, product
+from visibility_aware_edge_ldp.compute.reproducible_math import dot, norm, product, weighted
 from visibility_aware_edge_ldp.counts.degrees.degree_functions import NoisyDegrees, binomial, clamp, corrected
 from visibility_aware_edge_ldp.counts.exact import degree_classes, local_share
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
@@ -46,30 +46,42 @@ class NodeTriangles:
     @cached_property
     def variance(self) -> Floats:
         """The variance of each of these numbers: one, two and three noisy sides, with signs in turn."""
-        squares, spread, two = self.scores**2, self._spread, self._spread_paths
-        mixed = product(squares, spread)
-        one = (spread * self._paths**2).sum(axis=1) + (mixed * squares).sum(axis=1) / 2
-        both = (mixed.T * spread).sum(axis=1) / 2 + (two * squares).sum(axis=1)
-        return np.asarray(one - both + (two * spread).sum(axis=1) / 2)
+        spread, squares = self._spread, self._squares
+        one = (spread * self._paths**2).sum(axis=1) + (self._mixed * squares).sum(axis=1) / 2
+        two = (self._mixed.T * spread).sum(axis=1) / 2 + (self._spread_paths * squares).sum(axis=1)
+        return np.asarray(one - two + (self._spread_paths * spread).sum(axis=1) / 2)
 
     def variance_of_sum(self, weights: Floats) -> tuple[float, float]:
         """The variance of the weighted sum of these numbers, and the part of it with three noisy sides."""
-        ends = weights[:, None] + weights
-        slope = ends * self._paths + product(self.scores * weights, self.scores)
-        # Σ_w (weights of all three corners)² · s_uw · s_wv, for each u and v.
-        through = ends**2 * self._spread_paths + 2 * ends * product(self._spread * weights, self._spread)
-        through += product(self._spread * weights**2, self._spread)
-        one, two = float((self._spread * slope**2).sum()) / 2, float((self.scores**2 * through).sum()) / 2
-        three = float((self._spread * through).sum()) / 6
+        ends, some = weights[:, None] + weights, np.flatnonzero(weights)
+        slope = ends * self._paths + product(self.scores[:, some] * weights[some], self.scores[some])
+        one = float((self._spread * slope**2).sum()) / 2
+        two = self._through(self._squares, self._mixed, weights) / 2
+        three = self._through(self._spread, self._spread_paths, weights) / 6
         return one - two + three, three
+
+    def _through(self, far: Floats, mixed: Floats, weights: Floats) -> float:
+        """Σ over u, v, z of far_uv·s_uz·s_zv·(w_u + w_v + w_z)²; ``mixed`` is far @ s."""
+        ends, middle = far * self._spread_paths, self._spread * mixed
+        squares = 2 * dot(weights**2, ends.sum(axis=1)) + dot(weights**2, middle.sum(axis=0))
+        products = 2 * weighted(weights, ends) + 4 * weighted(weights, middle)
+        return squares + dot(weights, products)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        return self.scores**2
 
     @cached_property
     def _spread(self) -> Floats:
-        return self.scores**2 - self.scores
+        return self._squares - self.scores
 
     @cached_property
     def _paths(self) -> Floats:
         return product(self.scores, self.scores)
+
+    @cached_property
+    def _mixed(self) -> Floats:
+        return product(self._squares, self._spread)
 
     @cached_property
     def _spread_paths(self) -> Floats:
