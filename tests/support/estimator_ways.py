@@ -167,6 +167,8 @@ def is_cycles(name: str) -> bool:
 position, user = partial(simulated, "position"), partial(simulated, "user")
 sample, two_rounds = partial(position, sample_positions="1/2"), partial(position, rounds=2)
 neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
+clipped_rows = partial(user, clip="double", delta="1e-6")
+_CLIPPED = "double clipping takes everybody's answers, so nobody can be away"
 _CENTRE = "a curator holds everything, so nobody can be away"
 WAYS: dict[str, Way] = {
     "position": Way("position", position, lambda name: is_sum(name) or is_cycles(name)),
@@ -185,6 +187,7 @@ WAYS: dict[str, Way] = {
     "histogram": Way("histogram", partial(user, hide="degree")),
     "rows": Way("rows", user, is_sum, combines=True),
     "rows, clustering": Way("rows", user, is_clustering, combines=True),
+    "rows, clipped": Way("rows", clipped_rows, lambda name: name == "triangles", nobody_away=_CLIPPED),
     "rows, 4-cycles": Way("rows", user, is_cycles),
     "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
     "neighbourhood, believed": Way("neighbourhood", believed_bounds),

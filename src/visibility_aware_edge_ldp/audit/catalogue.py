@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from visibility_aware_edge_ldp.audit import (
+    clipped_rows,
     public_rules,
     release_budgets,
     scope_combinations,
@@ -119,7 +120,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (degrees,),
     (groups,),
     (histogram,),
-    (rows,),
+    (rows, clipped_rows),
     (neighbourhood, neighbourhood_bounds),
     (hubs,),
     (hub_selection,),

@@ -41,7 +41,7 @@ AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
 DEFAULTS = {
     "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
-    "hide": "edge", "reporters": "auto", "rest": "leave",
+    "hide": "edge", "clip": "smooth", "reporters": "auto", "rest": "leave",
 }  # fmt: skip
 LARGE = 5
 MINUTE = 60
@@ -78,6 +78,9 @@ def estimate(
         str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
     ] = "0.25",
     hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
+    clip: Annotated[
+        str, typer.Option(help="User triangles: smooth, or double (Imola et al. 2022, to compare; needs --delta).")
+    ] = "smooth",
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
     ] = "auto",
@@ -111,7 +114,7 @@ def estimate(
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
-        "degree_share": degree_share, "hide": hide, "reporters": reporters, "rest": rest,
+        "degree_share": degree_share, "hide": hide, "clip": clip, "reporters": reporters, "rest": rest,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)

@@ -1,7 +1,7 @@
 """The four trust models in a simulation: from a request to answers with their certificate."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_clipping import clipped_triangles
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
 from visibility_aware_edge_ldp.aggregator.rows import cycles, triangles
@@ -24,15 +25,16 @@ from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threa
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Release, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
 from visibility_aware_edge_ldp.public.statistic import CLUSTERING, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of
+from visibility_aware_edge_ldp.public.surveys.clipped_rows import clipped
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
@@ -45,6 +47,7 @@ from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS
 
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
 GROUP_ASSUMPTION = "the {} of every member is public and hangs on no edge; within it those away are like the others"
+CLIP_ASSUMPTION = "all other users answer the first round as they should: double clipping does not hold against them"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
 
@@ -165,9 +168,15 @@ def user(request: Request) -> Answers:
         found, releases = found | cells, tuple(dict.fromkeys((*releases, *groups.releases)))
         rates = {"users": min(response, groups.response_rate), **groups.response_by_group()}
         notes, assumed = small_cells(groups, cells["mixing"]), (GROUP_ASSUMPTION.format(groups.groups.attribute),)
+    spent = spending(world, plan)
+    if _is_clipped(request):
+        (survey,) = _row_surveys(request, plan).values()
+        spent = {key: share for key, share in spent.items() if key != "their standard errors"}
+        spent |= {"the rows' triangles": float(survey.total), "the lengths of lists": float(survey.reach)}
+        assumed = (*assumed, CLIP_ASSUMPTION)
     certified = certificate(
         world, USER, releases, request.seed, rates, assumptions=assumed, notes=notes,
-        per_list=per_list(world, plan), spent=spending(world, plan),
+        per_list=per_list(world, plan), spent=spent,
     )  # fmt: skip
     return Answers({name: found[name] for name in request.statistics}, certified)
 
@@ -199,11 +208,12 @@ def _ask_users(
         found |= estimate(degrees, tuple(names))
         response = degrees.response_rate
     if plan.summed:
-        surveys = row_surveys(world.public, plan.row_epsilon, plan.summed)
+        surveys = _row_surveys(request, plan)
         collecting = collect_rows if engine is None else partial(collect_rows_on, engine)
         rows = collecting(world, surveys, seed, dropout, phases)
         steps = Steps(phases.of(PATHS), len(rows))
-        found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
+        summed = ROW_ESTIMATES | ({TRIANGLES.name: clipped_triangles} if _is_clipped(request) else {})
+        found |= {name: summed[name](collection, steps) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
     if plan.cycles_once or plan.clustered:
         # Where no sums are asked for, users answer for their rows and nothing more, as POSITION's clients do.
@@ -215,6 +225,21 @@ def _ask_users(
         wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
         found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
+
+
+def _is_clipped(request: Request) -> bool:
+    """Whether triangles are counted by double clipping."""
+    return bool(getattr(request.options, "clip", "smooth") == "double")
+
+
+def _row_surveys(request: Request, plan: Plan) -> Mapping[str, RowSurvey]:
+    """What users sum over their rows; by double clipping triangles alone.  [CLIP.1]"""
+    surveys = row_surveys(request.world.public, plan.row_epsilon, plan.summed)
+    if not _is_clipped(request):
+        return surveys
+    if plan.by_rows != (TRIANGLES.name,) or request.dropout:
+        raise BadInput("Double clipping counts triangles where everybody answers; leave out dropout and the others.")
+    return {TRIANGLES.name: clipped(surveys[TRIANGLES.name], parse_delta(request.options.delta))}
 
 
 def neighbourhood(request: Request) -> Answers:

@@ -60,6 +60,7 @@ NOT_OF_THIS_MODEL = {
     "engine": "An engine works for the position and the user model, not for {trust}; leave it out.",
     "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
+    "clip": "Sums are clipped in the user model, not in {trust}; leave it out.",
     "dropout": "A curator holds everything and cannot drop out; leave dropout out.",
 }
 
@@ -75,6 +76,7 @@ class Keywords(TypedDict, total=False):
     estimator: str
     degree_share: Number
     hide: str
+    clip: str
     reporters: str
     work: float | None
     sample_positions: Number
@@ -144,11 +146,16 @@ class UserOptions(Options):
     degree_share: Number = DEGREE_SHARE
     hide: str = "edge"
     engine: str | None = None
+    clip: str = "smooth"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.hide not in ("edge", "degree"):
             raise BadInput(NOT_OF_THIS_MODEL["hide"].format(value=self.hide, trust=self.trust.name))
+        if self.clip not in ("smooth", "double"):
+            raise BadInput(f"Triangles are clipped 'smooth' or 'double'; got {self.clip!r}.")
+        if self.clip == "double" and not parse_delta(self.delta):
+            raise BadPrivacyParameter("Double clipping is not pure: give the delta it needs, such as --delta 1e-6.")
 
     @property
     def statistics(self) -> tuple[str, ...]:
