@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection, public_graph, public_positions
 from visibility_aware_edge_ldp.aggregator.estimate import (
     Estimate,
     Interval,
@@ -90,6 +90,11 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     def public_degrees(self) -> Ints:
         """Everybody's public degree."""
         return public_graph(self.view).degrees
+
+    @property
+    def hidden_positions(self) -> Ints:
+        """How many non-public positions everybody has."""
+        return self.view.n - 1 - public_positions(self.view)
 
     @property
     def answered(self) -> degree_functions.Bits:

@@ -15,7 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
+from visibility_aware_edge_ldp.aggregator.collection import (
+    Estimators,
+    Ints,
+    positions_of,
+    public_graph,
+    public_positions,
+)
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
 from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
@@ -320,6 +326,10 @@ class ScoredCollection(ABC):
         """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
         low = public_graph(self.view).degrees.astype(np.float64)
         return low, low + (self.view.n - 1 - public_positions(self.view))
+
+    def positions_of(self, kind: Visibility) -> Ints:
+        """How many positions of a class each node has, edges or not."""
+        return positions_of(self.view, kind)
 
     def prepared(self, wanted: tuple[str, ...], budget: WorkBudget | None, made: GroupScores | None) -> ScoreEstimates:
         """The scores and what is counted in them, shared by all statistics."""

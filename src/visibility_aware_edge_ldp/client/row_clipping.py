@@ -12,6 +12,8 @@ from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import sample_each
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.public.layout import Bits
+from visibility_aware_edge_ldp.public.surveys.rows import RowReport
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.client.rows import FirstRound
@@ -27,16 +29,24 @@ def refuse_missing_rows(first: FirstRound) -> None:
         raise ProtocolViolation("Double clipping takes a first round that everybody answered; somebody did not.")
 
 
-def clipped_numbers(
-    survey: ClippedRowSurvey, first: FirstRound, offsets: Integers, members: Members, random_bytes: RandomBytes
-) -> tuple[Integers, Integers]:
+def clipped_report(
+    survey: ClippedRowSurvey,
+    first: FirstRound,
+    asked: Bits,
+    start: int,
+    offsets: Integers,
+    members: Members,
+    random_bytes: RandomBytes,
+) -> RowReport:
     """Of each user the noisy length of its list, and the noisy sum of its clipped triangles.  [CLIP.1]"""
     lengths = np.diff(offsets)
     noisy = lengths + survey.reach_noise.sample_many(lengths.size, random_bytes)
     kept = survey.kept(noisy)
     sums = clipped_sums(first.scores, offsets, members, kept, survey.thresholds(kept))
     totals = np.floor(sums * 2.0**survey.fineness + 0.5).astype(np.int64)
-    return noisy, totals + sample_each(survey.total_epsilon, survey.sensitivities(kept), random_bytes)
+    noisy_totals = totals + sample_each(survey.total_epsilon, survey.sensitivities(kept), random_bytes)
+    sent = (np.where(asked, numbers, 0) for numbers in (noisy, noisy_totals))
+    return RowReport(survey.identity, first.transcript.digest, start, asked, *sent)
 
 
 def clipped_sums(scores: Scores, offsets: Integers, members: Members, kept: Integers, most: Floats) -> Floats:

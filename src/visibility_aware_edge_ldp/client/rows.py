@@ -213,9 +213,8 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         first = cast(FirstRound, self._first)
         asked = self._asked_again(survey, first) & who_takes_part(present, self._view.count)
         if survey.clip == "double":
-            made = row_clipping.clipped_numbers(cast(Any, survey), first, self._offsets, self._members, random_bytes)
-            sent = (np.where(asked, each, 0) for each in made)
-            return RowReport(survey.identity, first.transcript.digest, self._view.start, asked, *sent)
+            lists = self._view.start, self._offsets, self._members
+            return row_clipping.clipped_report(cast(Any, survey), first, asked, *lists, random_bytes)
         return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
 
     def _measure(self, survey: RowSurvey, first: FirstRound) -> tuple[Floats, Floats]:

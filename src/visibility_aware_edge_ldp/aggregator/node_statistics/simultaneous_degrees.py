@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import positions_of, public_graph, public_positions
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.counts.degrees.simultaneous_degrees import (
     Limits,
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 def from_scores(given: ScoreEstimates, asked: Statistic) -> Estimate:
     """Degrees at once, or the K largest, from the answers of positions.  [ATONCE.2-4]"""
     collection = given.collection
-    known, least, most = public_graph(collection.view).degrees.astype(np.float64), *collection.degree_bounds
-    found = SimultaneousDegrees(given.noisy_degrees[0], least, most, by_scores(known, _classes(given)))
+    least, most = collection.degree_bounds  # the least are public edges
+    found = SimultaneousDegrees(given.noisy_degrees[0], least, most, by_scores(least, _classes(given)))
     return _estimate(asked, found, collection.view.names)
 
 
@@ -47,7 +46,7 @@ def _classes(given: ScoreEstimates) -> list[ScoredPositions]:
         rate = rates[kinds[0]] * float(survey.rate)
         answered = given.scores.node_sums(_only(values, np.ones_like))
         sums = given.scores.node_sums(_only(values, score)) * rate
-        every = answered if rate == 1 else np.sum([positions_of(view, kind) for kind in kinds], axis=0)
+        every = answered if rate == 1 else np.sum([collection.positions_of(kind) for kind in kinds], axis=0)
         found.append(ScoredPositions(survey.channel(kinds[0]), every.astype(np.float64), answered, sums))
     return found
 
@@ -64,7 +63,7 @@ def from_degrees(collection: DegreeCollection, noisy: Estimate, asked: Statistic
     """
     answered, least = collection.answered, collection.public_degrees.astype(np.float64)
     absent = collection.hiding.any(axis=0) & ~answered
-    most = least + (collection.view.n - 1 - public_positions(collection.view))
+    most = least + collection.hidden_positions
     known = by_laplace(np.asarray(noisy.value), collection.noise_constants * answered)
 
     def intervals(level: float) -> Limits:
