@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.public.statistic import AT_ONCE, Statistic, stati
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
-PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
+PLAIN = ("edges", "degrees", "simultaneous_degrees", "max_degree", "degree_histogram")
 
 # A chance that rounding alone may have left.
 _CRUMB = 1e-9
@@ -69,7 +69,8 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which takes more than degrees."""
-        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K, tail:T or degree_quantile:Q."
+        families = "largest_degrees:K, stars:K, tail:T or degree_quantile:Q"
+        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, {families}."
 
     def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Known:
         """What is known of everybody's degree, worked out once for all statistics."""
