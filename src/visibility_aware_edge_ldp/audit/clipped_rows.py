@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.row_clipping import clipped_sums
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
+from visibility_aware_edge_ldp.compute.reproducible_math import exp
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import Ints
 from visibility_aware_edge_ldp.public.surveys.clipped_rows import ClippedRowSurvey, Floats
@@ -126,8 +127,8 @@ def _excess(shift: int, rate: float, allowed: float) -> float:
         return 0.0
     reach = abs(shift) + math.ceil(_FARTHEST / rate)
     u = np.arange(-reach, reach + 1)
-    here, there = (np.tanh(rate / 2) * np.exp(-rate * np.abs(u - centre)) for centre in (0, shift))
-    return float(np.maximum(here - math.exp(allowed) * there, 0.0).sum())
+    here, there = (math.tanh(rate / 2) * exp(-rate * np.abs(u - centre)) for centre in (0, shift))
+    return math.fsum(np.maximum(here - math.exp(allowed) * there, 0.0).tolist())
 
 
 def spent_delta(stage: ClippedStage, friends: Friends, other: Friends, far: tuple[int, ...], epsilon: float) -> float:
