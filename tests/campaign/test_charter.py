@@ -117,6 +117,8 @@ def test_floats_cannot_be_chartered() -> None:
         ("position", "four_cliques", True),
         ("position", "eigenvector_centrality", False),  # it would name people
         ("position", "spectral_radius", False),
+        ("position", "largest_degrees:3", False),
+        ("degrees", "simultaneous_degrees", False),
         ("degrees", "tail:2", True),
         ("degrees", "stars:2", True),
         ("degrees", "triangles", False),

@@ -45,6 +45,7 @@ ONE_OF = {
     "position, graphlets": 2,
     "sample, graphlets": 4,
     "position, two rounds": 2,
+    "rows, clustering": 4,
     "sample": 2,
     **{name: 4 for name in WAYS if name.endswith("fits")},
 }

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
     EIGEN,
     EVERYTHING,
     GRAPHLETS,
@@ -30,7 +31,8 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-NAMES = tuple(dict.fromkeys((*EVERYTHING, "tail:2", *GROUPED, *SETS["summary"], *GRAPHLETS, *EIGEN)))
+_MORE = ("tail:2", "simultaneous_degrees", "largest_degrees:3")
+NAMES = tuple(dict.fromkeys((*EVERYTHING, *_MORE, *GROUPED, *SETS["summary"], *GRAPHLETS, *EIGEN, *CLUSTERING)))
 GROUPS = Groups("number", ("a", "b"), np.arange(14) % 3 // 2)
 WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
 ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
@@ -44,6 +46,7 @@ UNBIASED = {
     "mean_degree",
     "density",
     "degree_variance",
+    "local_clustering",
     *GRAPHLETS,
 }
 RUNS = 60

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from visibility_aware_edge_ldp.cli import app
 from visibility_aware_edge_ldp.counts.mixing import mixing_matrix
-from visibility_aware_edge_ldp.presentation.group_files import group_files, matrix_tables
+from visibility_aware_edge_ldp.presentation.group_files import group_files, list_tables, matrix_tables
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -139,3 +139,12 @@ def test_base_r_reads_all_of_it_as_the_guide_says(tmp_path: Path, monkeypatch: p
     other = script.replace('"nodematch.year"', '"nodematch.ward"')
     Path("other.R").write_text(other, encoding="utf-8")
     assert subprocess.run([program, "--vanilla", "other.R"], capture_output=True, check=False).returncode != 0
+
+
+def test_short_lists_have_a_table_with_intervals() -> None:
+    each = {"labels": [[1, "ann", "sure"]], "value": [12.0], "interval": [[10.0], [14.0]]}
+    (table,) = list_tables({"estimates": {"largest_degrees:1": each, "edges": {"value": 3.0}}})
+    title, head, rows = table
+    assert title.startswith("largest_degrees:1: the largest degrees")
+    assert head == ("rank", "node", "among", "degree", "95 % interval")
+    assert rows == [("1", "ann", "sure", "12.0", "[10.0, 14.0]")]

@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.public.layout import pack
 from visibility_aware_edge_ldp.public.positions import endpoints
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
     DEGREE_HISTOGRAM,
     FAMILIES,
     FOUR_CYCLES,
@@ -46,7 +47,7 @@ World = VisibilityAwareGraph
 Found = Mapping[str, Estimate]
 Ask = Callable[[World, float, Sequence[str], str, float], Found]
 """From a world, an epsilon, statistics, a seed and the share that is away to estimates."""
-PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90)}
+PARAMETERS = {"tail": (10,), "degree_quantile": (50, 90), "largest_degrees": (5,)}
 """Which members of a family are asked for; of others the first two."""
 
 
@@ -144,13 +145,18 @@ def is_fit(name: str) -> bool:
 
 
 def is_sum(name: str) -> bool:
-    """Whether neither a fit nor 4-cycles nor fours of nodes take long."""
-    return not is_fit(name) and not is_cycles(name) and not is_graphlet(name)
+    """Whether neither a fit nor 4-cycles nor fours of nodes nor matrices take long."""
+    return not (is_fit(name) or is_cycles(name) or is_graphlet(name) or is_clustering(name))
 
 
 def is_graphlet(name: str) -> bool:
     """Whether fours of nodes are counted, which takes long."""
     return name in GRAPHLETS
+
+
+def is_clustering(name: str) -> bool:
+    """Whether matrices of all positions are multiplied, which takes longer than the reports."""
+    return name in CLUSTERING
 
 
 def is_cycles(name: str) -> bool:
@@ -161,6 +167,8 @@ def is_cycles(name: str) -> bool:
 position, user = partial(simulated, "position"), partial(simulated, "user")
 sample, two_rounds = partial(position, sample_positions="1/2"), partial(position, rounds=2)
 neighbourhood, curator = partial(simulated, "neighbourhood"), partial(simulated, "curator")
+clipped_rows = partial(user, clip="double", delta="1e-6")
+_CLIPPED = "double clipping takes everybody's answers, so nobody can be away"
 _CENTRE = "a curator holds everything, so nobody can be away"
 WAYS: dict[str, Way] = {
     "position": Way("position", position, lambda name: is_sum(name) or is_cycles(name)),
@@ -178,6 +186,8 @@ WAYS: dict[str, Way] = {
     "groups": Way("groups", user),
     "histogram": Way("histogram", partial(user, hide="degree")),
     "rows": Way("rows", user, is_sum, combines=True),
+    "rows, clustering": Way("rows", user, is_clustering, combines=True),
+    "rows, clipped": Way("rows", clipped_rows, lambda name: name == "triangles", nobody_away=_CLIPPED),
     "rows, 4-cycles": Way("rows", user, is_cycles),
     "neighbourhood": Way("neighbourhood", partial(neighbourhood, reporters="users")),
     "neighbourhood, believed": Way("neighbourhood", believed_bounds),

@@ -286,13 +286,9 @@ def _records(name: str, found: Estimate, level: float, truths: Mapping[str, Any]
 
 def _row(estimate: Estimate, level: float) -> tuple[str, str, str, str]:
     if isinstance(estimate.value, np.ndarray):
-        size = f"{len(estimate.value):,} values"
-        return (
-            estimate.statistic,
-            size,
-            f"{float(np.mean(estimate.standard_error)):,.3g} on average",
-            "see --json, .interval()",
-        )
+        size, mean = f"{len(estimate.value):,} values", float(np.mean(estimate.standard_error))
+        error = f"{mean:,.3g} on average" if estimate.has_standard_error else "none"
+        return estimate.statistic, size, error, "see --json, .interval()"
     low, high = estimate.shown_interval(level)
     error = "none" if np.isnan(estimate.variance) else number(estimate.standard_error)
     ends = "none" if np.isnan(low) or np.isnan(high) else f"[{number(low)}, {number(high)}]"

@@ -302,11 +302,16 @@ def public_triangles(view: PublicView) -> int:
 
 def public_positions(view: PublicView) -> Ints:
     """How many public positions each node has, edges or not."""
+    return positions_of(view, Visibility.PUBLIC)
+
+
+def positions_of(view: PublicView, kind: Visibility) -> Ints:
+    """How many positions of a class each node has, edges or not."""
     bound = view.classes.by_kinds
     if bound is not None:
-        public, sizes = np.asarray(bound.table) == Visibility.PUBLIC, np.bincount(bound.kinds)
-        by_kind: Ints = public @ sizes - np.diagonal(public)
+        inside, sizes = np.asarray(bound.table) == kind, np.bincount(bound.kinds)
+        by_kind: Ints = inside @ sizes - np.diagonal(inside)
         return by_kind[bound.kinds]
-    if not view.class_sizes[Visibility.PUBLIC]:
+    if not view.class_sizes[kind]:
         return np.zeros(view.n, dtype=np.int64)
-    return row_sums(backend.plane_of(view.class_bits[Visibility.PUBLIC], view.n))
+    return row_sums(backend.plane_of(view.class_bits[kind], view.n))

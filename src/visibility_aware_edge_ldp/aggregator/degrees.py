@@ -11,7 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_graph
+from visibility_aware_edge_ldp.aggregator.collection import (
+    Bits,
+    Estimators,
+    UserCollection,
+    public_graph,
+    public_positions,
+)
 from visibility_aware_edge_ldp.aggregator.estimate import (
     Estimate,
     Interval,
@@ -19,6 +25,7 @@ from visibility_aware_edge_ldp.aggregator.estimate import (
     largest_seen,
     with_large_absent,
 )
+from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.aggregator.report_screening import degree_bands
 from visibility_aware_edge_ldp.counts.degrees import degree_functions
 from visibility_aware_edge_ldp.counts.degrees.degree_distribution import LAPLACE
@@ -27,13 +34,13 @@ from visibility_aware_edge_ldp.counts.degrees.degree_histogram import degree_qua
 from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import ProtocolViolation
-from visibility_aware_edge_ldp.public.statistic import statistic
+from visibility_aware_edge_ldp.public.statistic import AT_ONCE, Statistic, statistic
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.view import PublicView
 
 # What people's degrees tell of people and places.
 PEOPLE_ALONE = ("edges", "people_degrees")
-PLAIN = ("edges", "degrees", "max_degree", "degree_histogram")
+PLAIN = ("edges", "degrees", "simultaneous_degrees", "max_degree", "degree_histogram")
 
 # A chance that rounding alone may have left.
 _CRUMB = 1e-9
@@ -52,6 +59,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     estimators: ClassVar[Estimators] = {
         "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
         "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
+        **dict.fromkeys(AT_ONCE, lambda given, asked: _at_once(given.collection, given.degrees, asked)),
         "max_degree": lambda given, asked: _max_degree(given.plausible),
         "degree_histogram": lambda given, asked: _histogram(given.plausible),
         "stars": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
@@ -83,7 +91,8 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which takes more than degrees."""
-        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, stars:K, tail:T or degree_quantile:Q."
+        families = "largest_degrees:K, stars:K, tail:T or degree_quantile:Q"
+        return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, {families}."
 
     def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Known:
         """What is known of everybody's degree, worked out once for all statistics."""
@@ -106,6 +115,11 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         return public_graph(self.view).degrees
 
     @property
+    def hidden_positions(self) -> Ints:
+        """How many non-public positions everybody has."""
+        return self.view.n - 1 - public_positions(self.view)
+
+    @property
     def answered(self) -> degree_functions.Bits:
         """Who hides something and has answered."""
         return self.took_part & self.hiding.any(axis=0)
@@ -115,7 +129,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         hides, answered, public = self.hiding.any(axis=0), self.answered, self.public_degrees
         # Nobody has more friends than there are others; a person visits no more places than there are.
         nodes = self.view.n - (self.view.people or 1) + 1
-        constants = self._constants[:, answered]
+        constants = self.noise_constants[:, answered]
         return NoisyDegrees(
             nodes,
             certain=public[~hides & self._holders],
@@ -144,7 +158,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         return replace(degrees, noisy=np.clip(degrees.noisy, degrees.public + low, degrees.public + high))
 
     @property
-    def _constants(self) -> Floats:
+    def noise_constants(self) -> Floats:
         """(classes, n): c of the noise in each reported number, 0 where it is not used."""
         each = [self.survey.mechanism(kind).second_difference_constant for kind in self.survey.classes]
         return np.array(each).reshape(-1, 1) * self.hiding
@@ -267,6 +281,11 @@ def _spread_of_hidden(hidden: npt.NDArray[Any], noise: float) -> float:
         return np.inf
     squares = np.square(hidden - hidden.mean())
     return max(float(hidden.var(ddof=1)) - noise + float(squares.std()) / math.sqrt(hidden.size), 0.0)
+
+
+def _at_once(collection: DegreeCollection, degrees: NoisyDegrees, asked: Statistic) -> Estimate:
+    """Degrees with intervals that hold at once, or the K largest.  [ATONCE.1, ATONCE.3-4]"""
+    return simultaneous_degrees.from_degrees(collection, _degrees(collection, degrees), asked)
 
 
 def _histogram(degrees: NoisyDegrees) -> Estimate:

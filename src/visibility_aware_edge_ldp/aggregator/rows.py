@@ -170,7 +170,7 @@ def triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     """The triangle count, without bias, and its standard error; ``step`` is told how much is done.  [TRIANGLE.3-4]"""
     asked, first, second = _responses(collection, 2)
     kept = first / asked if asked else 1.0
-    value = _public_rows(collection, partial(triangle_total, collection.scores(kept)))
+    value = public_rows(collection, partial(triangle_total, collection.scores(kept)))
     if not asked:
         return Estimate(TRIANGLES.name, value, 0.0, collection.releases)
     value += asked / second * float(collection.sums.sum())
@@ -201,7 +201,7 @@ def cycles(collection: RowCollection, step: Step | None = None) -> Estimate:
         pulls = cycle_pulls(path_scores(everything, seen_by_all), seen_by_all)
         return float(np.sum(over_rows(everything, 0, offsets, members, lambda block: float(block.totals.sum()), pulls)))
 
-    value = _public_rows(collection, total)
+    value = public_rows(collection, total)
     if not asked:
         return Estimate(FOUR_CYCLES.name, value, 0.0, collection.releases)
     rates = Rates(response_rate(asked, first), pair_rate(asked, first), public)
@@ -229,7 +229,7 @@ def _responses(collection: RowCollection, fewest: int) -> tuple[int, int, int]:
     return asked, first, second
 
 
-def _public_rows(collection: RowCollection, total: Callable[[Integers, Members], float]) -> float:
+def public_rows(collection: RowCollection, total: Callable[[Integers, Members], float]) -> float:
     """The sums of the users whose whole row is public: everybody can work them out."""
     edges = np.sort(collection.view.edges.astype(np.int64), axis=1)
     first, second = edges[~collection.asked[edges[:, 0]]].T

@@ -15,9 +15,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators, public_graph, public_positions
+from visibility_aware_edge_ldp.aggregator.collection import (
+    Estimators,
+    Ints,
+    positions_of,
+    public_graph,
+    public_positions,
+)
 from visibility_aware_edge_ldp.aggregator.derived import from_cells, scored_triangles_by_group
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unknown_share
+from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
 from visibility_aware_edge_ldp.counts import cycles, graphlets, stars, triangles
@@ -36,6 +43,7 @@ from visibility_aware_edge_ldp.counts.spectrum import APART, PART, Spectrum, ref
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.public.groups import groups_of
 from visibility_aware_edge_ldp.public.statistic import (
+    AT_ONCE,
     BUTTERFLIES,
     FOUR_CYCLES,
     GRAPHLETS,
@@ -320,6 +328,7 @@ class ScoreEstimates:
 ESTIMATORS: dict[str, Callable[[ScoreEstimates, Statistic], Estimate]] = {
     "edges": lambda given, asked: given.counted(asked, *stars.edges(given.scores)),
     "degrees": ScoreEstimates.degrees,
+    **dict.fromkeys(AT_ONCE, simultaneous_degrees.from_scores),
     "max_degree": ScoreEstimates.max_degree,
     "degree_histogram": ScoreEstimates.histogram,
     "triangles": lambda given, asked: given.counted(asked, *triangles.triangles(given.pair_sums["triangles"])),
@@ -360,6 +369,10 @@ class ScoredCollection(ABC):
         """Between its public edges and those plus its non-public positions: what everybody knows of a degree."""
         low = public_graph(self.view).degrees.astype(np.float64)
         return low, low + (self.view.n - 1 - public_positions(self.view))
+
+    def positions_of(self, kind: Visibility) -> Ints:
+        """How many positions of a class each node has, edges or not."""
+        return positions_of(self.view, kind)
 
     def prepared(self, wanted: tuple[str, ...], budget: WorkBudget | None, made: GroupScores | None) -> ScoreEstimates:
         """The scores and what is counted in them, shared by all statistics."""

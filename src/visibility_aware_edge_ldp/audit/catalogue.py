@@ -5,6 +5,7 @@ from types import ModuleType
 
 from visibility_aware_edge_ldp.audit import (
     bipartite,
+    clipped_rows,
     public_rules,
     release_budgets,
     scope_combinations,
@@ -122,7 +123,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (degrees,),
     (groups,),
     (histogram,),
-    (rows,),
+    (rows, clipped_rows),
     (neighbourhood, neighbourhood_bounds),
     (hubs,),
     (hub_selection,),

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION
 from visibility_aware_edge_ldp.public.layout import Layout, octets
 from visibility_aware_edge_ldp.public.positions import row_start
-from visibility_aware_edge_ldp.public.statistic import EIGEN, FAMILIES, STATISTICS, statistic
+from visibility_aware_edge_ldp.public.statistic import AT_ONCE, EIGEN, FAMILIES, STATISTICS, statistic
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
 from visibility_aware_edge_ldp.public.trust import Trust
@@ -142,10 +142,10 @@ class Question:
 
     @property
     def _kinds(self) -> frozenset[str]:
-        # Eigenvalues take everybody's answer, with nothing public; and entries of an eigenvector would name people.
-        # Statistics of groups have a question of their own, for which the documents have groups.
+        # Eigenvalues take everybody's answer, with nothing public; entries of an eigenvector would name people, and so
+        # would the largest degrees. Statistics of groups have a question of their own, whose documents have groups.
         grouped = {name for name, each in STATISTICS.items() if each.by_groups and not self.by_groups}
-        return frozenset(self.protocol.statistics) - EIGEN.keys() - grouped
+        return frozenset(self.protocol.statistics) - EIGEN.keys() - {*AT_ONCE} - grouped
 
     def answers(self, name: str) -> bool:
         """Whether its reports answer this statistic."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.client import row_clipping
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
@@ -187,6 +188,8 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         if not first.answered[self._users][self._asked_again(survey, first)].all():
             raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
         first.refuse_what_doubles_cannot_hold()
+        if survey.clip == "double":
+            row_clipping.refuse_missing_rows(first)
 
     def _asked_again(self, survey: RowSurvey, first: FirstRound) -> Bits:
         """Who took part in round 1, of those who hold a non-public position."""
@@ -209,6 +212,9 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             return report
         first = cast(FirstRound, self._first)
         asked = self._asked_again(survey, first) & who_takes_part(present, self._view.count)
+        if survey.clip == "double":
+            lists = self._view.start, self._offsets, self._members
+            return row_clipping.clipped_report(cast(Any, survey), first, asked, *lists, random_bytes)
         return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
 
     def _measure(self, survey: RowSurvey, first: FirstRound) -> tuple[Floats, Floats]:

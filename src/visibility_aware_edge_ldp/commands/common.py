@@ -62,9 +62,10 @@ GroupsOption = Annotated[
 StatisticsOption = Annotated[
     str | None,
     typer.Option(
-        help="Comma-separated: edges, degrees, max_degree, degree_histogram, triangles, transitivity, four_cycles, "
-        "stars:K; all; summary. In summary: mean_degree, density, degree_variance, degree_centralization; user alone: "
-        "isolates, concurrency, degree_quantile:Q, tail:T. Position alone: three_paths, tailed_triangles, "
+        help="Comma-separated: edges, degrees, simultaneous_degrees, largest_degrees:K, max_degree, degree_histogram, "
+        "triangles, transitivity, four_cycles, stars:K; all; summary. In summary: mean_degree, density, "
+        "degree_variance, degree_centralization; user alone: isolates, concurrency, degree_quantile:Q, tail:T. "
+        "User alone, too: clustering_by_degree, local_clustering. Position alone: three_paths, tailed_triangles, "
         "diamonds, four_cliques, spectral_radius, eigenvector_centrality. With --bipartite: people_degrees, "
         "place_degrees, butterflies."
     ),

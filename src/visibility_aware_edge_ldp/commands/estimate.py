@@ -42,7 +42,7 @@ AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
 DEFAULTS = {
     "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
-    "hide": "edge", "reporters": "auto", "rest": "leave",
+    "hide": "edge", "clip": "smooth", "reporters": "auto", "rest": "leave",
 }  # fmt: skip
 LARGE = 5
 MINUTE = 60
@@ -80,6 +80,9 @@ def estimate(
         str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
     ] = "0.25",
     hide: Annotated[str, typer.Option(help="User: edge, or degree (a histogram that hides whole degrees).")] = "edge",
+    clip: Annotated[
+        str, typer.Option(help="User triangles: smooth, or double (Imola et al. 2022, to compare; needs --delta).")
+    ] = "smooth",
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
     ] = "auto",
@@ -104,7 +107,7 @@ def estimate(
     as_json: JsonOption = False,
 ) -> None:
     """Simulate all clients on a graph you hold; print estimates, intervals and what is promised."""
-    from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
+    from visibility_aware_edge_ldp.presentation.group_files import list_tables, matrix_tables
     from visibility_aware_edge_ldp.privacy import parse_share
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
 
@@ -114,7 +117,7 @@ def estimate(
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
-        "degree_share": degree_share, "hide": hide, "reporters": reporters, "rest": rest,
+        "degree_share": degree_share, "hide": hide, "clip": clip, "reporters": reporters, "rest": rest,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
@@ -139,8 +142,8 @@ def estimate(
         typer.echo("Note: this is pure; delta is not spent.", err=True)
     title = f"{world.graph.source}: {world.graph.size}; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *estimate_table(answers, truths))
-    for matrix in matrix_tables(found):
-        print_table(*matrix)
+    for each in (*matrix_tables(found), *list_tables(found)):
+        print_table(*each)
     if least is not None:
         print_table("The least possible standard errors", least[0], least[1])
         typer.echo("\n".join(least[2]))

@@ -132,6 +132,35 @@ def triangles_by_group(graph: Graph, members: Integers, groups: int) -> Integers
     return found
 
 
+def triangles_at_nodes(graph: Graph) -> Floats:
+    """How many triangles each node is in."""
+    sides = np.repeat(triangles_on_edges(graph), 2)
+    return np.bincount(graph.edges.ravel(), weights=sides, minlength=graph.n) / 2
+
+
+def degree_classes(n: int) -> list[tuple[int, int]]:
+    """The first and last degree of each class: 2 and 3, 4 to 7, 8 to 15, and so on, up to n − 1."""
+    return [(1 << k, min((2 << k) - 1, n - 1)) for k in range(1, max(n - 1, 1).bit_length())]
+
+
+def clustering_by_degree(graph: Graph) -> Floats:
+    """Of the nodes of each class of degrees: how many of their 2-stars are closed; 0 where there are none."""
+    closed, wedges = triangles_at_nodes(graph), graph.degrees * (graph.degrees - 1) / 2
+    chosen = [(first <= graph.degrees) & (graph.degrees <= last) for first, last in degree_classes(graph.n)]
+    return np.array([closed[each].sum() / max(wedges[each].sum(), 1.0) for each in chosen])
+
+
+def local_clustering(graph: Graph) -> float:
+    """The mean over all nodes of the share of their 2-stars that are closed; 0 for a node without 2-stars."""
+    return float((triangles_at_nodes(graph) * local_share(graph.degrees)).sum()) / graph.n
+
+
+def local_share(degrees: Integers) -> Floats:
+    """1/C(d, 2), and 0 for a degree below 2."""
+    wedges = np.asarray(degrees, np.float64) * (np.asarray(degrees, np.float64) - 1) / 2
+    return np.where(np.asarray(degrees) >= 2, 1 / np.maximum(wedges, 1.0), 0.0)
+
+
 def three_paths(graph: Graph) -> int:
     """Paths of three edges between four nodes: an edge and one more at each end, which do not meet."""
     ends = graph.degrees[graph.edges] - 1
@@ -140,9 +169,7 @@ def three_paths(graph: Graph) -> int:
 
 def tailed_triangles(graph: Graph) -> int:
     """Triangles with one more edge at one of their nodes; two edges of it meet at each node of a triangle."""
-    on_edges = triangles_on_edges(graph)
-    at_nodes = np.bincount(graph.edges.ravel(), weights=np.repeat(on_edges, 2), minlength=graph.n) / 2
-    return int((at_nodes * (graph.degrees - 2)).sum())
+    return int((triangles_at_nodes(graph) * (graph.degrees - 2)).sum())
 
 
 def diamonds(graph: Graph) -> int:

@@ -12,12 +12,17 @@ import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.answers import number
 from visibility_aware_edge_ldp.presentation.files import csv_bytes, json_text
+from visibility_aware_edge_ldp.public.statistic import columns_of
 
 CONTACTS, TARGETS, CONCURRENT, HISTOGRAM = "contacts", "ergm_targets", "tail:2", "degree_histogram"
 MATRICES = {
     "mixing": "mixing: friendships between the groups of row and column, ± standard error",
     CONTACTS: "contacts: mean friends in the column's group of one member of the row's, ± standard error",
 }
+LISTS = {
+    "largest_degrees": "{}: the largest degrees; all intervals hold together, and all who are sure are among them",
+}
+LISTS["clustering_by_degree"] = "{}: of two friends of somebody with so many, how often they are friends themselves"
 _PARTS = ("standard_error", "low", "high")
 
 
@@ -85,6 +90,19 @@ def matrix_tables(found: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
                     zip(each["labels"], values, strict=True)}  # fmt: skip
             rows = [(a, *(told.get((a, b)) or told[b, a] for b in labels)) for a in labels]
             tables.append((title, (_groups(found)["attribute"], *labels), rows))
+    return tables
+
+
+def list_tables(found: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Title, head and rows of each short list that an estimate's JSON holds, with intervals, for a terminal."""
+    tables = []
+    for name, each in found["estimates"].items():
+        if (title := LISTS.get(name.partition(":")[0])) is not None:
+            *head, value = columns_of(name)
+            ends = [f"[{number(low)}, {number(high)}]" for low, high in zip(*each["interval"], strict=True)]
+            told = zip(each["labels"], each["value"], ends, strict=True)
+            rows = [(*map(str, label), number(entry), end) for label, entry, end in told]
+            tables.append((title.format(name), (*head, value, "95 % interval"), rows))
     return tables
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, did_you_mean
 from visibility_aware_edge_ldp.public.layout import Layout
 from visibility_aware_edge_ldp.public.statistic import (
+    AT_ONCE,
+    CLUSTERING,
     EIGEN,
     FOUR_CYCLES,
     GRAPHLETS,
@@ -115,7 +117,8 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
     Its reports are paid for by themselves, so that all statistics must be answered by it.
     """
     others = [each for name, each in PROTOCOLS.items() if each.trust is trust and name not in BUILT_IN]
-    if all(any(PROTOCOLS[each].answers(name) for each in BUILT_IN) for name in statistics) or not others:
+    own = (name in CLUSTERING or any(PROTOCOLS[each].answers(name) for each in BUILT_IN) for name in statistics)
+    if all(own) or not others:
         return None
     for known in others:
         if all(map(known.answers, statistics)):
@@ -126,7 +129,7 @@ def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | N
     )
 
 
-_DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars"})
+_DEGREES = frozenset({"edges", "degrees", "max_degree", "degree_histogram", "stars", *AT_ONCE})
 _SCORES = _DEGREES | {TRIANGLES.name, TRANSITIVITY.name, FOUR_CYCLES.name, *GRAPHLETS, *EIGEN}
 _SCORES |= {*GROUPED, TRIANGLES_BY_GROUP.name}
 # Where those that answered 1 are asked again, the second round's reports look like the first's.

@@ -6,9 +6,11 @@ collection that can answer it. Programs outside this package call :func:`registe
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from visibility_aware_edge_ldp.counts import exact as exact_counts
 from visibility_aware_edge_ldp.counts.exact import Graph
@@ -154,6 +156,18 @@ def _no_tail(name: str, start: int, n: int) -> str:
     return f"{name!r} tells nothing on {n:,} nodes: degrees from 1 to {n - 1:,} are counted."
 
 
+def _largest(count: int) -> Statistic:
+    return Statistic(
+        f"largest_degrees:{count}", f"{count} largest degrees", "who has the most friends, and how many",
+        lambda graph: np.sort(graph.degrees)[::-1][:count].copy(), family="largest_degrees", parameter=count,
+        article=True, per_person=True, from_degrees=True, bounds=COUNT, columns=("rank", "node", "among", "degree"),
+    )  # fmt: skip
+
+
+def _no_largest(name: str, count: int, n: int) -> str:
+    return f"{name!r} tells nothing on {n:,} nodes: ask for the 1 to {n - 1:,} largest."
+
+
 EDGES = Statistic(
     "edges", "edges", "pairs of participants who are friends", exact_counts.edges, sides=1, from_degrees=True,
     bounds=COUNT,
@@ -162,6 +176,12 @@ DEGREES = Statistic(
     "degrees", "all degrees", "everybody’s number of friends, without names", exact_counts.degrees, bounds=COUNT,
     per_person=True, from_degrees=True, columns=("node", "degree"),
 )  # fmt: skip
+SIMULTANEOUS_DEGREES = replace(
+    DEGREES, name="simultaneous_degrees", label="all degrees at once", meaning="everybody’s number of friends, by name"
+)
+"""As all degrees, with intervals that hold them all together."""
+AT_ONCE = (SIMULTANEOUS_DEGREES.name, "largest_degrees")
+"""Kinds of statistics that are about named people, all at once."""
 MAX_DEGREE = Statistic(
     "max_degree", "largest degree", "the most friends that anybody has", exact_counts.max_degree, bounds=COUNT,
     article=True, from_degrees=True,
@@ -275,13 +295,31 @@ EIGEN = {
     )
 }  # fmt: skip
 """The largest eigenvalue and its eigenvector."""
+CLUSTERING = {
+    each.name: each
+    for each in (
+        Statistic(
+            "clustering_by_degree", "clustering by degree",
+            "how often friends of somebody with so many are friends",
+            exact_counts.clustering_by_degree, per_person=True, over_pairs=True, bounds=(0.0, 1.0),
+            columns=("first", "last", "clustering"),
+        ),
+        Statistic(
+            "local_clustering", "average local clustering",
+            "how often two friends of a participant are friends, on average",
+            exact_counts.local_clustering, article=True, over_pairs=True, bounds=(0.0, 1.0),
+        ),
+    )
+}  # fmt: skip
+"""What takes users' degrees and their answers for rows, both."""
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {each.name: each for each in _OF_ALL} | GROUPED | DERIVED | GRAPHLETS | EIGEN | SIDED
-STATISTICS[TRIANGLES_BY_GROUP.name] = TRIANGLES_BY_GROUP
+STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, SIMULTANEOUS_DEGREES, TRIANGLES_BY_GROUP)}
+STATISTICS |= GROUPED | DERIVED | GRAPHLETS | EIGEN | SIDED | CLUSTERING
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
     "tail": Family("tail", "T", 1, _tail, _no_tail),
     "degree_quantile": Family("degree_quantile", "Q", 1, _quantile, _no_quantile, most=99),
+    "largest_degrees": Family("largest_degrees", "K", 1, _largest, _no_largest),
 }
 PLAIN = tuple(STATISTICS)
 EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")

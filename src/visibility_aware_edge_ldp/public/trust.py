@@ -74,7 +74,7 @@ POSITION = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
     options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
     compared=("rounds", "estimator", "dropout"),
-    unanswered=("tail", "degree_quantile"),
+    unanswered=("tail", "degree_quantile", "clustering_by_degree", "local_clustering"),
     on_places=(*ON_PLACES, "four_cycles", "degrees", "max_degree", "degree_histogram", "stars"),
 )
 USER = Trust(
@@ -85,7 +85,7 @@ USER = Trust(
     "rest, as `estimate` splits it.",
     # 4-cycles would take a share of epsilon from triangles, so they come only when asked for.
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
-    options=("dropout", "degree_share", "hide", "engine"),
+    options=("dropout", "degree_share", "hide", "engine", "clip"),
     compared=("degree_share", "dropout"),
     unanswered=(
         "three_paths",

@@ -13,6 +13,8 @@ from visibility_aware_edge_ldp.aggregator.derived import with_derived
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import hidden_cells, small_cells
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
+from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_clipping import clipped_triangles
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
@@ -24,15 +26,23 @@ from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threa
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.privacy import Release, parse_epsilon
+from visibility_aware_edge_ldp.privacy import Release, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.protocol import Protocol, registered_protocol
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, TRANSITIVITY, TRIANGLES, sources_of, statistic
+from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
+    FOUR_CYCLES,
+    TRANSITIVITY,
+    TRIANGLES,
+    sources_of,
+    statistic,
+)
+from visibility_aware_edge_ldp.public.surveys.clipped_rows import clipped
 from visibility_aware_edge_ldp.public.surveys.degrees import degree_survey
 from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
-from visibility_aware_edge_ldp.public.surveys.rows import row_surveys
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
@@ -46,6 +56,7 @@ from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
 PUBLIC_GROUPS = "the {} of every member is public and hangs on no edge"
 GROUP_ASSUMPTION = PUBLIC_GROUPS + "; within it those away are like the others"
+CLIP_ASSUMPTION = "all other users answer the first round as they should: double clipping does not hold against them"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
 ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
 
@@ -175,9 +186,15 @@ def user(request: Request) -> Answers:
         found, releases = found | cells, tuple(dict.fromkeys((*releases, *groups.releases)))
         rates = {"users": min(response, groups.response_rate), **groups.response_by_group()}
         notes, assumed = small_cells(groups, cells["mixing"]), (GROUP_ASSUMPTION.format(groups.groups.attribute),)
+    spent = spending(world, plan)
+    if _is_clipped(request):
+        (survey,) = _row_surveys(request, plan).values()
+        spent = {key: share for key, share in spent.items() if key != "their standard errors"}
+        spent |= {"the rows' triangles": float(survey.total), "the lengths of lists": float(survey.reach)}
+        assumed = (*assumed, CLIP_ASSUMPTION)
     certified = certificate(
         world, USER, releases, request.seed, rates, assumptions=assumed, notes=notes,
-        per_list=per_list(world, plan), spent=spending(world, plan),
+        per_list=per_list(world, plan), spent=spent,
     )  # fmt: skip
     return Answers({name: found[name] for name in request.statistics}, certified)
 
@@ -204,21 +221,24 @@ def _ask_users(
         asked = degree_survey(world.public, plan.degree_epsilon)
         degrees = collect(world, asked, seed, dropout, into=DegreeCollection)
         wedges = "stars:2" if world.graph.n > 2 else "edges"  # two nodes have no 2-stars
-        names = dict.fromkeys(wedges if name == TRANSITIVITY.name else name for name in plan.by_degrees)
+        parts = {TRANSITIVITY.name: wedges, **dict.fromkeys(CLUSTERING, "edges")}
+        names = dict.fromkeys(parts.get(name, name) for name in plan.by_degrees)
         found |= estimate(degrees, tuple(names))
         response = degrees.response_rate
     if plan.summed:
-        surveys = row_surveys(world.public, plan.row_epsilon, plan.summed)
+        surveys = _row_surveys(request, plan)
         collecting = collect_rows if engine is None else partial(collect_rows_on, engine)
         rows = collecting(world, surveys, seed, dropout, phases)
         steps = Steps(phases.of(PATHS), len(rows))
-        found |= {name: ROW_ESTIMATES[name](collection, steps) for name, collection in rows.items()}
+        summed = ROW_ESTIMATES | ({TRIANGLES.name: clipped_triangles} if _is_clipped(request) else {})
+        found |= {name: summed[name](collection, steps) for name, collection in rows.items()}
         response = min(collection.response_rate for collection in rows.values())
-    if plan.from_answers:
+    if plan.from_answers or plan.clustered:
         # Where no sums are asked for, users answer for their rows and nothing more, as POSITION's clients do.
         alone = position_survey(world.public, plan.row_epsilon)
         first = next(iter(rows.values())).first if plan.summed else collect(world, alone, seed, dropout, by_rows=True)
-        found |= _from_answers(first, plan.from_answers, dropout > 0)
+        found |= _from_answers(first, plan.from_answers, dropout > 0) if plan.from_answers else {}
+        found |= clustering(plan.clustered, first, degrees) if plan.clustered else {}
         if not plan.summed:
             response = min(response, *first.response_rates().values())
     if TRANSITIVITY.name in plan.by_rows:
@@ -236,6 +256,21 @@ def _from_answers(first: PositionCollection, names: tuple[str, ...], absent: boo
     others = tuple(name for name in names if name not in sums)
     found = estimate(first, others) if others else {}
     return found | (estimate_rows(first, sums) if sums else {})
+
+
+def _is_clipped(request: Request) -> bool:
+    """Whether triangles are counted by double clipping."""
+    return bool(getattr(request.options, "clip", "smooth") == "double")
+
+
+def _row_surveys(request: Request, plan: Plan) -> Mapping[str, RowSurvey]:
+    """What users sum over their rows; by double clipping triangles alone.  [CLIP.1]"""
+    surveys = row_surveys(request.world.public, plan.row_epsilon, plan.summed)
+    if not _is_clipped(request):
+        return surveys
+    if plan.by_rows != (TRIANGLES.name,) or request.dropout:
+        raise BadInput("Double clipping counts triangles where everybody answers; leave out dropout and the others.")
+    return {TRIANGLES.name: clipped(surveys[TRIANGLES.name], parse_delta(request.options.delta))}
 
 
 def neighbourhood(request: Request) -> Answers:

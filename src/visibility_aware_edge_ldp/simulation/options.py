@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, p
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
     BUTTERFLIES,
+    CLUSTERING,
     FOUR_CYCLES,
     PLACE_DEGREES,
     TRANSITIVITY,
@@ -65,6 +66,7 @@ NOT_OF_THIS_MODEL = {
     "engine": "An engine works for the position and the user model, not for {trust}; leave it out.",
     "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
+    "clip": "Sums are clipped in the user model, not in {trust}; leave it out.",
     "dropout": "A curator holds everything and cannot drop out; leave dropout out.",
 }
 
@@ -80,6 +82,7 @@ class Keywords(TypedDict, total=False):
     estimator: str
     degree_share: Number
     hide: str
+    clip: str
     reporters: str
     work: float | None
     sample_positions: Number
@@ -149,11 +152,16 @@ class UserOptions(Options):
     degree_share: Number = DEGREE_SHARE
     hide: str = "edge"
     engine: str | None = None
+    clip: str = "smooth"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.hide not in ("edge", "degree"):
             raise BadInput(NOT_OF_THIS_MODEL["hide"].format(value=self.hide, trust=self.trust.name))
+        if self.clip not in ("smooth", "double"):
+            raise BadInput(f"Triangles are clipped 'smooth' or 'double'; got {self.clip!r}.")
+        if self.clip == "double" and not parse_delta(self.delta):
+            raise BadPrivacyParameter("Double clipping is not pure: give the delta it needs, such as --delta 1e-6.")
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -222,12 +230,19 @@ class Plan:
     def summed(self) -> tuple[str, ...]:
         """What users sum over their rows."""
         names = dict.fromkeys(ROW_SOURCES.get(name, name) for name in self.by_rows if statistic(name).over_pairs)
-        return tuple(name for name in names if name != FOUR_CYCLES.name or self.cycles_twice)
+        once = {*CLUSTERING} if self.cycles_twice else {*CLUSTERING, FOUR_CYCLES.name}
+        return tuple(name for name in names if name not in once)
+
+    @property
+    def clustered(self) -> tuple[str, ...]:
+        """What takes degrees and answers for positions, both."""
+        return tuple(name for name in self.by_rows if name in CLUSTERING)
 
     @property
     def from_answers(self) -> tuple[str, ...]:
         """What is estimated from the answers for positions, which take one round."""
-        return tuple(name for name in self.by_rows if ROW_SOURCES.get(name, name) not in self.summed)
+        left = {*self.summed, *CLUSTERING}
+        return tuple(name for name in self.by_rows if ROW_SOURCES.get(name, name) not in left)
 
 
 def plan_for(
@@ -293,7 +308,7 @@ def two_rounds_pay(epsilon: Fraction, nodes: int) -> bool:
 def needs_degrees(name: str) -> bool:
     """Whether noisy degrees answer it, alone or with something else."""
     known = statistic(name)
-    return known.from_degrees or name == TRANSITIVITY.name or DegreeSurvey.protocol in known.estimators
+    return known.from_degrees or name in (TRANSITIVITY.name, *CLUSTERING) or DegreeSurvey.protocol in known.estimators
 
 
 def is_user_alone(name: str) -> bool:
@@ -362,6 +377,11 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
             "Tail counts, quantiles of degrees and what is made from them come from users' noisy degrees; "
             + _other_trust(USER)
         )
+    if model is not USER and (clustered := [name for name in wanted if name in CLUSTERING]):
+        raise BadStatistic(
+            f"{clustered[0]} takes everybody's class of degree, which answers of positions do not tell without bias; "
+            + _other_trust(USER)
+        )  # [CLUSTER.4]
     if model is not POSITION and (scored := [name for name in wanted if is_position_alone(name)]):
         raise BadStatistic(f"{scored[0]} comes from answers of positions; {_other_trust(POSITION)}")
     refuse_without_groups(world, wanted)

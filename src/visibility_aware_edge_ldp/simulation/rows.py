@@ -108,7 +108,8 @@ def row_purse(surveys: Mapping[str, RowSurvey]) -> Purse:
     """Enough for these surveys, which share their first round, and nothing more."""
     one = next(iter(surveys.values()))
     whole = one.first.epsilon + sum((survey.reach + survey.total for survey in surveys.values()), Fraction(0))
-    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC})
+    delta = sum((survey.price(NON_PUBLIC[0], 2).delta for survey in surveys.values()), Fraction(0))
+    return Purse({kind: one.multipliers.of(kind) * whole for kind in NON_PUBLIC}, delta)
 
 
 def collect_rows_on(

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.evaluation.plan.graph_moments import CLASSES, Mom
 from visibility_aware_edge_ldp.evaluation.plan.subsampling import Parts, added_to_cycles, added_to_triangles
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.statistic import (
+    CLUSTERING,
     DEGREES,
     EDGES,
     FOUR_CYCLES,
@@ -219,4 +220,4 @@ def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.S
     return base.Cost(POSITION.name, reporters, up, base.QUESTION, min(words, round(walked)))
 
 
-MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail", "degree_quantile"))
+MODEL = base.Model(POSITION, error, cost, doubt, bounded=True, noted=("tail", "degree_quantile", *CLUSTERING))

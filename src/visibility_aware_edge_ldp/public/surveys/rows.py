@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
@@ -46,6 +47,7 @@ class RowSurvey(Survey):
 
     trust = USER
     protocol = "rows"
+    clip: ClassVar[str] = "smooth"
     first: PositionSurvey
     reach: Fraction
     total: Fraction
