@@ -208,8 +208,8 @@ def _check_words(charter: Charter) -> None:
         raise ProtocolViolation(f"A campaign has 2 to {MOST_NODES:,} participants; the charter says {charter.nodes}.")
     if not 0 <= charter.retention <= _LONGEST:
         raise ProtocolViolation(
-            f"Reports are kept for 0 to {_LONGEST // DAY:,} days, which are ten years; the charter says "
-            f"{charter.retention / DAY:,.0f}."
+            f"Reports are kept for 0 to {_LONGEST:,} seconds, which are ten years; the charter says "
+            f"{charter.retention:,}."
         )
 
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.compute.plain.common_neighbours import RisingEdges, triangles
 from visibility_aware_edge_ldp.counts.degrees.degree_functions import binomial
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, STATISTICS, TRANSITIVITY, TRIANGLES, exact
+from visibility_aware_edge_ldp.public.statistic import DEGREES, FOUR_CYCLES, TRANSITIVITY, TRIANGLES, exact
+from visibility_aware_edge_ldp.public.statistic import statistic as registered
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Floats = npt.NDArray[np.float64]
@@ -252,7 +253,7 @@ class Moments:
         if statistic == TRANSITIVITY.name:
             return 3 * self.triangles / self.two_stars if self.two_stars else 0.0
         found = exact(self.world.graph, statistic)
-        is_mean = np.ndim(found) == 0 or STATISTICS[statistic].by_groups
+        is_mean = np.ndim(found) == 0 or registered(statistic).by_groups
         return float(np.mean(found)) if is_mean else float("nan")
 
     @property
