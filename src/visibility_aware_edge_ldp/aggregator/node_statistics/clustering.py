@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, Interval, estimate_of, ratio_of, unknown_share
-from visibility_aware_edge_ldp.counts.clustering import (
+from visibility_aware_edge_ldp.counts.degrees.clustering import (
     ClassClustering,
     DegreeWeights,
     NodeTriangles,

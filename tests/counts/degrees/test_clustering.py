@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.counts import exact
-from visibility_aware_edge_ldp.counts.clustering import (
+from visibility_aware_edge_ldp.counts.degrees.clustering import (
     DegreeWeights,
     NodeTriangles,
     by_class,
