@@ -108,7 +108,7 @@ def test_every_kind_of_rule_but_oracles_has_a_text() -> None:
         for each in vars(module).values()
         if isinstance(each, type) and hasattr(each, "describe") and hasattr(each, "bind") and each is not rules.Rule
     }
-    assert kinds - {node_rules.OracleHubs, rules.Between} == {kind for kind, _ in _KINDS.values()}
+    assert kinds - {node_rules.OracleHubs, rules.PeopleAndPlaces} == {kind for kind, _ in _KINDS.values()}
 
 
 def test_numbers_of_other_libraries() -> None:

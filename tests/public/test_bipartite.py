@@ -9,7 +9,7 @@ import visibility_aware_edge_ldp as va
 from visibility_aware_edge_ldp.errors import BadPolicy, BadStatistic
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import endpoints
-from visibility_aware_edge_ldp.public.rules import Between, ByTable, SameClass
+from visibility_aware_edge_ldp.public.rules import ByTable, PeopleAndPlaces, SameClass
 from visibility_aware_edge_ldp.public.scope import named_scope
 from visibility_aware_edge_ldp.public.statistic import SIDED, STATISTICS, exact
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
@@ -53,7 +53,7 @@ def test_a_scope_and_losses_are_kept_and_the_digest_names_the_number_of_people()
 
 
 def test_it_says_what_it_is() -> None:
-    rule = Between(SameClass(PRIVATE), 2)
+    rule = PeopleAndPlaces(SameClass(PRIVATE), 2)
     assert str(rule) == "every position is PRIVATE, between people and places alone"
     assert isinstance(rule.bind(range(3)), ByTable)
     assert rule.present(range(3)) == {PUBLIC, PRIVATE}

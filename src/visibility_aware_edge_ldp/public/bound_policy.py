@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.public.positions import endpoints, row_start
 from visibility_aware_edge_ldp.public.rules import (
-    Between,
     BoundRule,
     ByTable,
     Classes,
     Ends,
     Names,
+    PeopleAndPlaces,
     Rule,
     SameClass,
     joined_groups,
@@ -86,7 +86,7 @@ def between_rule(rule: Rule, people: int) -> Rule:
     """The rule for so many people, and places after them, inside the same scope; one that has places already stays."""
     if isinstance(rule, InsideRule):
         return InsideRule(between_rule(rule.rule, people), rule.scope)
-    return rule if isinstance(rule, Between) else Between(rule, people)
+    return rule if isinstance(rule, PeopleAndPlaces) else PeopleAndPlaces(rule, people)
 
 
 @dataclass(frozen=True)

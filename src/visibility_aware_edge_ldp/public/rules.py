@@ -163,7 +163,7 @@ class MostOpen:
 
 
 @dataclass(frozen=True)
-class Between:
+class PeopleAndPlaces:
     """A policy's rule for people and places: two people, or two places, are PUBLIC and empty.  [BIPARTITE.0-1]
 
     The first ``people`` nodes of the roster are people, the others places. A position of both has the class that

@@ -16,7 +16,7 @@ from visibility_aware_edge_ldp.campaign.server.store import (
     Outcome,
     StoreUnavailable,
     Upload,
-    named,
+    failure_text,
     newest,
     steps_from,
 )
@@ -86,7 +86,7 @@ class Store:
             if isinstance(failure, VaEdgeLdpError):
                 raise
             self.database.recover()
-            raise StoreUnavailable(words.format(kind=named(failure))) from failure
+            raise StoreUnavailable(words.format(kind=failure_text(failure))) from failure
 
     @_transaction
     def _begin(self, campaign: str, rounds: int) -> None:

@@ -43,8 +43,8 @@ _CAUSES = {
 }
 
 
-def named(failure: Exception) -> str:
-    """The kind of a database's failure, with the cause where it is known."""
+def failure_text(failure: Exception) -> str:
+    """From a database's failure to its kind, with the cause where it is known."""
     kind = type(failure).__name__
     return f"{kind}: {_CAUSES[kind]}" if kind in _CAUSES else kind
 
