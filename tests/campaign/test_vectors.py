@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from support import campaign_answer_vectors as answer_vectors
 from support.campaign_attacks import STAGES, Vector, honest, malicious, whole
 from support.campaign_vectors import CASES, FILES, OTHER_KEY, stored
-from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
+from visibility_aware_edge_ldp.campaign import policy_text, signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import LARGEST, SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import Documents
@@ -84,3 +86,16 @@ def test_receipts_and_roots(kept: Vector) -> None:
     assert [(each.participant, each.digest) for each in receipts] == list(zip(asked, digests, strict=True))
     last, proof = wire_format.leaf(asked[-1], digests[-1]), [bytes.fromhex(each) for each in kept["proof of the last"]]
     assert wire_format.verify(bytes.fromhex(kept["root"]), last, len(asked) - 1, len(asked), proof)
+
+
+@pytest.mark.parametrize("name", answer_vectors.FILES)
+def test_what_is_drawn_and_answered_today_is_what_was_then(name: str) -> None:
+    assert answer_vectors.FILES[name]() == stored(name)
+
+
+def test_vectors_cover_every_rule_of_a_policy_and_every_part_of_a_scope() -> None:
+    policies = [json.loads(each["policy"]) for each in stored("campaign_answers.json")]
+    assert {each["rule"]["kind"] for each in policies} == set(policy_text._KINDS)
+    words = " ".join(each["scope"]["words"] for each in policies if "scope" in each)
+    assert all(part in words for part in ("lists", "public", "group:", ",missing=", "file:", "&", "|"))
+    assert any("groups" in each for each in policies)
