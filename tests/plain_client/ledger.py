@@ -32,13 +32,14 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            connection.executescript(_TABLES)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Alone; all that is written inside is on disk when this ends, or nothing is."""
         with closing(sqlite3.connect(self._path, isolation_level=None, timeout=30)) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
-            connection.executescript(_TABLES)
             connection.execute("BEGIN EXCLUSIVE")
             try:
                 yield connection
