@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from plain_client import answers, noise
+from plain_client import answers, client, noise
 from plain_client.campaign import Campaign, check_question, open_charter, open_documents
 from plain_client.canonical import Refused, read
 from plain_client.rules import CLASSES
@@ -185,3 +185,39 @@ def test_the_same_coins_give_the_same_reports() -> None:
         answers.check_upload(campaign, vector["participant"], vector["round"], bytes(32) + report)
         seen.add((campaign.question, vector["round"]))
     assert seen == {("position", 1), ("position", 2), ("degrees", 1), ("groups", 1), ("triangles", 1), ("triangles", 2)}
+
+
+def believes(vector: Vector) -> bool:
+    """Whether the plain program believes what a server sent."""
+    sent, what = vector["sent"].encode(), vector["what"]
+    if what == "problem":
+        return client.problem_in(vector["media_type"], sent) == vector["problem"]
+    try:
+        if what == "receipt":
+            own = vector["campaign"], vector["round"], vector["participant"], bytes.fromhex(vector["upload"])
+            check_receipt(sent, *own)
+        elif what == "proof":
+            own_leaf = leaf(vector["participant"], bytes.fromhex(vector["upload"]))
+            return proves(json.loads(sent), own_leaf, vector["root"])
+        elif what == "state":
+            client.round_state(sent, vector["round"])
+        elif what == "transcript":
+            campaign = opened(case_of("campaign_answers.json", vector))
+            transcript = answers.read_transcript(campaign, bytes.fromhex(vector["sent"]))
+            answers.refuse_other_row(campaign, vector["participant"], bytes.fromhex(vector["first"]), transcript)
+        else:
+            client.answered_sets(sent, case_of("campaign_charters.json", vector)["identity"])
+    except Refused:
+        return False
+    return True
+
+
+def case_of(file: str, vector: Vector) -> Vector:
+    return next(each for each in stored(file) if each["case"] == vector["case"])
+
+
+def test_lies_are_told_from_truth() -> None:
+    lies = stored("campaign_lies.json")
+    wrong = [f"{each['what']}: {each['name']}" for each in lies if believes(each) is not each["believed"]]
+    assert wrong == []
+    assert len(lies) > 60

@@ -62,6 +62,17 @@ def _object(body: bytes) -> dict[str, Any]:
     return said
 
 
+def answered_sets(body: bytes, campaign: str) -> list[dict[str, Any]]:
+    """Which sets the answers of this campaign name as those that they were made from."""
+    said = _object(body)
+    demand(said.get("format") == "va-edge-ldp estimates 2", "answers of another format")
+    demand(said.get("campaign") == campaign, "answers of another campaign")
+    rounds = said.get("rounds")
+    demand(isinstance(rounds, list) and all(isinstance(each, dict) for each in rounds), "answers of no rounds")
+    found: list[dict[str, Any]] = rounds
+    return found
+
+
 class Server:
     """Requests to one server as one participant."""
 
@@ -186,14 +197,12 @@ class Participant:
     def check(self) -> dict[int, str]:
         """The root of each answered round, when all of them are closed and hold what was sent, as the answers say."""
         most = (1 << 20) + (len(self.campaign.charter["statistics"]) << 10) + (self.campaign.nodes << 8)
-        said, found = _object(self.server.ask("GET", "/v1/estimates", most)[2]), {}
-        demand(said.get("format") == "va-edge-ldp estimates 2", "answers of another format")
-        demand(said.get("campaign") == self.campaign.identity, "answers of another campaign")
-        for number, each in enumerate(said["rounds"], 1):
+        rounds, found = answered_sets(self.server.ask("GET", "/v1/estimates", most)[2], self.campaign.identity), {}
+        for number, each in enumerate(rounds, 1):
             if kept := self.ledger.upload(self.campaign.identity, number):
                 state = self.state(number)
                 demand(state["state"] in ("closed", "estimated"), "the round is not closed")
                 demand(self._is_among(number, kept[0], state["root"]), "the round lacks the own report")
-                demand(each["root"] == state["root"], "the answers name another set")
-                found[number] = each["root"]
+                demand(each.get("root") == state["root"], "the answers name another set")
+                found[number] = state["root"]
         return found
