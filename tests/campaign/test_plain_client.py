@@ -152,18 +152,23 @@ def levels_of(levels: list[Vector], count: int, first: int = 0) -> list[dict[int
 def each_answer() -> Iterator[tuple[Campaign, Vector, Vector]]:
     for case in stored("campaign_answers.json"):
         campaign = opened(case)
+        assert [person for person in range(campaign.nodes) if campaign.asks(person)] == case["asked"], case["case"]
         for vector in case["answers"]:
             yield campaign, case, vector
 
 
-def report_of(campaign: Campaign, case: Vector, vector: Vector, coins: Counted) -> bytes:
+def friends_of(campaign: Campaign, vector: Vector) -> list[bool]:
     person, edges = vector["participant"], set(campaign.policy.edges)
-    friends = [
+    return [
         (min(person, other), max(person, other)) in edges
         if other != person and campaign.policy.of(person, other) == 0
         else str(name) in vector["friends"]
         for other, name in enumerate(campaign.names)
     ]
+
+
+def report_of(campaign: Campaign, case: Vector, vector: Vector, coins: Counted) -> bytes:
+    person, friends = vector["participant"], friends_of(campaign, vector)
     if campaign.question in ("degrees", "groups"):
         return answers.numbers(campaign, person, friends, coins)
     if vector["round"] == 1:
@@ -173,6 +178,7 @@ def report_of(campaign: Campaign, case: Vector, vector: Vector, coins: Counted) 
     if campaign.question == "position":
         return answers.second_row(campaign, person, friends, first, coins)
     transcript = answers.read_transcript(campaign, bytes.fromhex(case["transcript"]))
+    assert answers.measured_row(campaign, person, friends, transcript)[2].hex() == vector["scale"]
     return answers.row_sum(campaign, person, friends, first, transcript, coins)
 
 

@@ -154,24 +154,33 @@ def row_sum(
 ) -> bytes:
     """Round 2 of ``triangles``."""
     stated = campaign.charter["mechanisms"][1]
-    demand(stated["statistic"] == "triangles", "4-cycles are not summed by this program")
     refuse_other_row(campaign, person, first, transcript)
+    steps, total, scale = measured_row(campaign, person, friends, transcript)
+    loss, share, rate = (Fraction(stated[name]) for name in ("total", "share", "reach"))
+    steps += draw(discrete_laplace(rate), coins, max(1, round(1 / rate)))
+    noise = draw(power_noise(loss, share, Fraction(scale)), coins, max(1, int(scale / float(loss))))
+    total += max(-_FARTHEST_DRAW, min(noise, _FARTHEST_DRAW))
+    cut = (max(-_FARTHEST_SUM, min(each, _FARTHEST_SUM)) for each in (steps, total))
+    head = struct.pack(">4sBQQ", b"VAET", 1, person, 1) + bytes.fromhex(campaign.charter["survey"])
+    return head + bytes.fromhex(transcript.digest) + b"\1" + struct.pack(">2q", *cut)
+
+
+def measured_row(
+    campaign: Campaign, person: int, friends: Sequence[bool], transcript: Transcript
+) -> tuple[int, int, float]:
+    """Reach and sum before noise, and the scale of the sum's noise."""
+    stated = campaign.charter["mechanisms"][1]
+    demand(stated["statistic"] == "triangles", "4-cycles are not summed by this program")
     planes, largest = _planes(campaign, transcript)
     reach, total = _measured(campaign, person, friends, planes)
     unit = 2.0 ** stated["fineness"]
     if largest * campaign.nodes**2 * unit * 64 > 2**52:
         raise Refused("scores too large to be summed exactly")
-    loss, share = Fraction(stated["total"]), Fraction(stated["share"])
-    pace = largest / (float(share * loss * (1 - Fraction(1, 1 << 60))) * (1 - 1e-6))
+    beta = float(Fraction(stated["share"]) * Fraction(stated["total"]) * (1 - Fraction(1, 1 << 60))) * (1 - 1e-6)
+    pace = largest / beta
     bound = reach if reach >= pace else pace * exp(min(reach / pace, 1.0) - 1)
     scale = bound * ((1 + 1e-9) * unit) + 2
-    rate = Fraction(stated["reach"])
-    steps = math.floor(reach / (largest * (1 + 1e-9))) + draw(discrete_laplace(rate), coins, max(1, round(1 / rate)))
-    noise = draw(power_noise(loss, share, Fraction(scale)), coins, max(1, int(scale / float(loss))))
-    noisy = math.floor(total * unit + 0.5) + max(-_FARTHEST_DRAW, min(noise, _FARTHEST_DRAW))
-    cut = (max(-_FARTHEST_SUM, min(each, _FARTHEST_SUM)) for each in (steps, noisy))
-    head = struct.pack(">4sBQQ", b"VAET", 1, person, 1) + bytes.fromhex(campaign.charter["survey"])
-    return head + bytes.fromhex(transcript.digest) + b"\1" + struct.pack(">2q", *cut)
+    return math.floor(reach / (largest * (1 + 1e-9))), math.floor(total * unit + 0.5), scale
 
 
 Plane = tuple[float, set[tuple[int, int]]]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.mechanisms.randomized_response import RESOLUTION, RandomizedResponse
-from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
+from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_random_bytes
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
@@ -211,12 +213,15 @@ CASES: dict[str, tuple[str, str, str, str, str]] = {
     "triangles, guarded": ("triangles", "triangles", "hash, guarded", "", "3"),
     "triangles, scope": ("triangles", "triangles", "hubs", "lists", "2"),
     "triangles, types": ("triangles", "triangles", "types", "", "1"),
+    "triangles, everybody a friend": ("triangles", "triangles", "nothing", "", "20"),
 }
 
 
 def documents_of(case: str) -> Documents:
     question, _, name, scope, _ = CASES[case]
     policy = POLICIES[name]
+    if "everybody" in case:  # so many that a row's reach is beyond what the smooth bound begins with
+        return drafted([f"p{number}" for number in range(40)], policy, (), good.EPOCH)
     edges = good.every_other_public_edge(policy)
     groups = GROUPS if question == "groups" else None
     return drafted(NAMES, policy, edges, good.EPOCH, SCOPES[scope] if scope else None, groups)
@@ -239,10 +244,10 @@ def _case(case: str) -> Vector:
     about = {"case": case, "charter": charter.data.decode(), "pinned": issuer}
     about |= {"signature": SignedCharter.of(charter, good.KEY).signature.hex()}
     about |= {name: data.decode() for name, data in documents.data.items()}
-    people = [ParticipantContext(charter, documents, person) for person in range(len(NAMES))]
+    people = [ParticipantContext(charter, documents, person) for person in range(charter.nodes)]
     asked = [each for each in people if each.terms.asks(each.number, 1)]
     first = {each.number: _answer(each, 1) for each in asked}
-    shown, transcript = [vector for vector, _ in first.values()], ""
+    shown, transcript = [vector for vector, _ in list(first.values())[:12]], ""
     if question == "triangles":
         sent = {number: bytes(32) + report for number, (_, report) in first.items() if number != asked[1].number}
         transcript = broadcast_of(asked[0].terms, sent.values()).octets.hex()
@@ -256,30 +261,46 @@ def _case(case: str) -> Vector:
 def _answer(
     context: ParticipantContext, number: int, first: bytes = b"", transcript: bytes = b""
 ) -> tuple[Vector, bytes]:
-    person, n = context.number, len(NAMES)
+    person, n = context.number, context.view.n
     bits = _from_bits("".join("1" if (person * other + person + other) % 3 == 1 else "0" for other in range(n)))
+    bits |= "everybody" in context.charter.title
     bits[person] = False
     levels = _levels(context, person) if number == 1 and context.question.name == "position" and person % 3 == 1 else []
     account, coins = _account(context, levels), key(context.charter.title, person, number)
     drawn = Counted(coins)
     making = Making(context, account, Friends(bits, ()), drawn, first, transcript)
-    report = REPORTS[context.question.name][number - 1](making).report
+    with _scales() as scales:
+        report = REPORTS[context.question.name][number - 1](making).report
     names = [name for name, bit in zip(context.names, bits, strict=True) if bit]
     said = [
         {"threshold": str(level.threshold), "known": _bits(level.known), "ones": _bits(level.ones)} for level in levels
     ]
-    before = {"first": first.hex()} if first else {}
+    before = ({"first": first.hex()} if first else {}) | ({"scale": scales[0]} if scales else {})
     about = {"participant": person, "round": number, "friends": names, "levels": said, **before}
     return about | _drawn(coins, drawn, report.hex()), report
+
+
+@contextmanager
+def _scales() -> Iterator[list[str]]:
+    """The scales of power noise that are used inside: doubles, all of their bits."""
+    found, drawn = list[str](), SmoothPower.sample_each
+
+    def noted(noise: SmoothPower, bounds: np.ndarray, random_bytes: RandomBytes) -> Any:
+        found.extend(float(each).hex() for each in bounds)
+        return drawn(noise, bounds, random_bytes)
+
+    with mock.patch.object(SmoothPower, "sample_each", noted):
+        yield found
 
 
 def _levels(context: ParticipantContext, person: int) -> list[Level]:
     """Earlier answers in the epoch, in the roster's order: some better ones, some worse ones, some the same."""
     own = min(context.request(1).thresholds.values())
-    later, found = np.arange(len(NAMES)) > person, []
+    places = np.arange(context.view.n)
+    later, found = places > person, []
     for place, threshold in enumerate((own // 2, own, (own + RESOLUTION // 2) // 2)):
-        known = later & (np.arange(len(NAMES)) % 3 != place)
-        found.append(Level(threshold, known, known & (np.arange(len(NAMES)) % 2 == place % 2)))
+        known = later & (places % 3 != place)
+        found.append(Level(threshold, known, known & (places % 2 == place % 2)))
     return found
 
 
