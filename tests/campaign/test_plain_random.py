@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from campaign.test_plain_client import opened, report_of
 from support import campaign_vectors as good
-from support.campaign_answer_vectors import Counted, _account, _bits, key
+from support.campaign_answer_vectors import Counted, account_with, bit_text, given_by, key
+from support.plain_program import opened, report_of
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
-from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.policy_text import _KINDS
 from visibility_aware_edge_ldp.campaign.server.question_estimates import broadcast_of
@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 WORDS = ("public", "friend_visible", "private")
 Kind = tuple[str, int, str, bool]  # question, round, rule, whether there is a scope
-QUESTIONS = {"position": "edges", "degrees": "edges", "groups": "mixing", "triangles": "triangles"}
+QUESTIONS = {"position": "edges", "degrees": "edges", "groups": "mixing", "triangles": "triangles", "hubs": "triangles"}
 
 
 def names_of(draw: random.Random) -> list[str | int]:
@@ -81,6 +81,9 @@ def campaign_of(draw: random.Random) -> tuple[Charter, Documents]:
     """A campaign; BadInput or BadPolicy where what was drawn makes none."""
     names, question = names_of(draw), draw.choice(list(QUESTIONS))
     policy, scope = policy_of(draw, names), scope_of(draw, names)
+    if question == "hubs":  # whose lists are public, and no scope
+        names, scope = [*names, *(f"more {number}" for number in range(8))], None
+        policy = VisibilityPolicy.public_profiles(Fraction(1, 3), "any", salt=f"{draw.random()}")
     first, second = np.triu_indices(len(names), 1)
     pairs = np.stack([first, second], axis=1)[policy.bind(names).of(first, second) == Visibility.PUBLIC]
     edges = pairs[[draw.random() < 0.5 for _ in pairs]]
@@ -131,8 +134,8 @@ def compared(seed: int) -> list[Kind]:
             coins = key(seed, context.number, number)
             making = Making(
                 context,
-                _account(context, levels),
-                Friends(own, ()),
+                account_with(context, levels),
+                given_by(context, own),
                 Counted(coins),
                 first.get(context.number, b""),
                 transcript,
@@ -141,9 +144,11 @@ def compared(seed: int) -> list[Kind]:
             case: dict[str, Any] = {"transcript": transcript.hex()}
             answer = {"participant": context.number, "round": number, "first": first.get(context.number, b"").hex()}
             answer |= {"friends": [name for name, bit in zip(context.names, own, strict=True) if bit], "scale": None}
+            pairs = making.given.pairs.tolist() if isinstance(making.given, SeenEdges) else []
+            answer |= {"edges": [[context.names[end] for end in pair] for pair in pairs]}
             answer |= {
                 "levels": [
-                    {"threshold": str(each.threshold), "known": _bits(each.known), "ones": _bits(each.ones)}
+                    {"threshold": str(each.threshold), "known": bit_text(each.known), "ones": bit_text(each.ones)}
                     for each in levels
                 ]
             }
@@ -174,7 +179,7 @@ def test_a_thousand_random_reports_of_every_kind() -> None:
     found = all_compared(range(1000, 9000), 1000)
     assert len(found) >= 1000
     rounds = {(question, number) for question, number, _, _ in found}
-    assert rounds == {*((each, 1) for each in QUESTIONS), ("position", 2), ("triangles", 2)}
+    assert rounds == {("position", 2), ("triangles", 2), *((each, 1) for each in QUESTIONS)}
     assert {(rule, scoped) for _, _, rule, scoped in found} == {
         (rule, each) for rule in _KINDS for each in (True, False)
     }

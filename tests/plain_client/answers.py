@@ -239,6 +239,12 @@ def check_upload(
         head = struct.pack(">4sBQQ", b"VAET", 1, person, 1) + bytes.fromhex(campaign.charter["survey"]) + heard
         demand(report.startswith(head + b"\1"), "another head")
         demand(all(abs(each) <= _FARTHEST_SUM for each in struct.unpack(">2q", report[-16:])), "numbers too large")
+    elif campaign.plan:
+        head = struct.pack(">4sBBB", b"VAEB", 1, campaign.plan.hubs.index(person), 1)
+        demand(report.startswith(head + bytes.fromhex(campaign.charter["survey"])), "another head")
+        values = struct.unpack(">2q", report[-16:])
+        demand(all(abs(each) <= _FARTHEST for each in values), "numbers too large")
+        demand(not values[1] or campaign.charter["mechanisms"][0]["loose"] != "0", "loose edges that are not asked")
     elif campaign.question in ("degrees", "groups"):
         kind, code = (b"VAEG", ">4sBHQQ") if campaign.by_groups else (b"VAED", ">4sBBQQ")
         head = struct.pack(code, kind, 1, campaign.numbers, person, 1) + bytes.fromhex(campaign.charter["survey"])

@@ -22,6 +22,7 @@ from plain_client.canonical import (
     sha256,
     written,
 )
+from plain_client.hubs import Plan, hub_numbers, plan_of
 from plain_client.noise import response_loss, threshold
 from plain_client.policy import Policy, policy_on
 from plain_client.rules import CLASSES, FRIEND_VISIBLE, HIDDEN, PRIVATE, PUBLIC
@@ -103,6 +104,7 @@ class Campaign:
     names: list[Any]
     policy: Policy
     row_survey: str = ""
+    plan: Plan | None = None
 
     @property
     def nodes(self) -> int:
@@ -136,12 +138,16 @@ class Campaign:
 
     def asks(self, person: int) -> bool:
         demand(0 <= person < self.nodes, "nobody has this number")
+        if self.plan:
+            return person in self.plan.hubs
         others = range(person + 1, self.nodes) if self.question in ("position", "triangles") else range(self.nodes)
         return any(self.policy.of(person, other) != PUBLIC for other in others if other != person)
 
     def upload_size(self, person: int, number: int) -> int:
         if self.question == "triangles" and number == 2:
             return 32 + 102
+        if self.plan:
+            return 32 + 55
         if self.question in ("degrees", "groups"):
             return 32 + 55 + self.by_groups + 8 * self.numbers
         return 32 + 54 + 2 * -(-(self.nodes - 1 - person) // 8)
@@ -157,6 +163,10 @@ class Campaign:
             return {kind: response_loss(flip, decimals) for kind, flip in self.thresholds(number).items()}
         if stated["kind"] == "discrete Laplace":
             return {CLASSES.index(c): stated["lists"] * Fraction(rate) for c, rate in stated["rates"].items()}
+        if stated["kind"] == "hub counts":
+            loss, reach = Fraction(stated["noise"]["all"]["epsilon"]), stated["loose reach"]
+            worse = max(loss, loss * Fraction(reach, reach + 1) + Fraction(stated["loose"]))
+            return {CLASSES.index(c): worse for c in stated["classes"]}
         one = Fraction(stated["reach"]) + Fraction(stated["total"])
         return {CLASSES.index(c): Fraction(steps) * one for c, steps in stated["steps"].items()}
 
@@ -193,7 +203,7 @@ def _is_edge(pair: Any, nodes: int) -> bool:
 def check_question(campaign: Campaign) -> Campaign:
     """Refuses a charter that states anything else than what follows from epsilon."""
     charter = campaign.charter
-    demand(campaign.question != "hubs", "hubs are not answered by this program")
+    demand(campaign.question != "hubs" or not campaign.policy.scoped, "hubs take no scope")
     demand(not campaign.by_groups or campaign.policy.groups, "groups are asked, and there are none")
     shares, mechanisms, survey = _follows(campaign)
     stated = charter["shares"], charter["mechanisms"], charter["survey"]
@@ -211,6 +221,10 @@ def _follows(campaign: Campaign) -> tuple[list[str], list[dict[str, Any]], str]:
         return list(map(str, shares)), stated, campaign.row_survey
     if campaign.question == "triangles":
         return _triangles(campaign)
+    if campaign.question == "hubs":
+        campaign.plan = plan_of(campaign.nodes, campaign.policy)
+        mechanism, content = hub_numbers(campaign.plan, epsilon, campaign.policy)
+        return ["1"], [mechanism], sha256(written(_world(campaign) | content))
     rates = {CLASSES[kind]: str(losses[kind] * epsilon / 2) for kind in campaign.hidden}
     content = {"trust": "user", "question": "degrees", "epsilon": str(epsilon)}
     content |= {"discrete Laplace, loss per list entry": rates}

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.charter import Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, account_of
-from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends
+from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges
 from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Making, ParticipantContext
 from visibility_aware_edge_ldp.campaign.server.question_estimates import broadcast_of
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
@@ -58,11 +58,11 @@ def _octets(*words: int, size: int = 8) -> Vector:
     return {"octets": b"".join(word.to_bytes(size) for word in words).hex()}
 
 
-def _bits(bits: Any) -> str:
+def bit_text(bits: Any) -> str:
     return "".join(str(int(bit)) for bit in bits)
 
 
-def _from_bits(text: str) -> np.ndarray:
+def from_bits(text: str) -> np.ndarray:
     return np.array([each == "1" for each in text], np.bool_)
 
 
@@ -93,7 +93,7 @@ def _flips() -> Iterator[Vector]:
     for name, count, threshold, coins in cases:
         drawn, mechanism = Counted(coins), RandomizedResponse(Fraction(1))
         mechanism.__dict__["threshold"] = threshold
-        said = _bits(mechanism.flips(count, drawn))
+        said = bit_text(mechanism.flips(count, drawn))
         yield {"what": "flips", "name": name, "count": count, "threshold": str(threshold), **_drawn(coins, drawn, said)}
 
 
@@ -123,8 +123,8 @@ def _chains() -> Iterator[Vector]:
     tied = _octets(first, 0, first, first, second + 1, second - 1, second, 0)
     cases.append(("ties that take more words", strong, "0000", [(mild, "1111", "0000")], tied))
     for name, threshold, given, levels, coins in cases:
-        drawn, before = Counted(coins), [Level(t, _from_bits(k), _from_bits(s)) for t, k, s in levels]
-        result = _bits(chained(threshold, _from_bits(given), before, drawn))
+        drawn, before = Counted(coins), [Level(t, from_bits(k), from_bits(s)) for t, k, s in levels]
+        result = bit_text(chained(threshold, from_bits(given), before, drawn))
         listed = [{"threshold": str(t), "known": k, "ones": s} for t, k, s in levels]
         about = {"name": name, "threshold": str(threshold), "bits": given, "levels": listed}
         yield {"what": "chained answers", **about, **_drawn(coins, drawn, result)}
@@ -187,6 +187,7 @@ POLICIES: dict[str, VisibilityPolicy] = {
     "most open": VisibilityPolicy.from_positions(_PAIRS) | good.SPREAD,
     "hubs": VisibilityPolicy.from_profiles(dict.fromkeys(HUBS, "public"), rule="any"),
 }
+POLICIES["hubs, guarded"] = (POLICIES["hubs"] | POLICIES["listed"]).guarded("5/2", "1/2")
 _COLUMN = {name: row["club"] for name, row in _PEOPLE.items()}
 SCOPES: dict[str, ScopeWords] = {
     "lists": ScopeWords("lists"),
@@ -213,6 +214,8 @@ CASES: dict[str, tuple[str, str, str, str, str]] = {
     "triangles, guarded": ("triangles", "triangles", "hash, guarded", "", "3"),
     "triangles, scope": ("triangles", "triangles", "hubs", "lists", "2"),
     "triangles, types": ("triangles", "triangles", "types", "", "1"),
+    "hubs": ("hubs", "triangles", "hubs", "", "1"),
+    "hubs, guarded": ("hubs", "triangles", "hubs, guarded", "", "1/2"),
     "triangles, everybody a friend": ("triangles", "triangles", "nothing", "", "20"),
 }
 
@@ -262,22 +265,34 @@ def _answer(
     context: ParticipantContext, number: int, first: bytes = b"", transcript: bytes = b""
 ) -> tuple[Vector, bytes]:
     person, n = context.number, context.view.n
-    bits = _from_bits("".join("1" if (person * other + person + other) % 3 == 1 else "0" for other in range(n)))
+    bits = from_bits("".join("1" if (person * other + person + other) % 3 == 1 else "0" for other in range(n)))
     bits |= "everybody" in context.charter.title
     bits[person] = False
     levels = _levels(context, person) if number == 1 and context.question.name == "position" and person % 3 == 1 else []
-    account, coins = _account(context, levels), key(context.charter.title, person, number)
+    account, coins = account_with(context, levels), key(context.charter.title, person, number)
     drawn = Counted(coins)
-    making = Making(context, account, Friends(bits, ()), drawn, first, transcript)
+    making = Making(context, account, given_by(context, bits), drawn, first, transcript)
     with _scales() as scales:
         report = REPORTS[context.question.name][number - 1](making).report
     names = [name for name, bit in zip(context.names, bits, strict=True) if bit]
+    pairs = making.given.pairs.tolist() if isinstance(making.given, SeenEdges) else []
+    edges = {"edges": [[context.names[end] for end in pair] for pair in pairs]} if pairs else {}
     said = [
-        {"threshold": str(level.threshold), "known": _bits(level.known), "ones": _bits(level.ones)} for level in levels
+        {"threshold": str(level.threshold), "known": bit_text(level.known), "ones": bit_text(level.ones)}
+        for level in levels
     ]
     before = ({"first": first.hex()} if first else {}) | ({"scale": scales[0]} if scales else {})
-    about = {"participant": person, "round": number, "friends": names, "levels": said, **before}
+    about = {"participant": person, "round": number, "friends": names, "levels": said, **before, **edges}
     return about | _drawn(coins, drawn, report.hex()), report
+
+
+def given_by(context: ParticipantContext, bits: np.ndarray) -> Friends | SeenEdges:
+    """What a participant gives: its friends; a hub gives edges, here two thirds of all positions."""
+    if not context.question.sees_edges:
+        return Friends(bits, ())
+    first, second = np.triu_indices(context.view.n, 1)
+    kept = (first * 7 + second * 5 + context.number) % 3 > 0
+    return SeenEdges(np.stack([first[kept], second[kept]], axis=1).astype(np.int32), ())
 
 
 @contextmanager
@@ -304,7 +319,7 @@ def _levels(context: ParticipantContext, person: int) -> list[Level]:
     return found
 
 
-def _account(context: ParticipantContext, levels: Sequence[Level]) -> Account:
+def account_with(context: ParticipantContext, levels: Sequence[Level]) -> Account:
     empty = account_of([], context.names)
     return Account(empty.names, empty.known, empty.friends, tuple(levels), empty.charged, 0)
 
