@@ -135,7 +135,7 @@ def counted(plan: Plan, policy: Policy, place: int, seen: Iterable[tuple[int, in
                 continue
             closing = near[u] & near[x]
             if _lowest(marks[u] & marks[x]) != bit:
-                closing = {z for z in closing if _pair(u, z) in own or _pair(x, z) in own}
+                closing = {z for z in closing if _pair(u, z) in own}
             change = max(change, len(closing) * (plan.reach(u, x) + plan.is_loose(u, x)))
     loose = [(u, v) for u, v in hidden if plan.is_loose(u, v) and _lowest(marks[u] | marks[v]) == bit]
     return len(triangles), change, len(loose)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -28,6 +29,7 @@ from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, keyed_r
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
+from visibility_aware_edge_ldp.public.visibility import Visibility
 
 Vector = dict[str, Any]
 NAMES = good.NAMES
@@ -187,6 +189,7 @@ POLICIES: dict[str, VisibilityPolicy] = {
     "most open": VisibilityPolicy.from_positions(_PAIRS) | good.SPREAD,
     "hubs": VisibilityPolicy.from_profiles(dict.fromkeys(HUBS, "public"), rule="any"),
 }
+POLICIES["many hubs"] = VisibilityPolicy.public_profiles("1/2", "any", salt="hubs")
 POLICIES["hubs, guarded"] = (POLICIES["hubs"] | POLICIES["listed"]).guarded("5/2", "1/2")
 _COLUMN = {name: row["club"] for name, row in _PEOPLE.items()}
 SCOPES: dict[str, ScopeWords] = {
@@ -216,6 +219,7 @@ CASES: dict[str, tuple[str, str, str, str, str]] = {
     "triangles, types": ("triangles", "triangles", "types", "", "1"),
     "hubs": ("hubs", "triangles", "hubs", "", "1"),
     "hubs, guarded": ("hubs", "triangles", "hubs, guarded", "", "1/2"),
+    "hubs, many": ("hubs", "triangles", "many hubs", "", "30"),
     "triangles, everybody a friend": ("triangles", "triangles", "nothing", "", "20"),
 }
 
@@ -225,6 +229,12 @@ def documents_of(case: str) -> Documents:
     policy = POLICIES[name]
     if "everybody" in case:  # so many that a row's reach is beyond what the smooth bound begins with
         return drafted([f"p{number}" for number in range(40)], policy, (), good.EPOCH)
+    if "many" in case:
+        names = [f"p{number}" for number in range(30)]
+        first, second = np.triu_indices(30, 1)
+        drawn = random.Random("many")
+        held = (policy.bind(names).of(first, second) == Visibility.PUBLIC) & [drawn.random() < 0.3 for _ in first]
+        return drafted(names, policy, np.stack([first, second], axis=1)[held], good.EPOCH)
     edges = good.every_other_public_edge(policy)
     groups = GROUPS if question == "groups" else None
     return drafted(NAMES, policy, edges, good.EPOCH, SCOPES[scope] if scope else None, groups)
