@@ -107,3 +107,20 @@ def test_a_question_that_was_answered_is_answered_alike_under_another_title(ask:
         person(served, tmp_path / "home").answer(FRIENDS, coins(label))
     assert kept(first) == kept(second)
     assert first.kept[1, 0][:32] != second.kept[1, 0][:32]
+
+
+def test_what_others_answer_is_charged_to_whom_nothing_is_asked_too(ask: Ask, tmp_path: Path) -> None:
+    """The last one of the roster holds no row, and the others answer about it at the full price of an epoch."""
+    rows, degrees, last = ask(epsilon=1), ask("degrees", epsilon="1/100"), 11
+    name = who(rows, last)
+    for served in (rows, degrees):
+        home = tmp_path / "home"
+        home.mkdir(exist_ok=True)
+        own = Participant(served.url, name, served.tokens[name], served.issuer, home)
+        if served is rows:
+            assert own.answer(FRIENDS) is None
+        else:
+            with pytest.raises(Refused, match="more than the cap of the epoch"):
+                own.answer(FRIENDS)
+    assert not rows.heard
+    assert not degrees.heard

@@ -116,7 +116,10 @@ class Participant:
         """Answer the round that is open; None where nothing is asked. The receipt, once it is kept."""
         campaign, person = self.campaign, self.person
         if not campaign.asks(person):
+            with self.ledger.transaction() as page:
+                charge(page, campaign, person, 1, write=True)
             return None
+        demand(not campaign.plan, "a hub gives edges, and this program reads friends alone")
         numbers = range(1, len(campaign.charter["rounds"]) + 1)
         number = next((each for each in numbers if self._unsent(each)), 0)
         number = number or next((each for each in numbers if self.state(each)["state"] == "open"), 0)

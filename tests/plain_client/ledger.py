@@ -63,7 +63,7 @@ class Ledger:
 
 def question(campaign: Campaign, number: int, transcript: str = "") -> str:
     """What names a question: asked again, it is answered alike."""
-    edges = campaign.charter["edges"] if campaign.question == "triangles" else ""
+    edges = campaign.charter["edges"] if campaign.question in ("triangles", "hubs") else ""
     return f"{campaign.charter['survey']} {number} {transcript} {edges}"
 
 
@@ -74,7 +74,7 @@ def charges(campaign: Campaign, person: int, number: int, transcript: str = "") 
     for each in rounds:
         rows = campaign.question in ("position", "triangles")
         for other in range(campaign.nodes):
-            own = other > person or not rows
+            own = not campaign.plan and (other > person or not rows)
             kind = campaign.policy.of(person, other) if other != person else PUBLIC
             if kind == PUBLIC or (own and each < number):
                 continue
@@ -97,7 +97,10 @@ def _units(loss: Fraction) -> int:
 def charge(
     page: sqlite3.Connection, campaign: Campaign, person: int, number: int, transcript: str = "", write: bool = False
 ) -> None:
-    """Declines what would cost more than the caps; writes the charges of this round and of what others answer."""
+    """Declines what would cost more than the caps; writes the charges of this round and of what others answer.
+
+    Of whom nothing is asked, it charges what others answer, beyond the caps too: that cannot be declined.
+    """
     epoch = campaign.charter["epoch"]
     due = charges(campaign, person, number, transcript)
     for other in range(campaign.nodes):
@@ -106,7 +109,7 @@ def charge(
             page.execute("INSERT OR IGNORE INTO classes VALUES (?, ?, ?)", (epoch, name, kind))
             held = page.execute("SELECT class FROM classes WHERE epoch = ? AND name = ?", (epoch, name)).fetchall()
             here, ever = _lost(page, epoch, name, [each for each in due if each[0] == name])
-            for (each,) in held:
+            for (each,) in held if campaign.asks(person) else ():
                 demand(here <= CAPS[each] * UNITS, "more than the cap of the epoch")
                 demand(ever <= LIFETIME * CAPS[each] * UNITS, "more than the cap of a lifetime")
     if write:
