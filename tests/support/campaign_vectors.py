@@ -1,4 +1,7 @@
-"""Golden vectors of campaigns: `python tests/campaign_vectors.py` writes them anew; a change of one is a new format."""
+"""Golden vectors of campaigns; a change of one is a new format.
+
+In ``tests``, `python -m support.campaign_vectors`, `…campaign_answer_vectors` and `…campaign_lies` write them anew.
+"""
 
 from __future__ import annotations
 
