@@ -59,7 +59,7 @@ def new(
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
     ] = "0",
     issuer_key: Annotated[
-        Path | None, typer.Option(help="The issuer.key of an earlier campaign, whose fingerprint is pinned already.")
+        Path | None, typer.Option(help="The issuer.key of an earlier campaign; the log.json beside it is continued.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,6 +90,7 @@ def new(
         key=_key(issuer_key),
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
+        key_file=issuer_key,
     )
     view = read_campaign(directory).documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
@@ -221,6 +222,7 @@ def _hand_out(directory: Path) -> list[str]:
         "the server": f"{directory}, without issuer.key and tokens.csv",
         "the operator": "operator.token, to close rounds and to have the answers made",
         "nobody": "issuer.key; and tokens.csv as a whole: keep both away from the server",
+        "yourself": "log.json beside issuer.key: your next campaign takes it on with --issuer-key",
     }
     return ["What to give to whom:", *(f"  {who.ljust(17)} {what}" for who, what in rows.items())]
 
