@@ -114,12 +114,10 @@ class CharterLog:
             if not verify(self.issuer, entry.data, _octets(signature), PURPOSE):
                 raise ProtocolViolation(f"Entry {number} of the issuer's log is not signed by the pinned issuer.")
             before = entry.digest
-        if len({entry.campaign for entry in self.entries}) != len(self.entries):
-            raise ProtocolViolation("The issuer's log names a campaign twice; tell the issuer.")
 
     def of(self, campaign: str) -> LoggedCharter | None:
-        """The entry of a campaign."""
-        return next((entry for entry in self.entries if entry.campaign == campaign), None)
+        """The entry of a campaign; the last one, where it was written anew after its directory was lost."""
+        return next((entry for entry in reversed(self.entries) if entry.campaign == campaign), None)
 
     def about(self, epoch: str) -> tuple[LoggedCharter, ...]:
         """All entries about one data epoch."""

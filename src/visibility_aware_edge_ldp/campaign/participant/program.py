@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
-from visibility_aware_edge_ldp.campaign.participant import answering, lifetime
+from visibility_aware_edge_ldp.campaign.participant import answering, lifetime, statements
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
@@ -25,12 +25,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
 )
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
-from visibility_aware_edge_ldp.campaign.participant.server_checks import (
-    checked_receipt,
-    round_state,
-    second_task,
-    stored_receipt,
-)
+from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
@@ -83,12 +78,14 @@ def enroll(
         is taken as it comes; another one only if the participant says that its list is of another time.
     """
     checked_url(url)
-    found = enrolments.fetch(url, name, token, issuer, surroundings.transport(url, token, surroundings.patience))
+    server = surroundings.transport(url, token, surroundings.patience)
+    found = enrolments.fetch(url, name, token, issuer, server)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{home} cannot hold your campaigns ({error.strerror}); name a folder of your own.") from error
     ledger = _ledger(home, caps)
+    statements.see_log(server, ledger, found.charter)
     with ledger.writing() as page:
         _accept_epoch(page, found.charter.epoch, name, new_epoch)
         before = caps_in(page)
@@ -200,7 +197,7 @@ def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
 def _open_round(server: Transport, context: ParticipantContext) -> int:
     states = {}
     for number in context.charter.numbers:
-        states[number] = round_state(server, number).state
+        states[number] = statements.round_state(server, number).state
         if states[number] == "open":
             return number
     said = ", ".join(f"round {number} is {state}" for number, state in states.items())
@@ -233,7 +230,7 @@ def _stored(ledger: Ledger, context: ParticipantContext, number: int) -> bytes |
 
 def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number: int) -> Task:
     """The round to answer, if the server does not hold an answer that this ledger has never seen.  [LEDGER.3]"""
-    if stored_receipt(server, context, number) is not None:
+    if statements.held_reply(server, context, number) is not None:
         raise UnusableLedger(
             "The server holds an answer of yours that this ledger does not know: the ledger is an older copy, or "
             "somebody else has your token. Nothing was answered."
@@ -243,7 +240,7 @@ def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number
     first = _stored(ledger, context, 1)
     if first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
-    return second_task(server, context, first)
+    return second_task(server, ledger, context, first)
 
 
 def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
@@ -281,12 +278,12 @@ def _made(
 
 def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number: int, upload: bytes) -> Receipt:
     reply = server.put(f"/v1/rounds/{number}/reports/{context.number}", upload)
-    receipt = checked_receipt(reply.body, context, number, upload)
+    receipt = statements.checked_receipt(
+        reply, context, number, upload, statements.signing_key(ledger, context.charter)
+    )
     with ledger.writing() as page:
         if page.one("receipt", key=answering.upload_key(context, number)) is None:
-            page.append(
-                Entry("receipt", context.charter.epoch, answering.upload_key(context, number), content=reply.body)
-            )
+            page.append(*statements.receipt_entries(context, number, reply))
     return receipt
 
 
