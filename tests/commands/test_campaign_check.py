@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command import Run
-from commands.conftest import PEOPLE, Served
+from commands.conftest import NEW, PEOPLE, Served
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands.campaign_check import check_lines
@@ -31,6 +31,17 @@ def test_every_standing_has_its_sentence(standing: str, said: str, tmp_path: Pat
 def test_a_server_that_signs_nothing_is_named(tmp_path: Path) -> None:
     lines = check_lines([Checked("c", 1, "d" * 64, server_checks.INCLUDED, "e" * 64, 3)], tmp_path, None)
     assert lines[-1].startswith("The campaign's server signs nothing")
+
+
+def test_an_issuer_whose_log_is_missing_is_warned(town: Path, campaign: Run) -> None:
+    """The first campaign's key has its log beside it, and a copy elsewhere has not."""
+    words = ("--roster", "roster.txt", *NEW, "--issuer-key")
+    continued = campaign("new", "second", *words, str(town / "issuer.key"))
+    assert (continued.code, "no log.json" in continued.err) == (0, False)
+    assert (town / "log.json").read_bytes() == Path("second/log.json").read_bytes()
+    Path("copy.key").write_bytes((town / "issuer.key").read_bytes())
+    alone = campaign("new", "third", *words, "copy.key")
+    assert (alone.code, "two logs accuse you of lying" in alone.err) == (0, True)
 
 
 def test_codes_are_printed_and_files_are_exchanged(estimated: Served, campaign: Run) -> None:

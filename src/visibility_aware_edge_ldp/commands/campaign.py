@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import visibility_aware_edge_ldp.commands.campaign_labels as labels
+from visibility_aware_edge_ldp.commands.campaign_check import new_log_lines
 from visibility_aware_edge_ldp.commands.common import (
     AttributesOption,
     GroupsOption,
@@ -92,7 +93,8 @@ def new(
         groups=None if groups is None else open_groups(groups, names, attributes),
         key_file=issuer_key,
     )
-    view = read_campaign(directory).documents.view
+    written = read_campaign(directory)
+    view = written.documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         costs = {str(kind): str(loss) for kind, loss in found.items()}
@@ -102,7 +104,7 @@ def new(
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
-    for line in labels.dear_lines(found):
+    for line in [*labels.dear_lines(found), *new_log_lines(written, issuer_key)]:
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)

@@ -22,6 +22,16 @@ CompareOption = Annotated[
 ]
 
 
+def new_log_lines(campaign: Any, issuer_key: Path | None) -> list[str]:
+    """That a key that was used before has no log beside it, so that participants would see two."""
+    if issuer_key is None or len(campaign.log.entries) > 1:
+        return []
+    return [
+        f"Note: no log.json was beside {issuer_key}, so a new log of your charters begins. If this key has issued "
+        "charters with a log before, bring that log and make the campaign anew: two logs accuse you of lying."
+    ]
+
+
 def check_lines(found: Sequence[Any], home: Path, campaign: str | None) -> list[str]:
     """A line for each report, the code of each closed round, and what the issuer's log names."""
     from visibility_aware_edge_ldp.campaign.participant import comparison
