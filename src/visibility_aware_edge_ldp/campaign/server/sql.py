@@ -28,7 +28,6 @@ PIECE = 1 << 20
 _DIGEST, _SALT = -1, -2
 # Where reports are, and what they can be made from again; when they came goes with them.
 _BODIES = ("bodies", "pieces")
-_FORGOTTEN = ("arrivals", *_BODIES)
 _SAY = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 # Rows may be gone while a file still holds them: nothing but this says that the disk has let go of them.
 _WHOLLY = ("erased", "wholly")
@@ -38,6 +37,8 @@ _COUNT = (
 )
 _FREEZE = "UPDATE rounds SET state = ?, included = ?, root = ?, closed = ? WHERE round = ?"
 _STAGES = "SELECT round, state, included, root, opened, closed, sealed FROM rounds ORDER BY round"
+_AFTERWARDS = dict.fromkeys((State.CLOSING, State.CLOSED, State.ESTIMATED), Outcome.LATE)
+_TAKES_NONE = {State.WAITING: Outcome.EARLY, **_AFTERWARDS}
 RootOf = Callable[[Sequence[Leaf]], str]
 Seal = tuple[str, bytes]  # a transcript's digest as the round's statement names it, and the salt of that
 P = ParamSpec("P")
@@ -201,8 +202,7 @@ class Store:
             self.database.insert("pieces", ("round", "piece", "octets"), [(number, piece, octets)])
         run("UPDATE rounds SET state = ?, sealed = ? WHERE round = ?", str(State.CLOSED), sealed, number)
         if opens_next:
-            opened = "UPDATE rounds SET state = ?, opened = ? WHERE round = ? AND state = ?"
-            run(opened, str(State.OPEN), at, number + 1, str(State.WAITING))
+            run("UPDATE rounds SET state = ?, opened = ? WHERE round = ?", str(State.OPEN), at, number + 1)
 
     @_transaction
     def leaves(self, number: int) -> list[Leaf]:
@@ -263,7 +263,7 @@ class Store:
         self._mark_erased(at)
         self._put_in_order()
         with self.guarded("The reports could not be erased. Ask again."):
-            self.database.erase(*_FORGOTTEN)
+            self.database.erase("arrivals", *_BODIES)
         self._mark_wholly_erased()
 
     @_transaction
@@ -297,4 +297,4 @@ def _outcome(upload: Upload, states: dict[int, State], kept: bytes | None) -> Ou
     """Whoever sent the same before is told so, at any time: its first receipt may have been lost on the way."""
     if kept is not None:
         return Outcome.SAME if kept == upload.digest else Outcome.OTHER
-    return {State.OPEN: Outcome.STORED, State.WAITING: Outcome.EARLY}.get(states[upload.round], Outcome.LATE)
+    return _TAKES_NONE.get(states[upload.round], Outcome.STORED)
