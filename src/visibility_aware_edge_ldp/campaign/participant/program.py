@@ -13,7 +13,7 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
 from visibility_aware_edge_ldp.campaign.participant import answering, lifetime, statements
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
-from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
@@ -29,7 +29,7 @@ from visibility_aware_edge_ldp.campaign.participant.server_checks import second_
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
-from visibility_aware_edge_ldp.errors import BadInput, Refused
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -85,14 +85,15 @@ def enroll(
     except OSError as error:
         raise BadInput(f"{home} cannot hold your campaigns ({error.strerror}); name a folder of your own.") from error
     ledger = _ledger(home, caps)
-    statements.see_log(server, ledger, found.charter)
+    log = statements.fetched_log(server, found.charter)
     with ledger.writing() as page:
-        _accept_epoch(page, found.charter.epoch, name, new_epoch)
-        before = caps_in(page)
-        if caps is not None and checked_caps(caps, before) != before:
-            page.append(caps_entry(caps, before))
-        if lifetime_caps:
-            page.append(lifetime.caps_entry(page, lifetime_caps))
+        fault = statements.fault_of_log(page, found.charter, log)
+        statements.keep_log(page, found.charter, log)
+        if not fault:
+            _accept_epoch(page, found.charter.epoch, name, new_epoch)
+            lifetime.set_caps(page, caps, lifetime_caps)
+    if fault:  # what was shown is in the ledger all the same
+        raise ProtocolViolation(fault)
     enrolments.keep(found, home)
     return found
 

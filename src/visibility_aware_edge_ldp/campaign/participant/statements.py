@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, date
 from visibility_aware_edge_ldp.campaign.charter_log import LARGEST as LARGEST_LOG
-from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
+from visibility_aware_edge_ldp.campaign.charter_log import CharterLog, LoggedCharter
 from visibility_aware_edge_ldp.campaign.http_client import Declined, Reply, Transport, json_object
 from visibility_aware_edge_ldp.campaign.participant.answering import upload_key
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page
@@ -32,6 +32,9 @@ FROZEN = ("closed", "estimated")
 _LOG, _STATEMENT, _SIGNATURE = "log", "statement", "signature"
 _SIGNATURE_SIZE = 64
 _SMALL = 1 << 16
+_UNNAMED = (
+    "The issuer's log does not name this campaign, so others may not know of it; do not answer, and ask the issuer."
+)
 
 
 @dataclass(frozen=True)
@@ -68,65 +71,79 @@ def going_on_if(*problems: str) -> Iterator[None]:
 # ── the issuer's log of charters ──
 
 
+def fetched_log(transport: Transport, charter: Charter) -> CharterLog | None:
+    """The issuer's log as this campaign's server shows it now; None where it shows none."""
+    with going_on_if("not-found"):
+        return CharterLog.from_bytes(transport.get("/v1/log", LARGEST_LOG).body, charter.issuer)
+    return None
+
+
 def see_log(transport: Transport, ledger: Ledger, charter: Charter) -> CharterLog | None:
     """The issuer's log as this campaign's server shows it now, kept and compared; None where there never was one.
 
     [WITNESS.4]
     """
-    found = None
-    with going_on_if("not-found"):
-        found = CharterLog.from_bytes(transport.get("/v1/log", LARGEST_LOG).body, charter.issuer)
-    with ledger.writing() as page:
-        before = {entry.key: CharterLog.from_bytes(entry.content, charter.issuer) for entry in _logs(page, charter)}
-        own = before.get(_log_key(charter))
-        if found is not None and found != own:
-            page.append(Entry(_LOG, "", _log_key(charter), content=found.data))
-    if found is None and own is not None:
-        raise ProtocolViolation(
-            "The server does not show the issuer's log any more, as it did before. Tell the issuer."
-        )
+    found = fetched_log(transport, charter)
+    with ledger.reading() as page:
+        fault, known = fault_of_log(page, charter, found), kept_log(page, charter) == found
+    if not known:
+        with ledger.writing() as page:
+            keep_log(page, charter, found)
+    if fault:
+        raise ProtocolViolation(fault)
+    return found
+
+
+def keep_log(page: Page, charter: Charter, found: CharterLog | None) -> None:
+    """One more log that was shown, unless the last one was the same."""
+    if found is not None and found != kept_log(page, charter):
+        page.append(Entry(_LOG, "", _log_key(charter), content=found.data))
+
+
+def fault_of_log(page: Page, charter: Charter, found: CharterLog | None) -> str:
+    """Why a log contradicts those that were seen before, or does not name the campaign; nothing where all is well."""
+    own = kept_log(page, charter)
     if found is None:
-        return None
-    for other in before.values():
-        _refuse_fork(other, found)
+        return "The server does not show the issuer's log any more, as it did before. Tell the issuer." if own else ""
+    for entry in page.entries(_LOG):
+        if entry.key.startswith(f"{charter.issuer} "):
+            difference = CharterLog.from_bytes(entry.content, charter.issuer).first_difference(found)
+            if difference is not None:
+                return _fork(*difference)
     if own is not None and len(found.entries) < len(own.entries):
-        raise ProtocolViolation(
+        return (
             f"The server shows {len(found.entries)} charters of the issuer's log; it showed {len(own.entries)} before. "
             "Tell the issuer that an older log was brought back."
         )
-    server_in(found, charter)
-    return max([found, *before.values()], key=lambda log: len(log.entries))
+    return "" if _entry_of(found, charter) else _UNNAMED
 
 
-def _logs(page: Page, charter: Charter) -> list[Entry]:
-    return [entry for entry in page.entries(_LOG) if entry.key.startswith(f"{charter.issuer} ")]
+def _fork(old: LoggedCharter, new: LoggedCharter) -> str:
+    return (
+        f"The issuer's log does not continue the one that you saw before: entry {old.number} named the campaign "
+        f"{old.campaign[:12]} about {old.epoch!r}, and names {new.campaign[:12]} about {new.epoch!r} now. The "
+        "issuer signed both; your ledger keeps them. Do not answer, and tell others."
+    )
+
+
+def _entry_of(log: CharterLog, charter: Charter) -> LoggedCharter | None:
+    """The campaign's entry, if it is about what the charter is about."""
+    entry = log.of(charter.identity)
+    named = entry is not None and (entry.epoch, entry.roster) == (charter.epoch, charter.roster)
+    return entry if named else None
 
 
 def _log_key(charter: Charter) -> str:
     return f"{charter.issuer} {charter.identity}"
 
 
-def _refuse_fork(before: CharterLog, now: CharterLog) -> None:
-    difference = before.first_difference(now)
-    if difference is not None:
-        old, new = difference
-        raise ProtocolViolation(
-            f"The issuer's log does not continue the one that you saw before: entry {old.number} named the campaign "
-            f"{old.campaign[:12]} about {old.epoch!r}, and names {new.campaign[:12]} about {new.epoch!r} now. The "
-            "issuer signed both; your ledger keeps them. Do not answer, and tell others."
-        )
-
-
 def server_in(log: CharterLog | None, charter: Charter) -> str:
     """The public key that the campaign's server signs with; empty where there is no log, and nothing is signed."""
     if log is None:
         return ""
-    entry = log.of(charter.identity)
-    if entry is None or (entry.epoch, entry.roster) != (charter.epoch, charter.roster):
-        raise ProtocolViolation(
-            "The issuer's log does not name this campaign, so that others may not know of it; do not answer, and ask "
-            "the issuer."
-        )
+    entry = _entry_of(log, charter)
+    if entry is None:
+        raise ProtocolViolation(_UNNAMED)
     return entry.server
 
 

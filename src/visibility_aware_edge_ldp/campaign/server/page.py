@@ -123,9 +123,11 @@ def _main(state: PageState) -> Markup:
 def _raw(state: PageState) -> Markup:
     """Everything that this page was made from."""
     links = {f"v1/{name}": title for name, title in _DOCUMENTS.items()}
+    links |= {"v1/log": "Log of the issuer’s charters"} if state.served.campaign.log is not None else {}
     links |= {f"v1/rounds/{stage.round}": f"State of round {stage.round}" for stage in state.stages}
     if state.question.broadcasts and state.stages[0].transcript and state.kept is not False:
         links["v1/rounds/1/transcript"] = "Transcript of round 1"
+    links |= {f"v1/rounds/{number}/statement": f"Statement of round {number}" for number in _codes(state)}
     if state.answers is not None:
         links["v1/estimates"] = "Answers"
     links["v1/openapi.json"] = "Description of the interface"
