@@ -68,9 +68,11 @@ def enroll(
     found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch, around, whole)
     caps, view = program.allowed(place), found.context.view
     losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
+    seen = shown(place, found.identity)
     if as_json:
         about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
-        print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps)})
+        charters = 0 if seen is None else len(seen.log.entries)
+        print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps), "charters": charters})
         return
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
@@ -80,7 +82,7 @@ def enroll(
     )
     if cap:
         typer.echo(_allowed(caps))
-    for line in [*too_dear_lines(losses, caps), charters_line(shown(place, found.identity), found.charter)]:
+    for line in [*too_dear_lines(losses, caps), charters_line(seen, found.charter)]:
         typer.echo(line)
 
 

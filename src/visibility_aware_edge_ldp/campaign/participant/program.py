@@ -279,10 +279,9 @@ def _made(
 
 def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number: int, upload: bytes) -> Receipt:
     reply = server.put(f"/v1/rounds/{number}/reports/{context.number}", upload)
-    receipt = statements.checked_receipt(
-        reply, context, number, upload, statements.signing_key(ledger, context.charter)
-    )
     with ledger.writing() as page:
+        key = statements.server_in(statements.kept_log(page, context.charter), context.charter)
+        receipt = statements.checked_receipt(reply, context, number, upload, key)
         if page.one("receipt", key=answering.upload_key(context, number)) is None:
             page.append(*statements.receipt_entries(context, number, reply))
     return receipt

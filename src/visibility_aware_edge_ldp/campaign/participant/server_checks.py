@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.participant.statements import (
     FROZEN,
     RoundState,
     going_on_if,
+    keep_stated,
     refuse_reopened,
     refuse_rolled_back,
     round_state,
@@ -56,7 +57,7 @@ def second_task(transport: Transport, ledger: Ledger, context: ParticipantContex
         return _on_transcript(transport, ledger, context, first, closed)
     if not proved_among(transport, context, first, closed):
         raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
-    _keep_stated(transport, ledger, context, closed)
+    keep_stated(transport, ledger, context, closed)
     return Task(context, 2)
 
 
@@ -69,15 +70,8 @@ def _on_transcript(
     pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
     if pinned != {transcript.digest}:
         raise ProtocolViolation("The transcript is not the one that the closed round names; do not answer it.")
-    _keep_stated(transport, ledger, context, replace(closed, transcript=transcript.digest))
+    keep_stated(transport, ledger, context, replace(closed, transcript=transcript.digest))
     return Task(context, 2, octets_sent, transcript.digest)
-
-
-def _keep_stated(transport: Transport, ledger: Ledger, context: ParticipantContext, closed: RoundState) -> None:
-    """Keep what the server states of the first round: it binds the transcript that is answered about.  [WITNESS.3]"""
-    key = server_in(see_log(transport, ledger, context.charter), context.charter)
-    if key:
-        see_statement(transport, ledger, context, key, closed)
 
 
 def proved_among(transport: Transport, context: ParticipantContext, upload: bytes, closed: RoundState) -> int:

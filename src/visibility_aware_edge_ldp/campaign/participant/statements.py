@@ -153,12 +153,6 @@ def kept_log(page: Page, charter: Charter) -> CharterLog | None:
     return None if content is None else CharterLog.from_bytes(content, charter.issuer)
 
 
-def signing_key(ledger: Ledger, charter: Charter) -> str:
-    """What the campaign's server signs with, by the log that the ledger keeps; empty where nothing is signed."""
-    with ledger.reading() as page:
-        return server_in(kept_log(page, charter), charter)
-
-
 # ── receipts ──
 
 
@@ -239,6 +233,16 @@ def see_statement(
             "Tell the issuer."
         )
     return statement
+
+
+def keep_stated(transport: Transport, ledger: Ledger, context: ParticipantContext, closed: RoundState) -> None:
+    """Keep what the server states of the first round: it binds the transcript that is answered about.  [WITNESS.3]"""
+    with ledger.reading() as page:
+        log = kept_log(page, context.charter)
+    # Whoever enrolled with an older program has not seen a log yet.
+    key = server_in(log or see_log(transport, ledger, context.charter), context.charter)
+    if key:
+        see_statement(transport, ledger, context, key, closed)
 
 
 def kept_statements(page: Page, context: ParticipantContext, round_number: int) -> list[SignedStatement]:
