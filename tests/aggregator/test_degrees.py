@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
 
+from support.unlike_graphs import hub_dominated
 from visibility_aware_edge_ldp.aggregator import degrees
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
+from visibility_aware_edge_ldp.counts.degrees.degree_functions import NoisyDegrees
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill
@@ -276,3 +282,61 @@ def test_intervals_of_absent_users_hold_their_degrees(monkeypatch: pytest.Monkey
     twin = _held_of_absent(runs)
     assert 0.93 < real < 0.97
     assert twin < 0.9
+
+
+def _chance_to_hold(degrees_near: tuple[int, ...], threshold: int, epsilon: int) -> float:
+    """The exact chance that the interval of a tail count holds the truth, over all noises of these few users."""
+    noise = DiscreteLaplace(Fraction(epsilon))
+    constant, drawn = noise.second_difference_constant, range(-12, 13)
+    truth, held = sum(d >= threshold for d in degrees_near), 0.0
+    users, none = len(degrees_near), np.zeros(0, np.int64)
+    for added in product(drawn, repeat=users):
+        noisy = np.array(degrees_near) + np.array(added)
+        zeros = np.zeros(users, np.int64)
+        known = NoisyDegrees(30, none, noisy, zeros, np.full(users, constant), np.zeros(users), none)
+        low, high = degrees._tail(known, threshold).interval()
+        held += (low - 1e-9 <= truth <= high + 1e-9) * prod(noise.probability(each) for each in added)
+    return held
+
+
+@pytest.mark.parametrize("near", [(7,), (9,), (10,), (12,), (9, 9), (9, 10), (10, 10), (8, 11)])
+def test_a_count_of_one_or_two_users_near_its_threshold_is_held(near: tuple[int, ...]) -> None:
+    """[DEGREESUM.7] over all noises, at ε = 1, 2 and 4."""
+    assert min(_chance_to_hold(near, 10, epsilon) for epsilon in (1, 2, 4)) > 0.93
+
+
+def test_without_a_least_noise_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(degrees.degree_functions, "least_tail_noise", lambda *_: 0.0)
+    assert _chance_to_hold((9,), 10, 2) < 0.9
+    assert _chance_to_hold((9, 9), 10, 1) < 0.9
+
+
+def test_far_from_its_threshold_a_count_is_exact() -> None:
+    """And where many are near, the least noise is below what the answers say."""
+    none, noisy, zeros = np.zeros(0, np.int64), np.array([40, 41, 60]), np.zeros(3, np.int64)
+    constant = DiscreteLaplace(Fraction(4)).second_difference_constant
+    far = degrees._tail(NoisyDegrees(90, none, noisy, zeros, np.full(3, constant), np.zeros(3), none), 10)
+    assert (float(far.variance), far.interval(), far.conservative) == (0.0, (3.0, 3.0), False)
+    many = np.random.default_rng(1).integers(5, 15, 400)
+    known = NoisyDegrees(
+        900, none, many, np.zeros(400, np.int64), np.full(400, constant), np.zeros(400), none
+    )  # fmt: skip
+    assert degrees.degree_functions.least_tail_noise(known, 10) < float(degrees._tail(known, 10).variance)
+    assert not degrees._tail(known, 10).conservative
+
+
+@pytest.mark.long
+def test_a_hub_that_stays_away_is_allowed_for_in_the_degree_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[ABSENT.3] by the stars that it has; a twin goes by its part of a sum whose parts cancel."""
+    graph = hub_dominated()
+    world, truth, runs = VisibilityAwareGraph(graph), exact(graph, "degree_variance"), 120
+    survey = degree_survey(world.public, 4)
+
+    def held() -> float:
+        found = [estimate(collect(world, survey, f"hub {run}", 0.6), ["degree_variance"]) for run in range(runs)]
+        ends = [each["degree_variance"].interval() for each in found]
+        return float(np.mean([low <= truth <= high for low, high in ends]))
+
+    assert held() >= 0.9
+    monkeypatch.setattr(degrees, "_degree_of_large", lambda *_: 0)
+    assert held() < 0.8

@@ -47,6 +47,13 @@ def test_a_new_campaign_says_what_it_promises_and_what_to_give_to_whom(town: Pat
         assert Path("other", name).stat().st_mode & 0o77 == 0
 
 
+def test_names_that_may_be_one_person_are_pointed_out(town: Path, campaign: Run) -> None:
+    Path("twice.txt").write_text("Ana Díaz\nbob\ndiaz, ana\nBOB\ncyd\n")
+    said = campaign("new", "twice", "--roster", "twice.txt", *NEW)
+    assert "'Ana Díaz' and 'diaz, ana' may be one person, and 1 more such names" in said.err
+    assert "may be one person" not in campaign("new", "once", "--roster", "roster.txt", *NEW).err
+
+
 def test_a_new_campaign_as_json(town: Path, campaign: Run) -> None:
     said = campaign("new", "two", "--roster", "roster.txt", *NEW[:1], "triangles", *NEW[2:6], "--json")
     assert said.code == 0, said.err

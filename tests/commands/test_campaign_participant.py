@@ -46,19 +46,23 @@ def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served
     name, issuer = PEOPLE[0], str(served.charter["issuer"])
     enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer", issuer)
     assert "your token is tried when you answer" in campaign(*enrol).out
-    Path("friends.txt").write_text("person 3\nperson 4\nPERSON 5\n")
+    Path("friends.txt").write_text("person 3\nPERSON  4\npersn 5\n")
     looked = campaign("answer", "--friends", "friends.txt", "--dry-run")
     assert (looked.code, looked.out.splitlines()) == (
         0,
         [
             "The list names 2 friends in the roster.",
-            "Not in the roster, and left out: 'PERSON 5'.",
+            "Read as names of the roster: 'PERSON  4' as 'person 4'.",
+            "Not in the roster, and left out: 'persn 5'.",
             "Nothing was answered or sent.",
         ],
     )
-    assert len(campaign("answer", "--friends", "friends.txt", "--dry-run", "--json").json["understood"]) == 2
+    assert len(campaign("answer", "--friends", "friends.txt", "--dry-run", "--json").json["understood"]) == 3
+    refused = campaign("answer", "--friends", "friends.txt", "--yes")
+    assert refused.code == 2
+    assert "'persn 5' is not in the roster; did you mean 'person 5'" in refused.err
     assert campaign("status").out.splitlines()[1] == "  round 1: not answered"
-    first = campaign("answer", "--friends", "friends.txt", "--yes", "--json").json
+    first = campaign("answer", "--friends", "friends.txt", "--leave-out-unknown", "--yes", "--json").json
     Path("other.txt").write_text("person 1\n")
     second = campaign("answer", "--friends", "other.txt")
     assert "Round 1 was answered before: the same answer was sent again, and no list was read." in second.out

@@ -98,6 +98,15 @@ def merged(by_kernel: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return entries
 
 
+def differing(prefixes: Iterable[str], kernel: str, found: Mapping[str, Any]) -> dict[str, str]:
+    """The entries that are not as recorded, and how."""
+    wanted = of_kernel(stored(), kernel, prefixes)
+    words = dict.fromkeys(wanted.keys() - found.keys(), "not made any more")
+    words |= dict.fromkeys(found.keys() - wanted.keys(), "not recorded")
+    both = wanted.keys() & found.keys()
+    return words | {name: "different" for name in both if sha256(found[name]) != wanted[name]}
+
+
 def dump(folder: Path, contents: Mapping[str, Any]) -> None:
     """Write what is hashed, a file for each entry, so that two versions can be compared with ``diff -r``."""
     for name, content in contents.items():

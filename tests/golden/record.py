@@ -2,7 +2,7 @@
 
 ``python tests/golden/record.py`` records all that is quick, ``--long`` the rest too, ``--only answers/degrees`` what
 begins so. ``--dump FOLDER`` writes the data behind the hashes and records nothing: done on two versions, ``diff -r``
-shows what changed.
+shows what changed. ``--check`` compares what is at hand, the findings of ``make audit``, and records nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from golden import manifest
-from golden.groups import GROUPS, Contents, Group
+from golden.groups import AUDITED, GROUPS, Contents, Group
 from support.golden_subjects import forced, kernel_in_use
 
 
@@ -26,7 +26,22 @@ def made(group: Group, kernel: str, only: str = "") -> Contents:
         return {name: content for name, content in group.make().items() if name.startswith(only)}
 
 
+def check() -> None:
+    """Say which findings of the last audit are not as recorded, and write them beside it."""
+    for group in (group for group in GROUPS if group.at_hand):
+        found = group.make()
+        if wrong := manifest.differing(group.prefixes, "compiled", found):
+            manifest.dump(AUDITED.parent / "golden", {name: found[name] for name in wrong.keys() & found.keys()})
+            raise SystemExit(
+                f"{', '.join(f'{name}: {how}' for name, how in sorted(wrong.items()))}. What is found now is in "
+                f"{AUDITED.parent / 'golden'}; if the change is meant: python tests/golden/record.py --only audit/all"
+            )
+        print(f"{group.name}: as recorded")
+
+
 def recorded(group: Group, only: str) -> dict[str, str]:
+    if group.at_hand:
+        return {name: manifest.sha256(content) for name, content in group.make().items()}
     by_kernel = {kernel: made(group, kernel, only) for kernel in manifest.KERNELS}
     return manifest.merged(
         {
@@ -41,9 +56,17 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="PREFIX", help="entries that begin so")
     parser.add_argument("--long", action="store_true", help="what takes minutes too")
     parser.add_argument("--dump", type=Path, metavar="FOLDER", help="write the data, and record nothing")
+    parser.add_argument("--check", action="store_true", help="compare what is at hand, and record nothing")
     parser.add_argument("--kernel", choices=manifest.KERNELS, default="plain", help="with --dump")
     options = parser.parse_args()
-    groups = [group for group in GROUPS if group.concerns(options.only) and (options.long or not group.long)]
+    if options.check:
+        check()
+        return
+    groups = [
+        group
+        for group in GROUPS
+        if group.concerns(options.only) and (options.long or not group.long) and (options.only or not group.at_hand)
+    ]
     if not groups:
         raise SystemExit(f"No entry begins with {options.only!r}; or it is long, and needs --long.")
     entries = manifest.stored()

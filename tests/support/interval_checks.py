@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist
 
@@ -87,11 +87,22 @@ def z_of_bias(cells: Sequence[Cell]) -> float:
     0 where it is far below the stated ones, or below one of what is counted: with rare and large errors a mean of few
     runs is not normal.
     """
-    blocks = list(_blocks(cells, lambda cell, run: run.unbiased))
+    blocks = list(_blocks([_with_spread(cell) for cell in cells], lambda cell, run: run.unbiased))
     unit = float(all(_is_whole(cell) for cell in cells))
     errors = [(one.error + two.error) / 2 / scale for (one, two, _), scale in blocks]
     stated = [max(math.sqrt((one.variance + two.variance) / 2), unit) / scale for (one, two, _), scale in blocks]
     return z_of_mean(errors) if abs(math.fsum(errors)) > SLIGHT * math.fsum(stated) else 0.0
+
+
+def _with_spread(cell: Cell) -> Cell:
+    """The same; where a run states no standard error all take the cell's own, for to leave it out would choose errors.
+
+    A count whose answers all agree has none, and is wrong by as much as one or two, in the other direction.
+    """
+    if all(0 < run.variance < math.inf for run in cell.runs):
+        return cell
+    own = math.fsum(run.error**2 for run in cell.runs) / len(cell.runs)
+    return replace(cell, runs=[run._replace(variance=own) for run in cell.runs])
 
 
 def coverage(cells: Sequence[Cell]) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.aggregator.collection import (
     public_positions,
 )
 from visibility_aware_edge_ldp.aggregator.estimate import (
+    LARGE_SHARE,
     Estimate,
     Interval,
     estimate_of,
@@ -187,19 +188,35 @@ class _Known(NamedTuple):
             )
             return np.asarray(sum(each, np.zeros(degrees.shape)))
 
-        return _sum(name, self.degrees, function)
+        return _sum(name, self.degrees, function, max(orders) if len(orders) > 1 else 0)
 
 
-def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction) -> Estimate:
-    """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]"""
+def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction, order: int = 0) -> Estimate:
+    """Σ g(d) over all users; one of the absent may be larger than all who answered.  [DEGREESUM.2], [ABSENT.3]
+
+    Where g is a weighted sum, how large is said of the stars of its highest ``order``: parts of it may cancel.
+    """
     found = estimate_of(statistic, *degree_functions.total(degrees, function))
     if not degrees.absent.size:
         return found
     each, noise = degree_functions.per_answer(degrees, function)
     seen = largest_seen(each - function(degrees.public), noise)
     # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who answered.
-    twice = np.array([min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)])
-    return with_large_absent(found, degrees.absent.size / degrees.asked, seen, float(function(twice)[0]))
+    twice = min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)
+    most = float(function(np.array([twice]))[0])
+    if order:
+        # Where g falls before it rises, somebody large is so much more than the mean user who stands for the absent.
+        lower = max(-float((each - function(degrees.public)).mean()), 0.0)
+        degree = np.array([min(_degree_of_large(degrees, order), twice)])
+        seen, most = max(seen, float(function(degree)[0])) + lower, most + lower
+    return with_large_absent(found, degrees.absent.size / degrees.asked, seen, most)
+
+
+def _degree_of_large(degrees: NoisyDegrees, order: int) -> int:
+    """The degree of a user who has as large a part of all stars of this order as an absent user may.  [ABSENT.3]"""
+    total = max(degree_functions.stars(degrees, order)[0], 0.0)
+    own = degree_functions.binomial(np.arange(degrees.nodes), order)
+    return int(np.searchsorted(own, LARGE_SHARE / (1 - LARGE_SHARE) * total, side="right")) - 1
 
 
 def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
@@ -211,8 +228,10 @@ def _tail(degrees: NoisyDegrees, threshold: int) -> Estimate:
     found = estimate_of(f"tail:{threshold}", value, spread)
     if degrees.absent.size and int((degrees.public < threshold).sum()) < FEW_UNKNOWN:
         return _tail_of_few(found, degrees, threshold)
-    least = _least_variance(degrees, threshold) if degrees.absent.size else 0.0
-    if spread.variance >= least:
+    least = degree_functions.least_tail_noise(degrees, threshold)
+    if degrees.absent.size:
+        least = max(least, _least_variance(degrees, threshold))
+    if spread.variance >= least or least < _CRUMB:
         return found
     wider = estimate_of(found.statistic, value, spread._replace(variance=least))
     return replace(found, variance=spread.variance or math.nan, limits=wider.interval, conservative=True)
@@ -233,8 +252,7 @@ def _tail_of_few(found: Estimate, degrees: NoisyDegrees, threshold: int) -> Esti
         inner, outer = found.interval(level) if math.isfinite(float(found.variance)) else (found.value, found.value)
         return min(float(low) + known, float(inner)), max(float(high) + degrees.absent.size, float(outer))
 
-    variance = found.variance if math.isfinite(float(found.variance)) and found.variance else math.nan
-    return replace(found, variance=variance, limits=limits, conservative=True)
+    return replace(found, variance=math.nan, limits=limits, conservative=True)
 
 
 def _quantile(name: str, degrees: NoisyDegrees, percent: int) -> Estimate:

@@ -27,9 +27,11 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate, leaning, unk
 from visibility_aware_edge_ldp.aggregator.node_statistics import simultaneous_degrees
 from visibility_aware_edge_ldp.compute.engines import Engine, on_threads
 from visibility_aware_edge_ldp.compute.plain.bitset import word_count
-from visibility_aware_edge_ldp.counts import cycles, graphlets, stars, triangles
+from visibility_aware_edge_ldp.counts import cycles, stars, triangles
 from visibility_aware_edge_ldp.counts.degrees.degree_histogram import histogram
 from visibility_aware_edge_ldp.counts.degrees.max_degree import max_degree
+from visibility_aware_edge_ldp.counts.graphlets import sampled as graphlets
+from visibility_aware_edge_ldp.counts.graphlets.exact import copies
 from visibility_aware_edge_ldp.counts.group_pairs import PairSums, drawn_rows, rows_by_group, sum_pairs
 from visibility_aware_edge_ldp.counts.group_planes import ScopeScores
 from visibility_aware_edge_ldp.counts.group_triangles import sampled_total, triangle_total
@@ -256,10 +258,10 @@ class ScoreEstimates:
         return replace(told, unbiased=False, conservative=True)
 
     def graphlet(self, asked: Statistic) -> Estimate:
-        """Subgraphs of four nodes; noise that lowers their number lowers its variance, too.  [GRAPHLET.1-3]"""
-        n, k, per_four = self.scores.n, asked.sides, len(graphlets.copies(asked.name))
+        """Subgraphs of four nodes; noise that lowers their number lowers its variance, too.  [GRAPHLET.1-4]"""
+        n, k, per_four = self.scores.n, asked.sides, len(copies(asked.name))
         graphlets.refuse_many(n, asked.name)
-        value, variance = graphlets.graphlets(self.matrix, asked.name)
+        value, variance = graphlets.counted(self.matrix, asked.name, self.collection.survey.identity)
         mean = max(float(self.scores.node_sums(spread).sum()), 0.0) / max(n * (n - 1), 1)
         # The term in which all sides are noisy; the whole variance is at least about that.
         floor = per_four * math.comb(n, 4) * mean**k

@@ -104,7 +104,7 @@ def new(
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
-    for line in [*labels.dear_lines(found), *new_log_lines(written, issuer_key)]:
+    for line in (*labels.dear_lines(found), *labels.alike_lines(names), *new_log_lines(written, issuer_key)):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)

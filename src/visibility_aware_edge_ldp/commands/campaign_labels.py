@@ -88,6 +88,17 @@ def read_text(path: Path, what: str) -> str:
         raise BadInput(f"The {what} {path} cannot be read: {error}.") from error
 
 
+def alike_lines(names: Sequence[str | int]) -> list[str]:
+    """A line if names of a roster may be one person twice."""
+    from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
+
+    pairs = alike(tuple(map(str, names)))
+    if not pairs:
+        return []
+    more = f", and {len(pairs) - 1:,} more such names" if len(pairs) > 1 else ""
+    return [f"Note: {' and '.join(map(repr, pairs[0][:2]))} may be one person{more}; people are told apart by them."]
+
+
 def public_pairs(path: Path, names: Sequence[str | int]) -> list[tuple[int, int]]:
     """Public edges as pairs of places in the roster."""
     from visibility_aware_edge_ldp.truth.readers import read_graph

@@ -94,6 +94,9 @@ def answer(
     campaign: CampaignOption = None,
     home: HomeOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree to what is asked and to what it costs.")] = False,
+    leave_out_unknown: Annotated[
+        bool, typer.Option("--leave-out-unknown", help="Answer though the roster does not know some names of the list.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how the list is understood; nothing is answered or sent.")
     ] = False,
@@ -104,9 +107,10 @@ def answer(
     Exit code 4 if you or your ledger decline, 3 if the server breaks the protocol, 5 if it is not reached: what was
     answered is then kept, and sent when you come again.
     """
-    from visibility_aware_edge_ldp.campaign.participant import program
+    from visibility_aware_edge_ldp.campaign.participant import friend_lists, program
 
-    place, given = home or default_home(), friends if friends is not None else _no_list
+    given: friend_lists.Source = friends if friends is not None else _no_list
+    place = home or default_home()
     if dry_run:
         lines = program.looked_at(given, place, campaign)
         if as_json:
@@ -116,6 +120,10 @@ def answer(
         return
     if friends == "-" and not yes:
         raise BadInput("Standard input is your friend list, so you cannot be asked there; look first, then add --yes.")
+    if friends == "-":
+        given = friend_lists.from_input()
+    if friends is not None and not leave_out_unknown and (friends == "-" or Path(friends).is_file()):
+        program.refuse_unknown(given, place, campaign)
 
     def consent(lines: list[str]) -> bool:
         if friends is None:

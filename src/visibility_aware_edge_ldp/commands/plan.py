@@ -40,7 +40,9 @@ def plan(
     groups: common.GroupsOption = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
-    statistic: Annotated[str | None, typer.Option(help="Comma-separated, e.g. triangles,stars:3.")] = None,
+    statistic: Annotated[
+        str | None, typer.Option("--statistic", "--statistics", help="Comma-separated, e.g. triangles,stars:3.")
+    ] = None,
     target_error: Annotated[str, typer.Option(help="A mean relative error to reach, such as 5%.")] = "5%",
     delta: Annotated[str, typer.Option(help="What may be spent besides epsilon.")] = "0",
     sample_positions: Annotated[

@@ -12,7 +12,8 @@ import numpy as np
 from visibility_aware_edge_ldp.aggregator.sample import MOST_POSITIONS, SampledCollection, bytes_needed
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import counts_suffice
-from visibility_aware_edge_ldp.counts import graphlets, group_triples
+from visibility_aware_edge_ldp.counts import group_triples
+from visibility_aware_edge_ldp.counts.graphlets import sampled as graphlets
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.groups import groups_of

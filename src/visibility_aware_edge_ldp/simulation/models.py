@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.aggregator.sample import SampledCollection
 from visibility_aware_edge_ldp.aggregator.score_estimates import WorkBudget
 from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection, counts_suffice
 from visibility_aware_edge_ldp.compute.engines import Threads, Workers, on_threads, open_engine
+from visibility_aware_edge_ldp.counts.graphlets.sampled import sample_note
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
@@ -31,6 +32,7 @@ from visibility_aware_edge_ldp.public.protocol import Protocol, registered_proto
 from visibility_aware_edge_ldp.public.statistic import (
     CLUSTERING,
     FOUR_CYCLES,
+    GRAPHLETS,
     TRANSITIVITY,
     TRIANGLES,
     sources_of,
@@ -123,6 +125,7 @@ def position_answers(
     if world.policy.scope is not None:
         sizes = world.public.inside_sizes
     rates, (assumed, notes) = collection.response_rates(), _of_groups(world, found)
+    notes += tuple(note for name in found if name in GRAPHLETS and (note := sample_note(world.graph.n, name)))
     certified = certificate(world, POSITION, survey.releases, seed, rates, sizes, assumptions=assumed, notes=notes)
     return Answers(found, certified)
 

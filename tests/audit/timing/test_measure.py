@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.audit.engine.findings import Audit
+from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss
 from visibility_aware_edge_ldp.audit.timing import clients
 from visibility_aware_edge_ldp.audit.timing.clients import Act
 from visibility_aware_edge_ldp.audit.timing.measure import (
@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.audit.timing.measure import (
     at_a_pace,
     find,
     measure,
+    until_caught,
     welch,
 )
 from visibility_aware_edge_ldp.client.pace import Paced
@@ -80,6 +81,25 @@ def test_twins_are_caught(twin: Audit) -> None:
     assert {kind: found[kind] > least for kind, least in CAUGHT_BY[twin.name].items()} == dict.fromkeys(
         CAUGHT_BY[twin.name], True
     ), finding
+
+
+def test_a_twin_is_measured_until_it_is_caught_and_at_most_three_times() -> None:
+    def after(misses: int) -> tuple[Finding, int]:
+        made = list[Finding]()
+
+        def run() -> Finding:
+            made.append(Finding("twin", "time", (Loss("time", LIMIT, LIMIT + len(made) - misses + 0.5),), 1, ""))
+            return made[-1]
+
+        return until_caught(run), len(made)
+
+    assert [(found.caught, made) for found, made in map(after, range(5))] == [
+        (True, 1),
+        (True, 2),
+        (True, 3),
+        (False, 3),
+        (False, 3),
+    ]
 
 
 def test_a_longer_report_is_caught_by_its_length_alone() -> None:

@@ -44,8 +44,15 @@ def test_standard_input_names_and_functions(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_unknown_names_are_left_out() -> None:
     found = read_friends(["Bob", "Eve", "bob"], ROSTER, 0)
-    assert found.unknown == ("Eve", "bob")
+    assert (found.unknown, found.read_as) == (("Eve",), (("bob", "Bob"),))
     assert found.bits.sum() == 1
+
+
+def test_edges_are_read_as_forgivingly_as_friends() -> None:
+    found = read_edges([("bob", "ADA"), ("Bob", "Ada"), ("Eve", "Bob")], ROSTER)
+    assert (len(found.pairs), found.unknown, len(found.read_as)) == (1, ("Eve",), 2)
+    with pytest.raises(BadInput, match="joins two people"):
+        read_edges([("bob", "BOB")], ROSTER)
 
 
 def test_lists_do_not_print_themselves() -> None:

@@ -168,7 +168,8 @@ def at_once(seconds: float) -> float:
 
 
 def _audit(name: str, runs: int, pace: Pace, broken: str = "", early: bool = False) -> Audit:
-    return Audit(name, "time", partial(find, name, runs, pace, early), broken)
+    run = partial(find, name, runs, pace, early)
+    return Audit(name, "time", partial(timing.until_caught, run) if broken else run, broken)
 
 
 AUDITS = (

@@ -1,5 +1,6 @@
 """Clients to be timed: for each one a short list and a long one, fresh for every measurement.  [PACE.2]"""
 
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -46,6 +47,8 @@ FRIENDS = (4, 360)
 """How many friends the user has on either side; so many are ones of as many bits, too."""
 # With so many users the arrays of a second round are below 1 MiB with the first list, and above it with the second.
 NEAR, NEAR_FRIENDS = 2040, (4, 1800)
+# Seconds that a mutant's long list takes: far more than a short one takes on any machine.
+HELD = 0.06
 
 
 def _purse() -> Purse:
@@ -215,6 +218,20 @@ def with_a_byte_for_each_friend(side: int, coins: RandomBytes) -> Act:
     """Beside the row's sums one byte leaves for each friend."""
     act, friends = row_sums(side, coins), friend_list(side).neighbours.size
     return lambda: act() + bytes(friends)
+
+
+def long_lists_held(side: int, coins: RandomBytes) -> Act:
+    """NEIGHBOURHOOD on a slow machine: a long list takes :data:`HELD` seconds, however fast this machine is."""
+    act = owned(side, coins)
+
+    def held() -> bytes:
+        end = time.perf_counter() + HELD * side
+        sent = act()
+        while time.perf_counter() < end:
+            pass
+        return sent
+
+    return held
 
 
 def now_and_then_again(side: int, coins: RandomBytes) -> Act:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
+from visibility_aware_edge_ldp.campaign.participant.name_matching import SHOWN, matched
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.layout import octets, unpack
@@ -22,6 +23,8 @@ Given = Iterable[object]
 # A path ("-": standard input), names, or a function that brings names. A hub gives pairs of names instead.
 Source = str | Path | Given | Callable[[], Given]
 Names = tuple[str, ...]
+ReadAs = tuple[tuple[str, str], ...]
+"""Names as they were typed, and as the roster writes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +33,17 @@ class Friends:
 
     bits: Bits = field(repr=False)
     unknown: tuple[str, ...] = field(repr=False)
+    read_as: ReadAs = field(repr=False, default=())
 
     def understood(self) -> list[str]:
-        """How many friends the list names, and which names were left out."""
-        return [f"The list names {counted(int(self.bits.sum()), 'friend')} in the roster.", *_left_out(self.unknown)]
+        """How many friends the list names, how others were read, and which names were left out."""
+        friends = f"The list names {counted(int(self.bits.sum()), 'friend')} in the roster."
+        return [friends, *_read_as(self.read_as), *_left_out(self.unknown)]
 
     def remarks(self) -> list[str]:
-        """Which names were left out; and that nobody is named, which may be a mistake."""
+        """How names were read, which were left out; and that nobody is named, which may be a mistake."""
         nobody = "The list names nobody of the roster: the answer is that of somebody without friends."
-        return [*_left_out(self.unknown), *([] if self.bits.any() else [nobody])]
+        return [*_read_as(self.read_as), *_left_out(self.unknown), *([] if self.bits.any() else [nobody])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,44 +52,52 @@ class SeenEdges:
 
     pairs: npt.NDArray[np.int32] = field(repr=False)
     unknown: tuple[str, ...] = field(repr=False)
+    read_as: ReadAs = field(repr=False, default=())
 
     def understood(self) -> list[str]:
-        """How many edges the list names, and which names were left out."""
+        """How many edges the list names, how names were read, and which were left out."""
         edges = counted(len(self.pairs), "edge")
-        return [f"The list names {edges} between people of the roster.", *_left_out(self.unknown)]
+        return [f"The list names {edges} between people of the roster.", *self.remarks()]
 
     def remarks(self) -> list[str]:
-        """Which names were left out."""
-        return _left_out(self.unknown)
+        """How names were read, and which were left out."""
+        return [*_read_as(self.read_as), *_left_out(self.unknown)]
 
 
 def read_friends(source: Source, roster: Names, own: int) -> Friends:
-    """The friends among the roster's names; refuses a list that names its own holder."""
-    given = {_name(row[0] if isinstance(row, list) else row) for row in _rows(source)}
-    if roster[own] in given:
+    """The friends among the roster's names, forgivingly read; refuses a list that names its own holder."""
+    given = matched((_name(row[0] if isinstance(row, list) else row) for row in _rows(source)), roster)
+    if roster[own] in given.found:
         raise BadInput("The friend list names its own holder; leave that line out.")
-    bits = np.fromiter((name in given for name in roster), np.bool_, len(roster))
-    return Friends(bits, tuple(sorted(given - set(roster))))
+    bits = np.fromiter((name in given.found for name in roster), np.bool_, len(roster))
+    return Friends(bits, given.unknown, given.read_as)
 
 
 def read_edges(source: Source, roster: Names) -> SeenEdges:
     """What a hub sees: one pair of names a line or a row."""
+    named = [_both_ends(row) for row in _rows(source)]
+    given = matched((name for ends in named for name in ends), roster)
     numbers = {name: number for number, name in enumerate(roster)}
-    pairs, unknown = set(), set()
-    for row in _rows(source):
-        ends = _ends(row) if isinstance(row, str) else row
-        if not isinstance(ends, (list, tuple)) or len(ends) < 2:
-            raise BadInput(
-                f"A hub gives pairs of names, one edge a line, with a comma, a tab or a blank between; "
-                f"{shortened(row)} is none."
-            )
-        first, second = (_name(end) for end in ends[:2])
-        if first == second:
-            raise BadInput(f"An edge joins two people; {shortened(first)} stands on both sides.")
-        unknown |= {first, second} - numbers.keys()
-        if first in numbers and second in numbers:
-            pairs.add(tuple(sorted((numbers[first], numbers[second]))))
-    return SeenEdges(np.array(sorted(pairs), np.int32).reshape(-1, 2), tuple(sorted(unknown)))
+    numbers |= {typed: numbers[name] for typed, name in given.read_as}
+    known = [sorted((numbers[one], numbers[two])) for one, two in named if one in numbers and two in numbers]
+    if twice := next((roster[one] for one, two in known if one == two), None):
+        raise BadInput(f"An edge joins two people; {shortened(twice)} stands on both sides.")
+    pairs = sorted(set(map(tuple, known)))
+    return SeenEdges(np.array(pairs, np.int32).reshape(-1, 2), given.unknown, given.read_as)
+
+
+def _both_ends(row: object) -> tuple[str, str]:
+    """The two names of an edge."""
+    ends = _ends(row) if isinstance(row, str) else row
+    if not isinstance(ends, (list, tuple)) or len(ends) < 2:
+        raise BadInput(
+            f"A hub gives pairs of names, one edge a line, with a comma, a tab or a blank between; "
+            f"{shortened(row)} is none."
+        )
+    first, second = (_name(end) for end in ends[:2])
+    if first == second:
+        raise BadInput(f"An edge joins two people; {shortened(first)} stands on both sides.")
+    return first, second
 
 
 def _ends(line: str) -> list[str]:
@@ -101,6 +114,11 @@ def _rows(source: Source) -> Given:
     if isinstance(source, (str, Path)):
         return _written(*_text(source))
     return source
+
+
+def from_input() -> list[object]:
+    """The list on standard input, which can be read once only."""
+    return list(_written(_text("-")[0], ""))
 
 
 def _text(source: str | Path) -> tuple[str, str]:
@@ -213,7 +231,13 @@ def counted(count: int, word: str) -> str:
 
 
 def _left_out(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return [f"Not in the roster, and left out: {', '.join(map(repr, names[:5]))}{more}."]
+    return [f"Not in the roster, and left out: {_some(list(map(repr, names)))}."] if names else []
+
+
+def _read_as(pairs: ReadAs) -> list[str]:
+    return [f"Read as names of the roster: {_some([f'{one!r} as {two!r}' for one, two in pairs])}."] if pairs else []
+
+
+def _some(words: list[str]) -> str:
+    more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
+    return f"{', '.join(words[:SHOWN])}{more}"

@@ -24,6 +24,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
     read_friends,
 )
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
+from visibility_aware_edge_ldp.campaign.participant.name_matching import unknown_lines
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
@@ -146,6 +147,14 @@ def looked_at(friends: Source, home: Path, campaign: str | None = None) -> list[
     looks wrong, or is empty, then who answers and when would tell of the list.
     """
     return _given(friends, enrolments.load(home, campaign).context).understood()
+
+
+def refuse_unknown(friends: Source, home: Path, campaign: str | None = None) -> None:
+    """Refuse a list with names that the roster does not know; before any server hears of it, for the same reason."""
+    context = enrolments.load(home, campaign).context
+    if lines := unknown_lines(_given(friends, context).unknown, context.names):
+        mend = "Nothing was answered or sent: mend the list, or leave such names out with --leave-out-unknown."
+        raise BadInput("\n".join([*lines, mend]))
 
 
 def _given(source: Source, context: ParticipantContext) -> Friends | SeenEdges:

@@ -17,6 +17,10 @@ DegreeFunction = Callable[[Ints], npt.NDArray[np.float64 | np.bool_]]
 _SHIFTS = (-2, -1, 0, 1, 2)
 # Squares of anything larger, times the correction's constants, would not fit a floating-point number.
 _LARGEST = 1e140
+# Noise that is rarer than this is not looked for.
+_NEVER = 1e-9
+# Noise of a larger c (ε below 0.01) reaches so far that no user is away from a threshold.
+_WIDE = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,50 @@ def stars(degrees: NoisyDegrees, k: int) -> tuple[float, Spread]:
 def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, Spread]:
     """How many users have at least this degree."""
     return total(degrees, lambda d: d >= threshold, clamped=True)
+
+
+def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
+    """What the noise of a tail count varies at least, by the answers near the threshold; never below 0.  [DEGREESUM.7]
+
+    Three times the mean of Var g̃ over the degrees that each answer may come from, and at most what four users add.
+    """
+    if not degrees.noisy.size or degrees.first.max() > _WIDE:
+        return 0.0  # everybody is near
+    total_noise, largest, one = 0.0, 0.0, degrees.first**2 - 4 * degrees.second
+    larger = (degrees.first + np.sqrt(np.maximum(one, 0.0))) / 2
+    pairs = np.stack([larger, degrees.first - larger], axis=1)
+    for constants in np.unique(pairs, axis=0):
+        mine = (pairs == constants).all(axis=1) & (degrees.public < threshold)
+        law, smoothed = _tail_laws(*constants.tolist())
+        reach = len(smoothed) // 2
+        offset = degrees.noisy[mine] - threshold
+        near = offset[np.abs(offset) <= reach]
+        total_noise += float(smoothed[near + reach].sum())
+        largest = max(largest, float(law.max()))
+    return degrees.expansion**2 * min(3 * total_noise, 4 * largest)
+
+
+def _tail_laws(larger: float, smaller: float) -> tuple[Floats, Floats]:
+    """Var g̃ by the degree's distance from the threshold, and its mean by the noisy degree's; 0 is in the middle."""
+    noise = np.convolve(_noise_law(larger), _noise_law(smaller))
+    reach = len(noise) // 2
+    at = np.arange(-2 * reach - 4, 2 * reach + 5)
+    here, moved = (at >= 0).astype(np.float64), [(at + shift >= 0).astype(np.float64) for shift in _SHIFTS]
+    once = moved[3] - 2 * here + moved[1]
+    twice = moved[4] - 4 * moved[3] + 6 * here - 4 * moved[1] + moved[0]
+    each = here - (larger + smaller) * once + larger * smaller * twice
+    law = np.maximum(np.convolve(each**2, noise, mode="valid") - here[reach : -reach or None], 0.0)
+    return law, np.convolve(law, noise, mode="same")
+
+
+def _noise_law(constant: float) -> Floats:
+    """The chances of discrete Laplace noise whose c is this, from the least that matters to the largest.  [DL.2]"""
+    if constant <= 0:
+        return np.ones(1)
+    # c = r/(1 − r)² for chances in proportion to r^|x|.
+    ratio = 2 * constant / (2 * constant + 1 + np.sqrt(4 * constant + 1))
+    reach = int(np.ceil(np.log(_NEVER) / np.log(ratio))) if ratio > _NEVER else 1
+    return np.asarray((1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1)))
 
 
 def binomial(degrees: Ints, k: int) -> Floats:

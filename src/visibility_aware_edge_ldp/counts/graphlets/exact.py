@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.counts.scores import Floats, square
-from visibility_aware_edge_ldp.errors import TooLarge
 
 # The six pairs of four nodes: the triple's own, then those with the fourth node.
 PAIRS = tuple(combinations(range(3), 2)) + tuple((i, 3) for i in range(3))
@@ -31,8 +30,9 @@ ONE, SCORE, SQUARE = range(3)
 Kind = tuple[int, ...]
 """For some pairs, which function of the score is taken: ONE, SCORE or SQUARE."""
 Polynomial = dict[Kind, float]
-# On so many nodes it takes minutes.
-MOST_NODES = {"three_paths": 1000, "tailed_triangles": 1000, "diamonds": 1000, "four_cliques": 2500}
+ByEnds = dict[tuple[Kind, Kind | None], dict[int, Floats]]
+Nodes = slice | npt.NDArray[np.int64]
+"""Some nodes: those between two, or a list."""
 # Digits that every machine has, in whatever order it adds.
 _DIGITS = 9
 
@@ -90,19 +90,20 @@ def on_three(name: str) -> dict[tuple[Kind, Kind], Polynomial]:
 
 
 @cache
-def _by_ends(name: str) -> dict[tuple[Kind, Kind | None], dict[int, Floats]]:
-    """Both, by what stands at the fourth node or nodes and at vw: weights of what stands at uv and at uw."""
-    found: dict[tuple[Kind, Kind | None], dict[int, Floats]] = defaultdict(
-        lambda: defaultdict(lambda: np.zeros((3, 3)))
-    )
+def by_ends(name: str, first: bool) -> ByEnds:
+    """Both, by what stands at the fourth node or nodes and at vw: weights of what stands at uv and at uw.
+
+    v and w are met in both orders; u is the ``first`` of its triple, or every node of it in turn.
+    """
+    found: ByEnds = defaultdict(lambda: defaultdict(lambda: np.zeros((3, 3))))
     for kind, weight in on_four(name).items():
-        # u is the first of its triple, so that it stands at any place; v and w are met in both orders.
-        for order in ((0, 1, 2, 3), (1, 0, 2, 3), (1, 2, 0, 3)):
+        # Where u is always the first of its triple, it stands at any place.
+        for order in ((0, 1, 2, 3), (1, 0, 2, 3), (1, 2, 0, 3))[: 3 if first else 1]:
             uv, uw, vw, *rest = _moved(kind, order)
             found[tuple(rest), None][vw][uv, uw] += weight
     for ends, terms in on_three(name).items():
         for (uv, uw, vw), weight in terms.items():
-            found[ends][vw][uv, uw] += weight / 2
+            found[ends][vw][uv, uw] += weight / (2 if first else 6)
     return found
 
 
@@ -142,13 +143,17 @@ class DenseScores:
 
 
 class Moments:
-    """Σ_z f(uz)·g(vz)·h(wz) for one node u and all v, w after it, z none of the three; worked out when asked for."""
+    """Σ_z f(uz)·g(vz)·h(wz) for one node u, some v and some w, z none of the three; worked out when asked for.
 
-    def __init__(self, dense: DenseScores, node: int) -> None:
-        self._dense, self._node, self._after = dense, node, slice(node + 1, dense.n)
+    What stands where u, v and w are not different has no meaning; it is multiplied by 0.
+    """
+
+    def __init__(self, dense: DenseScores, node: int, v: Nodes, w: Nodes) -> None:
+        self._dense, self._node, self._v, self._w = dense, node, v, w
         self._found: dict[Kind, Floats] = {}
-        self.rows = [each[node, self._after] for each in dense.matrices]
-        self.blocks = [each[self._after, self._after] for each in dense.matrices]
+        self.at_v = [each[node, v] for each in dense.matrices]
+        self.at_w = [each[node, w] for each in dense.matrices]
+        self.blocks = [each[v][:, w] for each in dense.matrices]
 
     def of(self, kind: Kind) -> Floats:
         """The moments of three functions, a matrix by v and w."""
@@ -158,45 +163,47 @@ class Moments:
         return self._found[kind]
 
     def _of_one(self, f: int, g: int, h: int) -> Floats:
-        after, shape = self._after, self.blocks[0].shape
+        sums = self._dense.sums
         if not f + g + h:
-            return np.full(shape, self._dense.n - 3.0)
+            return np.full(self.blocks[0].shape, self._dense.n - 3.0)
         if f:
-            return np.asarray(self._dense.sums[f][self._node] - self.rows[f][:, None] - self.rows[f])
-        one = self._dense.sums[g + h][after] - self.rows[g + h]
-        return np.asarray((one[:, None] if g else one) - self.blocks[g + h])
+            return np.asarray(sums[f][self._node] - self.at_v[f][:, None] - self.at_w[f])
+        if g:
+            return np.asarray((sums[g][self._v] - self.at_v[g])[:, None] - self.blocks[g])
+        return np.asarray((sums[h][self._w] - self.at_w[h]) - self.blocks[h])
 
     def _of_two(self, f: int, g: int, h: int) -> Floats:
-        after, node, paths = self._after, self._node, self._dense.paths
+        node, paths = self._node, self._dense.paths
         if not f:
-            return np.asarray(paths[g, h][after, after] - np.outer(self.rows[g], self.rows[h]))
+            return np.asarray(paths[g, h][self._v][:, self._w] - np.outer(self.at_v[g], self.at_w[h]))
         if not g:
-            return np.asarray(paths[f, h][node, after] - self.rows[f][:, None] * self.blocks[h])
-        return np.asarray(paths[f, g][node, after][:, None] - self.rows[f] * self.blocks[g])
+            return np.asarray(paths[f, h][node, self._w] - self.at_v[f][:, None] * self.blocks[h])
+        return np.asarray(paths[f, g][node, self._v][:, None] - self.at_w[f] * self.blocks[g])
 
     def _of_three(self, f: int, g: int, h: int) -> Floats:
         two = self._dense.two_values
         if two is None:
-            blocks = [self._dense.matrices[each][self._after] for each in (g, h)]
-            return np.asarray((blocks[0] * self._dense.matrices[f][self._node]) @ blocks[1].T)
+            first, second = self._dense.matrices[g][self._v], self._dense.matrices[h][self._w]
+            return np.asarray((first * self._dense.matrices[f][self._node]) @ second.T)
         return self._from_bits(two, f, g, h)
 
     def _from_bits(self, two: TwoValues, f: int, g: int, h: int) -> Floats:
         """The product of a + b·bit for each, by how many z all three, two or one of them have in common."""
         (a, b), (c, d), (e, k) = two.lines[f], two.lines[g], two.lines[h]
-        own, degrees, paths = two.bits[self._node, self._after], two.degrees[self._after], two.paths
-        left = (a * d * e) * degrees + (b * d * e) * paths[self._node, self._after] - (b * c * e + a * d * e) * own
-        right = (a * c * k) * degrees + (b * c * k) * paths[self._node, self._after] - (b * c * e + a * c * k) * own
-        left += a * c * e * (self._dense.n - 3) + b * c * e * two.degrees[self._node]
-        found = two.common(self._node).astype(np.float64)
+        node, v, w, degrees, paths = self._node, self._v, self._w, two.degrees, two.paths
+        at_v, at_w = two.bits[node, v], two.bits[node, w]
+        left = (a * d * e) * degrees[v] + (b * d * e) * paths[node, v] - (b * c * e + a * d * e) * at_v
+        right = (a * c * k) * degrees[w] + (b * c * k) * paths[node, w] - (b * c * e + a * c * k) * at_w
+        left += a * c * e * (self._dense.n - 3) + b * c * e * degrees[node]
+        found = two.common(node, v, w).astype(np.float64)
         found *= b * d * k
-        found += two.of_others(a * d * k, a * d * e + a * c * k)[self._after, self._after]
-        ends = ((b * c * k) * own)[:, None] + (b * d * e) * own
-        ends *= two.bits[self._after, self._after]
+        found += two.of_others(a * d * k, a * d * e + a * c * k, v, w)
+        ends = ((b * c * k) * at_v)[:, None] + (b * d * e) * at_w
+        ends *= two.bits[v][:, w]
         found -= ends
         # What hangs on v or on w alone, and on both by their bits with u.
-        found += np.stack([left, np.ones(own.size), -(a * d * k) * own], axis=1) @ np.stack(
-            [np.ones(own.size), right, own]
+        found += np.stack([left, np.ones(at_v.size), -(a * d * k) * at_v], axis=1) @ np.stack(
+            [np.ones(at_w.size), right, at_w]
         )
         return np.asarray(found)
 
@@ -211,16 +218,16 @@ class TwoValues:
         self.degrees, self.paths = self.bits.sum(axis=1), (self.small @ self.small).astype(np.float64)
         self._made: dict[tuple[float, float], Floats] = {}
 
-    def of_others(self, paths: float, bits: float) -> Floats:
+    def of_others(self, paths: float, bits: float, v: Nodes, w: Nodes) -> Floats:
         """What hangs on v and w alone: their common ones and their own bit, with these weights."""
         if (paths, bits) not in self._made:
             self._made[paths, bits] = paths * self.paths - bits * self.bits
-        return self._made[paths, bits]
+        return self._made[paths, bits][v][:, w]
 
-    def common(self, node: int) -> npt.NDArray[np.float32]:
-        """How many z have the higher score with a node and two later ones: exact in whatever order they are added."""
-        friends = self.small[node + 1 :][:, self.small[node] > 0]
-        return np.asarray(friends @ friends.T)
+    def common(self, node: int, v: Nodes, w: Nodes) -> npt.NDArray[np.float32]:
+        """How many z have the higher score with a node, v and w: exact in whatever order they are added."""
+        friends = self.small[:, self.small[node] > 0]
+        return np.asarray(friends[v] @ friends[w].T)
 
     def clique_sums(self, node: int, at_node: Floats, among: Floats) -> float:
         """What one node's triples with later ones add to the variance of 4-cliques.  [GRAPHLET.3]
@@ -229,7 +236,7 @@ class TwoValues:
         """
         after, lines, n = slice(node + 1, len(self.bits)), self.lines[1:], len(self.bits)
         own = self.bits[node, after]
-        others = np.stack([self.of_others(a * b * b, 2 * a * a * b)[after, after] for a, b in lines])
+        others = np.stack([self.of_others(a * b * b, 2 * a * a * b, after, after) for a, b in lines])
         ends = [
             a * a * b * (self.degrees[after] - 2 * own)
             + a * b * b * self.paths[node, after]
@@ -239,17 +246,9 @@ class TwoValues:
         bits = np.ascontiguousarray(self.bits[after, after])
         kernels = backend.kernels("pair_sums")
         return float(
-            kernels.clique_sums(self.common(node), bits, others, own, np.stack(ends), np.array(lines), at_node, among)
-        )
-
-
-def refuse_many(n: int, name: str) -> None:
-    """Say that so many nodes take too long: the work grows with the fourth power of their number."""
-    if n > MOST_NODES[name]:
-        most = MOST_NODES[name]
-        raise TooLarge(
-            f"{name} is counted over all fours of nodes, on up to {most:,} of them; these are {n:,}. Choose the "
-            f"largest with --top {most}, or ask for triangles or four_cycles, which take less."
+            kernels.clique_sums(
+                self.common(node, after, after), bits, others, own, np.stack(ends), np.array(lines), at_node, among
+            )
         )
 
 
@@ -265,49 +264,47 @@ def graphlets(scores: Floats, name: str) -> tuple[float, float]:
         if quick is not None:
             variance += quick.clique_sums(node, at_nodes[node, after], among[after, after])
             continue
-        moments = Moments(dense, node)
-        variance += _shared_by_triples(moments, name)
+        moments = Moments(dense, node, after, after)
+        variance += shared_by_triples(moments, by_ends(name, first=True))
         at_nodes[node, after], others = _through_pairs(moments, name)
         among[after, after] += np.triu(others + others.T, 1) / 2
     # Each copy was found from both triples that hold a pair of it.
     through = np.triu(at_nodes + among, 1) / 2
     value = float((dense.scores * through).sum()) / sides
     spread = square(dense.scores) - dense.scores
-    return _rounded(value), _rounded(float((spread * square(through)).sum()) + variance)
+    return rounded(value), rounded(float((spread * square(through)).sum()) + variance)
 
 
 def _through_pairs(moments: Moments, name: str) -> tuple[Floats, Floats]:
     """Of pairs uv, and of pairs vw: how many copies hold them, from this u's triples.  [GRAPHLET.1]"""
-    size = len(moments.rows[ONE])
-    at_node, among = np.zeros(size), np.zeros((size, size))
+    at_node, among = np.zeros(len(moments.at_v[ONE])), np.zeros(moments.blocks[ONE].shape)
     for kind in copies(name):
         uv, uw, vw, *rest = kind
         found = moments.of(tuple(rest))
         if uv:
-            at_node += (moments.blocks[vw] * found) @ moments.rows[uw]
+            at_node += (moments.blocks[vw] * found) @ moments.at_w[uw]
         if vw:
-            part = found * moments.rows[uw]
-            part *= moments.rows[uv][:, None]
+            part = found * moments.at_w[uw]
+            part *= moments.at_v[uv][:, None]
             among += part
     np.fill_diagonal(among, 0.0)
     return at_node, among
 
 
-def _shared_by_triples(moments: Moments, name: str) -> float:
-    """What pairs of copies with three or four nodes in common add to the variance, from this u's triples."""
-    total, by_ends = 0.0, _by_ends(name)
-    sides = np.stack(moments.rows)
-    for (one, two), blocks in by_ends.items():
+def shared_by_triples(moments: Moments, weighted: ByEnds) -> float:
+    """What pairs of copies with three or four nodes in common add to the variance, from these triples."""
+    total, at_v, at_w = 0.0, np.stack(moments.at_v), np.stack(moments.at_w)
+    for (one, two), blocks in weighted.items():
         found = moments.of(one)
         if two is not None:
             both = tuple(x + y for x, y in zip(one, two, strict=True))
             found = found * moments.of(two)
             found -= moments.of(both)
         for vw, weights in blocks.items():
-            forms = sides @ (moments.blocks[vw] * found) @ sides.T
+            forms = at_v @ (moments.blocks[vw] * found) @ at_w.T
             total += float((weights * forms).sum())
     return total
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
