@@ -1,6 +1,6 @@
 """The campaign server's figures: ``python -m benchmarks.campaign_server [NAME …] [--small]``.
 
-Names: kills, power, rounds, malformed, abuse, load.
+Names: kills, power, rounds, split, rollback, charters, malformed, abuse, load.
 Each says what was found and whether the target is met; a twin that breaks the promise must be caught in the same run.
 """
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from support.campaign_lab import FAR, new_lab, now, running, sqlite_url
 from support.campaign_server_abuse import malformed, malformed_requests, slow
 from support.campaign_server_kills import Tally, kills
+from support.campaign_server_lies import rolled_back, split, two_charters
 from support.campaign_server_load import figures as load_figures
 from support.campaign_server_power import power
 from support.campaign_server_rounds import rounds
@@ -33,7 +34,7 @@ def kill_figures(small: bool) -> Figures:
         for found in as_completed([pool.submit(kills, each, 100 * siege) for siege in range(wanted // each)]):
             tally += found.result()
             print(tally, file=sys.stderr, flush=True)  # it takes minutes, and what was found so far is not lost
-    twin = kills(3, 1, 2_000, sqlite_url, "--twin", "acknowledges-first")
+    twin = kills(9, 1, 2_000, sqlite_url, "--twin", "acknowledges-first")
     met = tally.clean and twin.lost > 0
     return {**vars(tally), "the twin that acknowledges first lost": twin.lost, "met": met}
 
@@ -48,6 +49,22 @@ def round_figures(small: bool) -> Figures:
     twin = rounds(("between",), 10, "salted")
     met = all(same.values()) and not any(twin.values())
     return {"the same root and answers after a kill": same, "the twin with a salt": twin, "met": met}
+
+
+def split_figures(small: bool) -> Figures:
+    found = split(2 if small else 12)
+    return {**vars(found), "met": found.met}
+
+
+def rollback_figures(small: bool) -> Figures:
+    found = rolled_back(3 if small else 12)
+    counted = {name: value for name, value in vars(found).items() if name != "sentences"}
+    return {**counted, "said": sorted(found.sentences), "met": found.met}
+
+
+def charter_figures(small: bool) -> Figures:
+    found = two_charters()
+    return {**vars(found), "met": found.met}
 
 
 def malformed_figures(small: bool) -> Figures:
@@ -91,6 +108,9 @@ FIGURES: dict[str, Callable[[bool], Figures]] = {
     "kills": kill_figures,
     "power": power_figures,
     "rounds": round_figures,
+    "split": split_figures,
+    "rollback": rollback_figures,
+    "charters": charter_figures,
     "malformed": malformed_figures,
     "abuse": abuse_figures,
     "load": durable_load_figures,

@@ -55,7 +55,8 @@ def ask(stub: Stub, tmp_path: Path) -> Ask:
         statistics: tuple[str, ...] = (),
     ) -> Served:
         count = rounds or ROUNDS[question]
-        directory = tmp_path / f"campaign {len(stub.served)}"
+        directory, key_file = tmp_path / f"campaign {len(stub.served)}", tmp_path / "issuer.key"
+        key_file.write_text(KEY.hex())
         new_campaign(
             directory,
             names=names,
@@ -69,6 +70,7 @@ def ask(stub: Stub, tmp_path: Path) -> Ask:
             title=title,
             epoch=epoch,
             key=KEY,
+            key_file=key_file,
         )
         return stub.add(directory)
 

@@ -16,10 +16,12 @@ from support.campaign_vectors import CASES, FILES, OTHER_KEY, stored
 from visibility_aware_edge_ldp.campaign import policy_text, signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import LARGEST, Charter, SignedCharter
+from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Reply
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
+from visibility_aware_edge_ldp.campaign.statements import SignedStatement, code, receipt_is_signed
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -82,6 +84,19 @@ def test_a_forged_signature_does_not_verify_by_luck() -> None:
     message = vector["charter"].encode()
     assert signing.verify(vector["pinned"], message, bytes.fromhex(vector["signature"]))
     assert not signing.verify(signing.fingerprint(OTHER_KEY), message, bytes.fromhex(vector["signature"]))
+
+
+def test_statements_receipts_and_the_log_are_read_for_ever() -> None:
+    kept, *cases = stored("campaign_statements.json")
+    log = CharterLog.from_bytes(kept["log"].encode(), kept["issuer"])
+    assert len(log.entries) == len(cases)
+    for each, entry in zip(cases, log.entries, strict=True):
+        assert entry.server == each["server"]
+        assert receipt_is_signed(each["server"], each["receipt"].encode(), bytes.fromhex(each["signature"]))
+        for said in each["rounds"]:
+            signed = SignedStatement(said["statement"].encode(), bytes.fromhex(said["signature"]))
+            assert signed.opened(each["server"]).campaign == entry.campaign
+            assert code(signed.data) == said["code"]
 
 
 @pytest.mark.parametrize("kept", stored("campaign_uploads.json"), ids=lambda each: f"{each['case']}, {each['round']}")

@@ -38,6 +38,7 @@ def typed(text: str) -> Iterator[tuple[str, str, str]]:
 def form(text: str) -> str:
     """The text with what differs from run to run taken out."""
     text = re.sub(r"\b[0-9a-f]{12,}\b", "#", text)
+    text = re.sub(r"\b[0-9A-Z]{4}(?:-[0-9A-Z]{4}){4}\b", "CODE", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "DATE", text)
     # Whether a number can be told from nothing is a matter of noise, too.
     return "\n".join(_noisy(line) for line in text.split("\n") if not line.startswith("Noise:"))

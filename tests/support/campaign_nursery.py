@@ -99,7 +99,7 @@ def _live(home: Path, way: str, death: Death) -> None:
     if way == "send first":
         program._made = partial(_sends_first, death)
         # An honest server would stop the twin by showing a receipt that its ledger does not know.
-        program.stored_receipt = lambda *anything: None
+        program.statements.held_reply = lambda *anything: None
     around = replace(QUICK, random_bytes=partial(_random_bytes, death), transport=partial(Mortal, death))
     for campaign in program.enrolments.enrolled(home):
         friends = [name for name in TOWN[::3] if name != load(home, campaign).name]

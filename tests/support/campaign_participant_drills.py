@@ -120,6 +120,8 @@ def _enrolled(folder: Path, stub: Stub, asked: Sequence[tuple[str, str, int]]) -
     home = folder / "template"
     for number, (question, epsilon, size) in enumerate(asked):
         directory, policy = folder / f"campaign {number}", VisibilityPolicy(0.2, 0.4, salt="kills")
+        key, key_file = bytes(range(32)), folder / "issuer.key"
+        key_file.write_text(key.hex())
         new_campaign(
             directory,
             names=TOWN[:size],
@@ -131,7 +133,8 @@ def _enrolled(folder: Path, stub: Stub, asked: Sequence[tuple[str, str, int]]) -
             fewest=1,
             title=f"Campaign {number}",
             epoch="spring",
-            key=bytes(range(32)),
+            key=key,
+            key_file=key_file,
         )
         served = stub.add(directory)
         # The one among the first thirty who comes first holds a long row in every roster.

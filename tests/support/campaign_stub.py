@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +19,10 @@ from typing import Any
 
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.campaign import wire_format
+from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
 from visibility_aware_edge_ldp.campaign.directory import TOKENS, Campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.signed_documents import token_hash
+from visibility_aware_edge_ldp.campaign.statements import SignedStatement, Statement, sealed, sign_receipt
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Receipt, report_in
 from visibility_aware_edge_ldp.public.surveys import position
@@ -44,6 +46,10 @@ class Served:
     transcript: bytes = b""
     transcript_digest: str = ""
     root: str = ""
+    salt: bytes = bytes(32)
+    log: CharterLog | None = None
+    lies: dict[str, Any] = field(default_factory=dict)
+    """Fields of statements that are not as they should be."""
 
     @property
     def issuer(self) -> str:
@@ -66,6 +72,12 @@ class Served:
             self.transcript = heard.answered.tobytes() + heard.ones.tobytes()
             self.transcript_digest = heard.digest
         self.states |= {1: "closed", 2: "open"}
+
+    def statement(self) -> SignedStatement:
+        """What is said of round 1 once it is closed."""
+        transcript = sealed(self.transcript_digest, self.salt) if self.transcript_digest else ""
+        said = Statement(self.campaign.charter.identity, 1, self.root, len(self._first()), transcript, 1_000, 2_000)
+        return SignedStatement.of(replace(said, **self.lies), self.campaign.key)
 
     def proof(self, participant: int) -> dict[str, Any]:
         leaves = [wire_format.leaf(who, _digest(body)) for who, body in self._first()]
@@ -110,7 +122,7 @@ class Stub:
         campaign = read_campaign(directory)
         states = dict.fromkeys(range(1, len(campaign.charter.rounds) + 1), "waiting") | {1: "open"}
         url = f"http://127.0.0.1:{self._server.server_address[1]}/{prefix}"
-        self.served[prefix] = Served(campaign, dict(map(tuple, rows)), url, states)  # type: ignore[arg-type]
+        self.served[prefix] = Served(campaign, dict(map(tuple, rows)), url, states, log=campaign.log)  # type: ignore[arg-type]
         return self.served[prefix]
 
 
@@ -160,6 +172,16 @@ class _Request(BaseHTTPRequestHandler):
                 self.reply(200, json.dumps(served.proof(int(who))).encode())
             case ["rounds", number, "reports", who]:
                 self._report(served, int(number), int(who))
+            case ["rounds", "1", "statement"] if served.root:
+                signed = served.statement()
+                headers = {"Statement-Signature": signed.signature.hex(), "Transcript-Salt": served.salt.hex()}
+                self.reply(200, signed.data, headers)
+            case ["log"] if served.log is not None:
+                self.reply(200, served.log.data)
+            case ["estimates"] | ["rounds", _, "statement"]:
+                self.problem("not-ready")
+            case _:
+                self.problem("not-found")
 
     def _report(self, served: Served, number: int, who: int) -> None:
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -179,7 +201,8 @@ class _Request(BaseHTTPRequestHandler):
 
     def _receipt(self, served: Served, key: tuple[int, int], status: int) -> None:
         receipt = Receipt(served.campaign.charter.identity, *key, _digest(served.kept[key]))
-        self.reply(status, receipt.to_bytes())
+        signature = sign_receipt(served.campaign.key, receipt.to_bytes()) if served.campaign.key else ""
+        self.reply(status, receipt.to_bytes(), {"Receipt-Signature": signature})
 
     def problem(self, name: str, headers: dict[str, str] | None = None) -> None:
         """Refuse, with a registered problem."""

@@ -17,8 +17,10 @@ import numpy as np
 from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign import signed_documents as signing
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.statements import SignedStatement, Statement, code, sealed, sign_receipt
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, Receipt
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -145,9 +147,32 @@ def uploads() -> list[dict[str, Any]]:
     return made
 
 
+def statements() -> list[dict[str, Any]]:
+    """The issuer's log of all charters; and of each a signed receipt, statements of its rounds and their codes."""
+    log, made = CharterLog(signing.fingerprint(KEY)), list[dict[str, Any]]()
+    for place, case in enumerate(CASES):
+        charter = charter_for(case, documents_of(case))
+        log = log.extended(charter, signing.fingerprint(OTHER_KEY), KEY)
+        receipt = Receipt(charter.identity, 1, place, "cd" * 32).to_bytes()
+        rounds, before = list[dict[str, Any]](), ""
+        for number in charter.numbers:
+            heard = charter.question == "triangles" and number == 1
+            seal = sealed("ab" * 32, bytes([place] * 32)) if heard else ""
+            said = Statement(
+                charter.identity, number, "ef" * 32, place, seal, 1_900_000_000, CLOSES[number - 1], before
+            )
+            signature = SignedStatement.of(said, OTHER_KEY).signature.hex()
+            before = said.digest
+            rounds.append({"statement": said.data.decode(), "signature": signature, "code": code(said.data)})
+        signed = {"receipt": receipt.decode(), "signature": sign_receipt(OTHER_KEY, receipt)}
+        made.append({"case": case, "server": signing.fingerprint(OTHER_KEY), **signed, "rounds": rounds})
+    return [{"case": "log", "issuer": log.issuer, "log": log.data.decode()}, *made]
+
+
 FILES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "campaign_charters.json": charters,
     "campaign_uploads.json": uploads,
+    "campaign_statements.json": statements,
 }
 
 

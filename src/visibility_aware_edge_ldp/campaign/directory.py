@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
@@ -33,7 +34,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     token_hash,
     write_new,
 )
-from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_unfit
+from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -44,20 +45,22 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
-PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
+PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES, SERVER_KEY})
 # What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
 
 
 @dataclass(frozen=True, eq=False)
 class Campaign:
-    """What a campaign's directory holds for its server: the charter, the documents and the hashes of all tokens."""
+    """What a server needs: charter, documents, hashes of all tokens; the issuer's log and a key to sign, if any."""
 
     signed: SignedCharter
     charter: Charter
     documents: Documents
     operator: str = field(repr=False)
     participants: tuple[str, ...] = field(repr=False)
+    log: CharterLog | None = None
+    key: bytes = field(default=b"", repr=False)
 
 
 def new_campaign(
@@ -78,6 +81,7 @@ def new_campaign(
     key: bytes | None = None,
     scope: ScopeWords | None = None,
     groups: Groups | None = None,
+    key_file: Path | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -99,6 +103,8 @@ def new_campaign(
         Where positions are asked about; everywhere by default.
     groups
         Everybody's public group, in the order of ``names``, for the question "groups".
+    key_file
+        Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
@@ -112,7 +118,7 @@ def new_campaign(
     charter = charter_of(
         documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
     )
-    write(place, _files(charter, documents, secret))
+    write(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
     return charter
 
 
@@ -149,7 +155,7 @@ def charter_of(
             rounds=rounds,
             retention=retention,
         )
-        _refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
+        refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
         raise BadInput(f"Participants would refuse this campaign: {error}") from error
     return charter
@@ -181,19 +187,8 @@ def read_campaign(directory: Path | str) -> Campaign:
     signed = SignedCharter.from_hex(texts[CHARTER], texts[SIGNATURE].decode(errors="replace").strip())
     charter = signed.opened(Charter.from_bytes(texts[CHARTER]).issuer)
     documents = Documents.from_bytes(charter, texts[ROSTER], texts[POLICY], texts[EDGES])
-    return Campaign(signed, charter, documents, *_read_hashes(texts[HASHES], charter.nodes))
-
-
-def _refuse_too_few(terms: Terms) -> None:
-    for number, each in enumerate(terms.charter.rounds, 1):
-        asked = int(terms.asked(number).sum())
-        if not asked:
-            raise BadInput("Nothing is asked of anybody: the policy makes every position public. Choose another.")
-        if each.fewest > asked:
-            raise BadInput(
-                f"Round {number} asks {asked:,} of the {terms.view.n:,} in the roster (nothing is asked of whom "
-                f"others answer for, or whose positions are public), and {each.fewest:,} must answer; lower --fewest."
-            )
+    hashes = _read_hashes(texts[HASHES], charter.nodes)
+    return Campaign(signed, charter, documents, *hashes, *read_signing(place, charter))
 
 
 def _refuse_formulas(names: Iterable[Hashable]) -> None:
@@ -240,6 +235,12 @@ def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, byte
         TOKENS: _table(documents.roster, tokens),
         HASHES: encode({"operator": token_hash(operator), "participants": hashes}),
     }
+
+
+def _signing(charter: Charter, issuer_key: bytes, key_file: Path | None) -> dict[str, bytes]:
+    server = new_key()
+    log = continued(key_file, charter, fingerprint(server), issuer_key)
+    return {LOG: log.data, SERVER_KEY: server.hex().encode()}
 
 
 def _table(names: Sequence[str | int], tokens: Sequence[str]) -> bytes:

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -182,17 +183,17 @@ def fingerprint(key: bytes) -> str:
     return _private(key).public_key().public_bytes_raw().hex()
 
 
-def sign(key: bytes, message: bytes) -> bytes:
-    """The signature of a message: 64 octets, the same whenever it is made again."""
-    return _private(key).sign(_PURPOSE + message)
+def sign(key: bytes, message: bytes, purpose: bytes = _PURPOSE) -> bytes:
+    """The signature of a message for a purpose: 64 octets, the same whenever it is made again."""
+    return _private(key).sign(purpose + message)
 
 
-def verify(issuer: str, message: bytes, signature: bytes) -> bool:
-    """Whether the holder of this fingerprint's key signed this message."""
+def verify(issuer: str, message: bytes, signature: bytes, purpose: bytes = _PURPOSE) -> bool:
+    """Whether the holder of this fingerprint's key signed this message for this purpose."""
     if not is_fingerprint(issuer):
         raise BadInput("An issuer's key is 64 hexadecimal digits, in lower case; check what was pinned.")
     try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(issuer)).verify(signature, _PURPOSE + message)
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(issuer)).verify(signature, purpose + message)
     except InvalidSignature:
         return False
     return True
@@ -213,6 +214,7 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
+@lru_cache(maxsize=4)
 def _private(key: bytes) -> Ed25519PrivateKey:
     if len(key) != 32:
         raise BadInput(f"A private key has 32 octets; this has {len(key)}.")

@@ -187,3 +187,16 @@ def refuse_loss(charter: Charter, view: PublicView) -> None:
             raise ProtocolViolation(
                 f"The charter's integers cost more per {kind} edge than its epsilon; do not answer it."
             )
+
+
+def refuse_too_few(terms: Terms) -> None:
+    """Refuses a campaign that asks nobody, or fewer than must answer."""
+    for number, each in enumerate(terms.charter.rounds, 1):
+        asked = int(terms.asked(number).sum())
+        if not asked:
+            raise BadInput("Nothing is asked of anybody: the policy makes every position public. Choose another.")
+        if each.fewest > asked:
+            raise BadInput(
+                f"Round {number} asks {asked:,} of the {terms.view.n:,} in the roster (nothing is asked of whom "
+                f"others answer for, or whose positions are public), and {each.fewest:,} must answer; lower --fewest."
+            )

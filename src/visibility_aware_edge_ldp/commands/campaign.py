@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import visibility_aware_edge_ldp.commands.campaign_labels as labels
+from visibility_aware_edge_ldp.commands.campaign_check import new_log_lines
 from visibility_aware_edge_ldp.commands.common import (
     AttributesOption,
     GroupsOption,
@@ -59,7 +60,7 @@ def new(
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
     ] = "0",
     issuer_key: Annotated[
-        Path | None, typer.Option(help="The issuer.key of an earlier campaign, whose fingerprint is pinned already.")
+        Path | None, typer.Option(help="The issuer.key of an earlier campaign; the log.json beside it is continued.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,8 +91,10 @@ def new(
         key=_key(issuer_key),
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
+        key_file=issuer_key,
     )
-    view = read_campaign(directory).documents.view
+    written = read_campaign(directory)
+    view = written.documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
         costs = {str(kind): str(loss) for kind, loss in found.items()}
@@ -101,7 +104,7 @@ def new(
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
-    for line in (*labels.dear_lines(found), *labels.alike_lines(names)):
+    for line in (*labels.dear_lines(found), *labels.alike_lines(names), *new_log_lines(written, issuer_key)):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
@@ -221,6 +224,7 @@ def _hand_out(directory: Path) -> list[str]:
         "the server": f"{directory}, without issuer.key and tokens.csv",
         "the operator": "operator.token, to close rounds and to have the answers made",
         "nobody": "issuer.key; and tokens.csv as a whole: keep both away from the server",
+        "yourself": "log.json beside issuer.key: your next campaign takes it on with --issuer-key",
     }
     return ["What to give to whom:", *(f"  {who.ljust(17)} {what}" for who, what in rows.items())]
 

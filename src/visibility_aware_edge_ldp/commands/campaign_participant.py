@@ -9,6 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from visibility_aware_edge_ldp.commands.campaign_check import (
+    CompareOption,
+    ExportOption,
+    check_lines,
+    exchange,
+    observe,
+)
 from visibility_aware_edge_ldp.commands.campaign_labels import read_text, server_status, too_dear_lines
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
 from visibility_aware_edge_ldp.errors import BadInput
@@ -53,6 +60,7 @@ def enroll(
 ) -> None:
     """Check a campaign and keep it on your own disk; nothing is answered yet."""
     from visibility_aware_edge_ldp.campaign.participant import program
+    from visibility_aware_edge_ldp.campaign.participant.comparison import charters_line, shown
 
     token = (sys.stdin.read() if str(token_file) == "-" else read_text(token_file, "token")).strip()
     place = home or default_home()
@@ -60,9 +68,11 @@ def enroll(
     found = program.enroll(url, name, token, issuer.strip(), place, _caps(cap), new_epoch, around, whole)
     caps, view = program.allowed(place), found.context.view
     losses = {kind: loss for kind, loss in found.context.terms.losses.items() if kind in view.present}
+    seen = shown(place, found.identity)
     if as_json:
         about = {"campaign": found.identity, "title": found.charter.title, "home": str(place)}
-        print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps)})
+        charters = 0 if seen is None else len(seen.log.entries)
+        print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps), "charters": charters})
         return
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
@@ -72,7 +82,7 @@ def enroll(
     )
     if cap:
         typer.echo(_allowed(caps))
-    for line in too_dear_lines(losses, caps):
+    for line in [*too_dear_lines(losses, caps), charters_line(seen, found.charter)]:
         typer.echo(line)
 
 
@@ -144,20 +154,25 @@ def answer(
 def check(
     campaign: CampaignOption = None,
     home: HomeOption = None,
+    export: ExportOption = None,
+    compare: CompareOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that your own report is in the frozen set, unchanged.
+    """Check that your own report is in the frozen set, unchanged, and that the server says to all what it said before.
 
-    Exit code 3 if one that was acknowledged is not; 2 if one that was never acknowledged is not, or none is so far.
-    The server that you enrolled at is asked. If it has moved, enrol again at its new address first.
+    Exit code 3 if one that was acknowledged is not, if the server or the issuer's log contradicts what was seen before,
+    or what another was shown; 2 if a report that was never acknowledged is not in its set, or none is so far. The
+    server that you enrolled at is asked. If it has moved, enrol again at its new address first.
     """
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
-    found = checks.check(_enrolled_home(home), campaign, _patient(SHORTLY))
+    own = _enrolled_home(home)
+    found = checks.check(own, campaign, _patient(SHORTLY))
+    same = exchange(own, campaign, export, compare)
     if as_json:
-        print_json("campaign-check", {"reports": [vars(each) for each in found]})
+        print_json("campaign-check", {"reports": [vars(each) for each in found], "compared": same})
     else:
-        typer.echo("\n".join(_checked(each) for each in found))
+        typer.echo("\n".join([*check_lines(found, own, campaign), *([same] if same else [])]))
     standings = {each.standing for each in found}
     if checks.LEFT_OUT in standings:
         raise BadInput("A report of yours was not counted; the server had never acknowledged it.")
@@ -171,12 +186,20 @@ def status(
         typer.Argument(help="A server's address or a campaign's directory. Default: what you answered yourself."),
     ] = None,
     home: HomeOption = None,
+    export: ExportOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How a campaign stands, or what you have answered and what that has cost."""
+    """How a campaign stands, or what you have answered and what that has cost.
+
+    With --export, what a server shows to anybody is written to a file, for participants to compare with.
+    """
     if place is not None:
         server_status(place, as_json)
+        if export is not None:
+            observe(place, export)
         return
+    if export is not None:
+        raise BadInput("Name the server whose statements are to be written, or use `campaign check --export`.")
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
     own = _enrolled_home(home)
@@ -224,20 +247,6 @@ def default_home() -> Path:
 
 def _no_list() -> list[object]:
     raise BadInput("Your friend list is needed for this answer; give it with --friends FILE, or - for standard input.")
-
-
-def _checked(found: Any) -> str:
-    from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
-
-    report = f"Your report of round {found.round} ({found.digest[:16]})"
-    frozen = f"that {'the answers name' if found.answers else 'the server froze'}, with the root {found.root}"
-    said = {
-        checks.INCLUDED: f"is, unchanged, one of {found.count:,} in the set {frozen}.",
-        checks.NOT_CLOSED: "was acknowledged; the round is not closed yet. Check again when it is.",
-        checks.UNACKNOWLEDGED: "was sent, but never acknowledged: send it again with `va-edge-ldp campaign answer`.",
-        checks.LEFT_OUT: "was never acknowledged, and is not in the set that the server froze: it was not counted.",
-    }
-    return f"{report} {said[found.standing]}"
 
 
 def _caps(given: list[str] | None) -> dict[Any, str] | None:

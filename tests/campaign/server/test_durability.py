@@ -18,7 +18,9 @@ def test_kills_lose_nothing_that_was_acknowledged() -> None:
 
 
 def test_acknowledging_first_is_caught() -> None:
-    assert kills(3, 0, 2_000, sqlite_url, "--twin", "acknowledges-first").lost > 0
+    """Whether a kill comes between a receipt and its commit is chance: if it does in none of many, nothing is lost."""
+    sieges = (kills(3, seed, 2_000, sqlite_url, "--twin", "acknowledges-first") for seed in range(8))
+    assert any(tally.lost > 0 for tally in sieges)
 
 
 def test_losing_power_loses_nothing_that_was_acknowledged() -> None:

@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.campaign.server.page import written
 from visibility_aware_edge_ldp.campaign.server.page_labels import tag
 from visibility_aware_edge_ldp.campaign.server.stages import PageState, State
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.statements import code
 from visibility_aware_edge_ldp.campaign.wire_format import round_root
 
 HOSTILE = """</title><script>alert(1)</script><img src=x onerror="alert('2')"> & $style ${main}"""
@@ -139,6 +140,16 @@ def test_the_check_for_names_can_fail(towns: dict[str, Town]) -> None:
         _check_safe(seen)
 
 
+def test_the_code_is_the_one_that_participants_compute(towns: dict[str, Town], tmp_path: Path) -> None:
+    with showing(towns["triangles"], tmp_path) as server:
+        assert "Code of round" not in look(server).text
+        send(server, 20)
+        server.operator("/v1/rounds/1/close")
+        shown, statement = look(server).text, server.ask("GET", "/v1/rounds/1/statement").body
+        assert f"Code of round 1{code(statement)}" in shown
+        assert "Code of round 2" not in shown
+
+
 def test_links_lead_somewhere(towns: dict[str, Town], tmp_path: Path) -> None:
     with showing(towns["triangles"], tmp_path) as server:
         before = {each["href"] for each in look(server).all("a")}
@@ -146,11 +157,12 @@ def test_links_lead_somewhere(towns: dict[str, Town], tmp_path: Path) -> None:
             send(server, 20, number)
             server.operator(f"/v1/rounds/{number}/close")
         closed = {each["href"] for each in look(server).all("a")}
-        assert closed - before == {"v1/rounds/1/transcript"}
+        stated = {"v1/rounds/1/statement", "v1/rounds/2/statement"}
+        assert closed - before == {"v1/rounds/1/transcript", *stated}
         assert {server.ask("GET", f"/{target}").status for target in closed} == {200}
         server.operator("/v1/estimate")
         after = {each["href"] for each in look(server).all("a")}
-        assert after - before == {"v1/estimates"}, "the transcript was erased with the reports"
+        assert after - before == {"v1/estimates", *stated}, "the transcript was erased with the reports"
         assert {server.ask("GET", f"/{target}").status for target in after} == {200}
 
 

@@ -25,6 +25,8 @@ LATER = (
     ("CREATE TABLE later (number INTEGER PRIMARY KEY, octets {octets} NOT NULL)",),
     ("INSERT INTO later SELECT participant, digest FROM uploads", "ALTER TABLE rounds ADD COLUMN words TEXT"),
 )
+NOW = migrations.STEPS
+COLUMNS = 7  # of a round
 
 
 class Recorded:
@@ -128,36 +130,60 @@ def columns_of(store: object) -> int:
 
 def test_an_older_store_is_brought_up_to_date(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     store, upload = opener(), Upload.of(1, 3, b"kept")
-    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION), 4)
+    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION + len(NOW)), COLUMNS)
     store.put([upload])
     store.freeze(1, lambda leaves: "ab")
     for steps in range(1, len(LATER) + 1):
-        monkeypatch.setattr(migrations, "STEPS", LATER[:steps])
+        monkeypatch.setattr(migrations, "STEPS", NOW + LATER[:steps])
         store = opener()
-        assert version_of(store) == str(migrations.TABLES_VERSION + steps)
+        assert version_of(store) == str(migrations.TABLES_VERSION + len(NOW) + steps)
     assert store.database.run("SELECT * FROM later") == [(3, upload.digest)]  # type: ignore[attr-defined]
-    assert columns_of(store) == 5
+    assert columns_of(store) == COLUMNS + 1
     assert store.put([upload]) == [Outcome.SAME]
     assert store.bodies(1) == {3: b"kept"}
     assert store.stages()[0] == Stage(1, State.CLOSING, 1, "ab")
     assert version_of(opener()) == str(migrations.newest()), "and once only"
 
 
-def test_a_new_store_has_all_steps_too(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "STEPS", LATER)
+def test_a_store_of_before_statements_goes_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When its rounds were opened, nobody knows; when they close, everybody does."""
+    upload = Upload.of(1, 3, b"kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "STEPS", ())
+        assert opener().put([upload]) == [Outcome.STORED]
     store = opener()
-    assert (version_of(store), columns_of(store)) == (str(migrations.newest()), 5)
+    store.begin(1_000)
+    assert store.put([upload]) == [Outcome.SAME]
+    assert store.freeze(1, lambda leaves: "ab", 2_000) == Stage(1, State.CLOSING, 1, "ab", opened=0, closed=2_000)
+
+
+def test_a_new_store_knows_when_its_rounds_opened_and_closed(opener: Opener) -> None:
+    store = opener()
+    for at in (1_000, 1_500):  # a server that starts again has not opened the round again
+        store.begin(at)
+    store.freeze(1, lambda leaves: "ab", 2_000)
+    store.settle(1, b"heard", "cd", True, 2_001, ("ef", b"salt"))
+    first, second = opener().stages()
+    assert first == Stage(1, State.CLOSED, 0, "ab", "cd", 1_000, 2_000, "ef", b"salt")
+    assert second == Stage(2, State.OPEN, opened=2_001)
+    assert opener().transcript(1) == b"heard"
+
+
+def test_a_new_store_has_all_steps_too(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "STEPS", NOW + LATER)
+    store = opener()
+    assert (version_of(store), columns_of(store)) == (str(migrations.newest()), COLUMNS + 1)
 
 
 def test_a_step_that_fails_changes_nothing(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = Upload.of(1, 3, b"kept")
     opener().put([upload])
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "STEPS", (*LATER, ("SELECT * FROM nowhere",)))
+        patch.setattr(migrations, "STEPS", (*NOW, *LATER, ("SELECT * FROM nowhere",)))
         with pytest.raises(StoreUnavailable):
             opener()
     store = opener()
-    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION), 4)
+    assert (version_of(store), columns_of(store)) == (str(migrations.TABLES_VERSION + len(NOW)), COLUMNS)
     assert store.put([upload]) == [Outcome.SAME]
 
 

@@ -34,6 +34,17 @@ def caps_entry(page: Page, caps: Mapping[Visibility, Number]) -> Entry:
     return Entry(KIND, content=encode({str(kind): str(chosen[kind]) for kind in NON_PUBLIC}))
 
 
+def set_caps(
+    page: Page, caps: Mapping[Visibility, Number] | None, lifetime_caps: Mapping[Visibility, Number] | None
+) -> None:
+    """What holds from now on in one epoch, and in all of them; what is not given stays as it is."""
+    before = accounts.caps_in(page)
+    if caps is not None and accounts.checked_caps(caps, before) != before:
+        page.append(accounts.caps_entry(caps, before))
+    if lifetime_caps:
+        page.append(caps_entry(page, lifetime_caps))
+
+
 def whole_account(page: Page, account: Account, epoch: str) -> Account:
     """An epoch's account, with what the same names have lost in all other epochs on top of it."""
     others = {entry.epoch for kind in _COSTLY for entry in page.entries(kind)} - {epoch}

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
-from visibility_aware_edge_ldp.campaign.participant import answering, lifetime
+from visibility_aware_edge_ldp.campaign.participant import answering, lifetime, statements
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
-from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in, checked_caps
+from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
@@ -26,16 +26,11 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
 from visibility_aware_edge_ldp.campaign.participant.name_matching import unknown_lines
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
-from visibility_aware_edge_ldp.campaign.participant.server_checks import (
-    checked_receipt,
-    round_state,
-    second_task,
-    stored_receipt,
-)
+from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
-from visibility_aware_edge_ldp.errors import BadInput, Refused
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -84,19 +79,22 @@ def enroll(
         is taken as it comes; another one only if the participant says that its list is of another time.
     """
     checked_url(url)
-    found = enrolments.fetch(url, name, token, issuer, surroundings.transport(url, token, surroundings.patience))
+    server = surroundings.transport(url, token, surroundings.patience)
+    found = enrolments.fetch(url, name, token, issuer, server)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{home} cannot hold your campaigns ({error.strerror}); name a folder of your own.") from error
     ledger = _ledger(home, caps)
+    log = statements.fetched_log(server, found.charter)
     with ledger.writing() as page:
-        _accept_epoch(page, found.charter.epoch, name, new_epoch)
-        before = caps_in(page)
-        if caps is not None and checked_caps(caps, before) != before:
-            page.append(caps_entry(caps, before))
-        if lifetime_caps:
-            page.append(lifetime.caps_entry(page, lifetime_caps))
+        fault = statements.fault_of_log(page, found.charter, log)
+        statements.keep_log(page, found.charter, log)
+        if not fault:
+            _accept_epoch(page, found.charter.epoch, name, new_epoch)
+            lifetime.set_caps(page, caps, lifetime_caps)
+    if fault:  # what was shown is in the ledger all the same
+        raise ProtocolViolation(fault)
     enrolments.keep(found, home)
     return found
 
@@ -209,7 +207,7 @@ def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
 def _open_round(server: Transport, context: ParticipantContext) -> int:
     states = {}
     for number in context.charter.numbers:
-        states[number] = round_state(server, number).state
+        states[number] = statements.round_state(server, number).state
         if states[number] == "open":
             return number
     said = ", ".join(f"round {number} is {state}" for number, state in states.items())
@@ -242,7 +240,7 @@ def _stored(ledger: Ledger, context: ParticipantContext, number: int) -> bytes |
 
 def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number: int) -> Task:
     """The round to answer, if the server does not hold an answer that this ledger has never seen.  [LEDGER.3]"""
-    if stored_receipt(server, context, number) is not None:
+    if statements.held_reply(server, context, number) is not None:
         raise UnusableLedger(
             "The server holds an answer of yours that this ledger does not know: the ledger is an older copy, or "
             "somebody else has your token. Nothing was answered."
@@ -252,7 +250,7 @@ def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number
     first = _stored(ledger, context, 1)
     if first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
-    return second_task(server, context, first)
+    return second_task(server, ledger, context, first)
 
 
 def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
@@ -290,12 +288,11 @@ def _made(
 
 def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number: int, upload: bytes) -> Receipt:
     reply = server.put(f"/v1/rounds/{number}/reports/{context.number}", upload)
-    receipt = checked_receipt(reply.body, context, number, upload)
     with ledger.writing() as page:
+        key = statements.server_in(statements.kept_log(page, context.charter), context.charter)
+        receipt = statements.checked_receipt(reply, context, number, upload, key)
         if page.one("receipt", key=answering.upload_key(context, number)) is None:
-            page.append(
-                Entry("receipt", context.charter.epoch, answering.upload_key(context, number), content=reply.body)
-            )
+            page.append(*statements.receipt_entries(context, number, reply))
     return receipt
 
 

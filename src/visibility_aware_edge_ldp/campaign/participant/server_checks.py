@@ -1,12 +1,11 @@
 """Whether what was answered from here is in the set that the server froze; the status of campaigns.  [CHARTER.7]
 
-What was sent is read from the own ledger, so that nothing is believed but the root; that is printed, to be compared
-with the one that others see.
+What was sent is read from the own ledger, so that nothing is believed but what the server states of a round; that is
+compared with what it stated before, and its code is printed, to be compared with the one that others see.  [WITNESS.3]
 """
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
@@ -14,97 +13,64 @@ from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
-from visibility_aware_edge_ldp.campaign.http_client import Declined, Transport, json_object
+from visibility_aware_edge_ldp.campaign.http_client import Transport, json_object
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_in
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
+from visibility_aware_edge_ldp.campaign.participant.statements import (
+    FROZEN,
+    RoundState,
+    going_on_if,
+    keep_stated,
+    refuse_reopened,
+    refuse_rolled_back,
+    round_state,
+    see_log,
+    see_statement,
+    server_in,
+)
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
-from visibility_aware_edge_ldp.campaign.wire_format import Receipt, leaf, report_in, verify
+from visibility_aware_edge_ldp.campaign.statements import Statement, code
+from visibility_aware_edge_ldp.campaign.wire_format import leaf, report_in, verify
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.transcript import broadcast_size
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 ANSWERS_FORMAT = "va-edge-ldp estimates 2"
 INCLUDED, NOT_CLOSED, UNACKNOWLEDGED, LEFT_OUT = "included", "not closed yet", "not acknowledged", "not counted"
-_FROZEN = ("closed", "estimated")
 # Clocks differ, and closing takes a while.
 _SLACK = 3_600
 # What answers may hold, in octets: words, numbers for each statistic, and a few for each participant.
 _WORDS, _EACH_STATISTIC, _EACH_PARTICIPANT = 1 << 20, 1 << 10, 1 << 8
 Sets = Mapping[int, tuple[object, object]]  # of each round, the root and how many answered
-STATES = ("waiting", "open", "closing", "closed", "estimated")
 _SMALL = 1 << 16
 
 
-@dataclass(frozen=True)
-class RoundState:
-    """A round as the server describes it; ``root`` and ``transcript`` are hex, or nothing before it is closed."""
-
-    round: int
-    state: str
-    root: str
-    transcript: str
-
-
-def round_state(transport: Transport, round_number: int) -> RoundState:
-    """The state of a round."""
-    said = json_object(transport.get(f"/v1/rounds/{round_number}", _SMALL).body)
-    state, root, transcript = said.get("state"), said.get("root") or "", said.get("transcript") or ""
-    if said.get("round") != round_number or state not in STATES:
-        raise ProtocolViolation(f"The server describes round {round_number} as {shortened(state)}.")
-    if any(value and not is_fingerprint(value) for value in (root, transcript)):
-        raise ProtocolViolation(f"The server names no digests for round {round_number}.")
-    return RoundState(round_number, str(state), root, transcript)
-
-
-@contextmanager
-def _going_on_if(*problems: str) -> Iterator[None]:
-    """Go on after this block where the server declines for one of these problems."""
-    try:
-        yield
-    except Declined as declined:
-        if declined.problem not in problems:
-            raise
-
-
-def stored_receipt(transport: Transport, context: ParticipantContext, round_number: int) -> Receipt | None:
-    """The server's receipt for this participant, if it has one."""
-    found = None
-    with _going_on_if("not-found", "not-open"):
-        found = transport.get(f"/v1/rounds/{round_number}/reports/{context.number}", _SMALL, own=True)
-    return None if found is None else Receipt.from_bytes(found.body)
-
-
-def checked_receipt(data: bytes, context: ParticipantContext, round_number: int, upload: bytes) -> Receipt:
-    """The receipt, if it is for these very bytes."""
-    receipt = Receipt.from_bytes(data)
-    own = Receipt(context.charter.identity, round_number, context.number, sha256(upload).hexdigest())
-    if receipt != own:
-        raise ProtocolViolation("The receipt is not for what was sent; keep it, and ask the issuer what was stored.")
-    return receipt
-
-
-def second_task(transport: Transport, context: ParticipantContext, first: bytes) -> Task:
+def second_task(transport: Transport, ledger: Ledger, context: ParticipantContext, first: bytes) -> Task:
     """Round 2, when it is sure that the server counts what this participant said in round 1: the upload ``first``."""
     closed = round_state(transport, 1)
-    if closed.state not in _FROZEN:
+    if closed.state not in FROZEN:
         raise ProtocolViolation("Round 2 is open though round 1 is not closed; do not answer it.")
     if context.question.broadcasts:
-        return _on_transcript(transport, context, first, closed)
+        return _on_transcript(transport, ledger, context, first, closed)
     if not proved_among(transport, context, first, closed):
         raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
+    keep_stated(transport, ledger, context, closed)
     return Task(context, 2)
 
 
-def _on_transcript(transport: Transport, context: ParticipantContext, first: bytes, closed: RoundState) -> Task:
+def _on_transcript(
+    transport: Transport, ledger: Ledger, context: ParticipantContext, first: bytes, closed: RoundState
+) -> Task:
     """The broadcast first answers: of the digest that the round pins, with the own row in it unchanged."""
     octets_sent = transport.get("/v1/rounds/1/transcript", broadcast_size(context.view)).body
     transcript = own_transcript(context, report_in(first), octets_sent)
     pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
     if pinned != {transcript.digest}:
         raise ProtocolViolation("The transcript is not the one that the closed round names; do not answer it.")
+    keep_stated(transport, ledger, context, replace(closed, transcript=transcript.digest))
     return Task(context, 2, octets_sent, transcript.digest)
 
 
@@ -127,7 +93,8 @@ def proved_among(transport: Transport, context: ParticipantContext, upload: byte
 @dataclass(frozen=True)
 class Checked:
     """How a report stands: where it is included, in the set of this root, as one of so many, and whether the answers
-    name that set."""
+    name that set. ``code`` stands for the round as the server signed it; nothing where it signs nothing.
+    [WITNESS.2]"""
 
     campaign: str
     round: int
@@ -136,6 +103,7 @@ class Checked:
     root: str = ""
     count: int = 0
     answers: bool = False
+    code: str = ""
 
 
 def check(
@@ -153,9 +121,9 @@ def check(
     campaign
         The beginning of the campaign's identity, where several are enrolled.
     """
-    enrolment = load(home, campaign)
+    enrolment, ledger = load(home, campaign), Ledger(home / LEDGER)
     context, server = enrolment.context, surroundings.server(enrolment)
-    with Ledger(home / LEDGER).reading() as page:
+    with ledger.reading() as page:
         uploads = _by_round(page, context, "upload")
         receipts = _by_round(page, context, "receipt")
     if not uploads:
@@ -164,7 +132,29 @@ def check(
     sets = _answered_sets(server, context.charter)
     for state in states:
         _refuse_overdue(context.charter, state, sets)
-    return [_checked(server, context, uploads[each.round], each.round in receipts, each, sets) for each in states]
+    key = server_in(see_log(server, ledger, context.charter), context.charter)
+    states += [round_state(server, number) for number in context.charter.numbers if number not in uploads]
+    stated = {state.round: _stated(server, ledger, context, key, state) for state in states}
+    given = [_Given(state, uploads[state.round], state.round in receipts) for state in states if state.round in uploads]
+    return [_checked(server, context, key, each, stated[each.state.round], sets) for each in given]
+
+
+def _stated(
+    server: Transport, ledger: Ledger, context: ParticipantContext, key: str, state: RoundState
+) -> Statement | None:
+    """What the server states of a round, compared with all that it ever stated; None of an open one, and unsigned."""
+    with ledger.reading() as page:
+        refuse_reopened(page, context, key, state)
+    return see_statement(server, ledger, context, key, state) if key and state.state in FROZEN else None
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A round as the server describes it, what was sent for it, and whether there is a receipt."""
+
+    state: RoundState
+    upload: bytes
+    acknowledged: bool
 
 
 def _by_round(page: Page, context: ParticipantContext, kind: str) -> dict[int, bytes]:
@@ -175,7 +165,7 @@ def _by_round(page: Page, context: ParticipantContext, kind: str) -> dict[int, b
 
 def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> None:
     late = sets is not None or time.time() > charter.rounds[state.round - 1].closes + _SLACK
-    if late and state.state not in _FROZEN:
+    if late and state.state not in FROZEN:
         raise ProtocolViolation(
             f"The server calls round {state.round} {state.state}, though its time is over, so that your report "
             "cannot be found in it. Tell the issuer."
@@ -185,29 +175,35 @@ def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> N
 def _checked(
     server: Transport,
     context: ParticipantContext,
-    upload: bytes,
-    acknowledged: bool,
-    state: RoundState,
+    key: str,
+    given: _Given,
+    stated: Statement | None,
     sets: Sets | None,
 ) -> Checked:
     """How the upload of a round stands, which the server may have acknowledged."""
-    standing = NOT_CLOSED if acknowledged else UNACKNOWLEDGED
-    found = Checked(context.charter.identity, state.round, sha256(upload).hexdigest(), standing)
-    if state.state not in _FROZEN:
+    state, upload, number = given.state, given.upload, given.state.round
+    standing = NOT_CLOSED if given.acknowledged else UNACKNOWLEDGED
+    found = Checked(context.charter.identity, number, sha256(upload).hexdigest(), standing)
+    if state.state not in FROZEN:
+        if given.acknowledged:
+            refuse_rolled_back(server, context, number, upload, key)
         return found
     count = 0
-    with _going_on_if("not-found"):
+    with going_on_if("not-found"):
         count = proved_among(server, context, upload, state)
-    if not count and acknowledged:
+    if not count and given.acknowledged:
         raise ProtocolViolation(
-            f"Your report of round {state.round} is NOT in the frozen set as you sent it, though the server "
+            f"Your report of round {number} is NOT in the frozen set as you sent it, though the server "
             "acknowledged it. Keep your ledger, which holds the receipt, and tell the issuer."
         )
+    found = replace(found, code="" if stated is None else code(stated.data))
     if not count:
         return replace(found, standing=LEFT_OUT)
-    if sets is not None and sets.get(state.round) != (state.root, count):
+    if stated is not None and stated.count != count:
+        raise ProtocolViolation(f"The server states {stated.count:,} reports of round {number}, and proves {count:,}.")
+    if sets is not None and sets.get(number) != (state.root, count):
         raise ProtocolViolation(
-            f"The answers name another set of round {state.round} than the one that your report is in. Tell the issuer."
+            f"The answers name another set of round {number} than the one that your report is in. Tell the issuer."
         )
     return replace(found, standing=INCLUDED, root=state.root, count=count, answers=sets is not None)
 
@@ -216,7 +212,7 @@ def _answered_sets(server: Transport, charter: Charter) -> Sets | None:
     """The sets that the answers name as those that they were made from; none before there are any."""
     most = _WORDS + _EACH_STATISTIC * len(charter.statistics) + _EACH_PARTICIPANT * charter.nodes
     found = None
-    with _going_on_if("not-ready"):
+    with going_on_if("not-ready"):
         found = server.get("/v1/estimates", most)
     if found is None:
         return None

@@ -14,8 +14,10 @@ from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, R
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
+from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
 from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
+from visibility_aware_edge_ldp.campaign.statements import sign_receipt
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 STORE = "store.db"
@@ -118,10 +120,14 @@ class App:
                 return "round", {"GET": self._round}, (self._number(number),)
             case ("v1", "rounds", number, "transcript"):
                 return "transcript", {"GET": self._transcript}, (self._number(number),)
+            case ("v1", "rounds", number, "statement") if self.served.campaign.key:
+                return "statement", {"GET": self._statement}, (self._number(number),)
             case ("v1", "rounds", number, "close"):
                 return "close", {"POST": self._close}, (self._number(number),)
             case ("v1", "charter" | "roster" | "policy" | "edges" as name):
                 return name, {"GET": self._document}, ()
+            case ("v1", "log") if self.served.campaign.log is not None:
+                return "log", {"GET": partial(self._log, self.served.campaign.log.data)}, ()
             case ("v1", "estimate"):
                 return "estimate", {"POST": self._estimate}, ()
             case ("v1", "estimates"):
@@ -178,8 +184,10 @@ class App:
 
     def _receipt_reply(self, number: int, participant: int, digest: bytes, outcome: Outcome) -> Reply:
         # Receipt(…).to_bytes(), written out: it is made for every upload, and checking what we know takes its time.
-        body = _RECEIPT % (self.served.charter.identity, digest.hex(), participant, number)
-        return Reply(201 if outcome is Outcome.STORED else 200, body.encode())
+        body = (_RECEIPT % (self.served.charter.identity, digest.hex(), participant, number)).encode()
+        key, status = self.served.campaign.key, 201 if outcome is Outcome.STORED else 200
+        headers = ((b"receipt-signature", sign_receipt(key, body).encode()),) if key else ()
+        return Reply(status, body, headers=headers)
 
     async def _receipt(self, request: Request, number: int, participant: int) -> Reply:
         self._admit(request, participant)
@@ -212,6 +220,12 @@ class App:
         broadcast = self.rounds.transcript(number)
         said = ((b"transcript-digest", broadcast.digest.encode()),)
         return messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
+
+    async def _statement(self, request: Request, number: int) -> Reply:
+        return Reply(200, *stated_reply(self.served.campaign, self.rounds.stages, number, self.rounds.erased))
+
+    async def _log(self, data: bytes, request: Request) -> Reply:
+        return Reply(200, data)
 
     async def _close(self, request: Request, number: int) -> Reply:
         self._admit(request, None)

@@ -254,6 +254,8 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
         False,
         {"description": _ERASED},
     ),
+    (f"{_ROUND}/statement", "get", "The server's signed statement of a closed round.", _ONE),
+    ("/v1/log", "get", "The issuer's log of charters, each entry signed.", _ONE),
     (f"{_ROUND}/close", "post", "Take no more reports.", _ONE, True),
     (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     (_REPORT, "get", "The receipt of a stored report.", _ONE, True),

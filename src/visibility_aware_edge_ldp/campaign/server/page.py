@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.server import page_progress
 from visibility_aware_edge_ldp.campaign.server.page_labels import Markup, tag, together
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import PageState, State
+from visibility_aware_edge_ldp.campaign.server.statements import codes
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -41,7 +42,8 @@ _ICONS = {
 _STAYS = (
     "When reports are erased, this server keeps of each a salted digest, with the round and the number in the "
     "roster of who sent it; each round’s root and how many reports it has; the answers, and when they were "
-    "made; when reports were erased; the campaign’s public documents, and the hashes of tokens."
+    "made; when rounds were opened and closed, and reports erased; a salted digest of the transcript; the campaign’s "
+    "public documents, and the hashes of tokens."
 )
 _FOOT = f"Served by VA-Edge-LDP {__version__}. This page sets no cookie and asks no other server for anything."
 _LEDGER = (
@@ -121,9 +123,11 @@ def _main(state: PageState) -> Markup:
 def _raw(state: PageState) -> Markup:
     """Everything that this page was made from."""
     links = {f"v1/{name}": title for name, title in _DOCUMENTS.items()}
+    links |= {"v1/log": "Log of the issuer’s charters"} if state.served.campaign.log is not None else {}
     links |= {f"v1/rounds/{stage.round}": f"State of round {stage.round}" for stage in state.stages}
     if state.question.broadcasts and state.stages[0].transcript and state.kept is not False:
         links["v1/rounds/1/transcript"] = "Transcript of round 1"
+    links |= {f"v1/rounds/{number}/statement": f"Statement of round {number}" for number in _codes(state)}
     if state.answers is not None:
         links["v1/estimates"] = "Answers"
     links["v1/openapi.json"] = "Description of the interface"
@@ -193,11 +197,19 @@ def _frozen(state: PageState) -> Step:
         for stage in state.stages
         if stage.root
     ]
+    listed = [
+        *roots,
+        *(together(tag("dt", f"Code of round {n}"), tag("dd", said)) for n, said in _codes(state).items()),
+    ]
     badge = DONE if len(roots) == len(state.stages) else NOW if roots else LATER
     text = "When a round closes, its set of reports is frozen under one Merkle root: none is added, none is dropped."
     if state.question.broadcasts:
         text += " For round 2, everybody may read the first answers of all, randomized as they are."
-    return Step("tree", "Frozen set", text, badge, tag("dl", roots) if roots else None)
+    return Step("tree", "Frozen set", text, badge, tag("dl", listed) if roots else None)
+
+
+def _codes(state: PageState) -> dict[int, str]:
+    return codes(state.served.campaign, {stage.round: stage for stage in state.stages})
 
 
 def _estimated(state: PageState) -> Step:
@@ -232,6 +244,12 @@ _COMMAND_DOES = (
     "in one sentence whether your report is in the set unchanged, and ends with exit code 3 if one that was "
     "acknowledged is not."
 )
+_COMPARE = (
+    "Then read the code that it prints to somebody else who took part, and compare it with the one on this page: the "
+    "code stands for the charter, the set of reports and what everybody heard of it. A server that shows people "
+    "different things shows them different codes."
+)
+_COMPARE_ROOTS = "Then compare the root that it prints with the one on this page, and with what others see."
 _BY_ITSELF = (
     "Between two rounds the participant’s program sees to this by itself: it does not answer round 2 unless the server "
     "holds its first report as it was sent."
@@ -253,6 +271,6 @@ def check(state: PageState) -> Markup:
         tag("p", "On the device that you answered from, type:"),
         tag("pre", tag("code", COMMAND), tabindex=0),
         tag("p", _COMMAND_DOES),
-        tag("p", "Then compare the root that it prints with the one on this page, and with what others see."),
+        tag("p", _COMPARE if state.served.campaign.key else _COMPARE_ROOTS),
         tag("p", _BY_ITSELF, class_="soft") if len(state.stages) > 1 else None,
     )

@@ -29,6 +29,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     lacks,
     refuse_too_soon,
 )
+from visibility_aware_edge_ldp.campaign.server.statements import new_seal
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
@@ -51,8 +52,7 @@ class Rounds:
         self.arrivals = Arrivals(served.charter, clock)
         self.answers: bytes | None = None
         self.broadcast: FirstRoundBroadcast | None = None
-        self.erased = False
-        self._tried = False
+        self.erased = self._tried = False
         self._first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
         self._turn = asyncio.Lock()
@@ -66,13 +66,13 @@ class Rounds:
 
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
+        await self._writer.do(lambda store: store.begin(int(self.clock())))
         await self._refresh()
         received, arrivals, self.answers, erased = await self._writer.do(
             lambda store: (store.received(), store.arrivals(), store.estimate(), store.erased_at())
         )
-        self.received |= received
+        self.received, self.erased = self.received | received, erased is not None
         self.arrivals.load(arrivals)
-        self.erased = erased is not None
         for stage in self.stages.values():
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
@@ -139,7 +139,7 @@ class Rounds:
     async def close(self, number: int, early: bool = True) -> Stage:
         """Take no more reports; with too few of them only the deadline does this."""
         async with self._turn:
-            fewest, state = self.charter.rounds[number - 1].fewest, self.stages[number].state
+            fewest, state, at = self.charter.rounds[number - 1].fewest, self.stages[number].state, int(self.clock())
             if state is State.WAITING:
                 raise NotReady(f"Round {number} is not open yet, so it cannot be closed.")
             if early and state is State.OPEN and self.received[number] < fewest:
@@ -148,8 +148,8 @@ class Rounds:
                     "wait for more, or for its deadline."
                 )
             if state is State.OPEN:
-                frozen = self.stages[number] = await self._writer.do(lambda store: store.freeze(number, round_root))
-                event("closing", round=number, included=frozen.included, root=frozen.root)
+                found = self.stages[number] = await self._writer.do(lambda store: store.freeze(number, round_root, at))
+                event("closing", round=number, included=found.included, root=found.root)
             if self.stages[number].state is State.CLOSING:
                 await self._settle(number)
             return self.stages[number]
@@ -158,10 +158,10 @@ class Rounds:
         """From closing to closed, from what is frozen alone; asked again after a crash it does the same."""
         broadcast, enough = None, not self.lacks(number)
         if number == 1 and len(self.stages) > 1 and enough:  # what few people said is not broadcast
-            bodies = await self._frozen(number)
-            broadcast = await asyncio.to_thread(broadcast_of, self.served.terms, bodies.values())
+            broadcast = await asyncio.to_thread(broadcast_of, self.served.terms, (await self._frozen(number)).values())
         octets, digest = (broadcast.octets, broadcast.digest) if broadcast else (b"", "")
-        await self._writer.do(lambda store: store.settle(number, octets, digest, opens_next=enough))
+        seal, at = new_seal(digest if self.served.terms.question.broadcasts else ""), int(self.clock())
+        await self._writer.do(lambda store: store.settle(number, octets, digest, enough, at, seal))
         if broadcast is not None:
             await self._publish(broadcast)
         await self._refresh()

@@ -24,11 +24,10 @@ from visibility_aware_edge_ldp.campaign.wire_format import Leaf
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 PIECE = 1 << 20
-# The place of a transcript's digest among its pieces.
-_DIGEST = -1
+# The places of a transcript's digest, and of the salt that a statement seals it with, among its pieces.
+_DIGEST, _SALT = -1, -2
 # Where reports are, and what they can be made from again; when they came goes with them.
 _BODIES = ("bodies", "pieces")
-_FORGOTTEN = ("arrivals", *_BODIES)
 _SAY = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 # Rows may be gone while a file still holds them: nothing but this says that the disk has let go of them.
 _WHOLLY = ("erased", "wholly")
@@ -36,14 +35,12 @@ _COUNT = (
     "INSERT INTO arrivals VALUES (?, ?, ?, ?)"
     " ON CONFLICT (round, since) DO UPDATE SET reports = arrivals.reports + excluded.reports"
 )
-_FREEZE = "UPDATE rounds SET state = ?, included = ?, root = ? WHERE round = ?"
-_TAKES_NONE = {
-    State.WAITING: Outcome.EARLY,
-    State.CLOSING: Outcome.LATE,
-    State.CLOSED: Outcome.LATE,
-    State.ESTIMATED: Outcome.LATE,
-}
+_FREEZE = "UPDATE rounds SET state = ?, included = ?, root = ?, closed = ? WHERE round = ?"
+_STAGES = "SELECT round, state, included, root, opened, closed, sealed FROM rounds ORDER BY round"
+_AFTERWARDS = dict.fromkeys((State.CLOSING, State.CLOSED, State.ESTIMATED), Outcome.LATE)
+_TAKES_NONE = {State.WAITING: Outcome.EARLY, **_AFTERWARDS}
 RootOf = Callable[[Sequence[Leaf]], str]
+Seal = tuple[str, bytes]  # a transcript's digest as the round's statement names it, and the salt of that
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -163,12 +160,14 @@ class Store:
     @_transaction
     def stages(self) -> tuple[Stage, ...]:
         """Every round as it is now."""
-        digests = dict(self.database.run("SELECT round, octets FROM pieces WHERE piece = ?", _DIGEST))
-        rows = self.database.run("SELECT round, state, included, root FROM rounds ORDER BY round")
-        return tuple(
-            Stage(number, State(state), included, root, bytes(digests.get(number, b"")).decode())
-            for number, state, included, root in rows
-        )
+        query = "SELECT round, octets FROM pieces WHERE piece = ?"
+        digests, salts = (dict(self.database.run(query, piece)) for piece in (_DIGEST, _SALT))
+        return tuple(Stage.of(row, digests, salts) for row in self.database.run(_STAGES))
+
+    @_transaction
+    def begin(self, at: int) -> None:
+        """From this second on the first round is open, if nobody has said so before."""
+        self.database.run("UPDATE rounds SET opened = ? WHERE round = 1 AND opened IS NULL", at)
 
     @_transaction
     def received(self) -> dict[int, int]:
@@ -182,27 +181,28 @@ class Store:
         return [Arrived(number, Slot(since, seconds), reports) for number, since, seconds, reports in rows]
 
     @_transaction
-    def freeze(self, number: int, root_of: RootOf) -> Stage:
-        """From open to closing: no report comes in after this, and the root says which are in."""
+    def freeze(self, number: int, root_of: RootOf, at: int = 0) -> Stage:
+        """From open to closing at this second: no report comes in after this, and the root says which are in."""
         if self._states()[number] is not State.OPEN:
             raise BadInput(f"Round {number} is not open, so it cannot be closed.")
         leaves = self.leaves(number)
-        stage = Stage(number, State.CLOSING, len(leaves), root_of(leaves))
-        self.database.run(_FREEZE, str(stage.state), stage.included, stage.root, number)
-        return stage
+        self.database.run(_FREEZE, str(State.CLOSING), len(leaves), root_of(leaves), at, number)
+        return self.stages()[number - 1]
 
     @_transaction
-    def settle(self, number: int, transcript: bytes, digest: str, opens_next: bool) -> None:
-        """From closing to closed, with what everybody may read of the round."""
+    def settle(
+        self, number: int, transcript: bytes, digest: str, opens_next: bool, at: int = 0, seal: Seal = ("", b"")
+    ) -> None:
+        """From closing to closed, with what everybody may read of the round; the next one is open from now on."""
         if self._states()[number] is not State.CLOSING:
             raise BadInput(f"Round {number} is not closing.")
+        (sealed, salt), run = seal, self.database.run
         parts = [transcript[start : start + PIECE] for start in range(0, len(transcript), PIECE)]
-        for piece, octets in enumerate([digest.encode(), *parts] if digest else [], _DIGEST):
+        for piece, octets in enumerate([salt, digest.encode(), *parts] if digest else [], _SALT):
             self.database.insert("pieces", ("round", "piece", "octets"), [(number, piece, octets)])
-        opened = [(number + 1, State.WAITING, State.OPEN)] if opens_next else []
-        for each, before, after in [(number, State.CLOSING, State.CLOSED), *opened]:
-            statement = "UPDATE rounds SET state = ? WHERE round = ? AND state = ?"
-            self.database.run(statement, str(after), each, str(before))
+        run("UPDATE rounds SET state = ?, sealed = ? WHERE round = ?", str(State.CLOSED), sealed, number)
+        if opens_next:
+            run("UPDATE rounds SET state = ?, opened = ? WHERE round = ?", str(State.OPEN), at, number + 1)
 
     @_transaction
     def leaves(self, number: int) -> list[Leaf]:
@@ -263,7 +263,7 @@ class Store:
         self._mark_erased(at)
         self._put_in_order()
         with self.guarded("The reports could not be erased. Ask again."):
-            self.database.erase(*_FORGOTTEN)
+            self.database.erase("arrivals", *_BODIES)
         self._mark_wholly_erased()
 
     @_transaction

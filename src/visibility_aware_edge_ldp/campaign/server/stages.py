@@ -12,7 +12,7 @@ import enum
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -47,13 +47,28 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Stage:
-    """One round: its state and, once it takes no more reports, how many it has and their Merkle root."""
+    """One round: its state and, once it takes no more reports, how many it has and their Merkle root.
+
+    ``opened`` and ``closed`` are seconds of Unix time, 0 where they are not known; ``sealed`` is the transcript's
+    digest under ``salt``, which goes with the reports.
+    """
 
     round: int
     state: State
     included: int = 0
     root: str = ""
     transcript: str = ""
+    opened: int = 0
+    closed: int = 0
+    sealed: str = ""
+    salt: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, row: Sequence[Any], digests: dict[int, Any], salts: dict[int, Any]) -> Stage:
+        """From a row of the store, and what it keeps of each round's transcript."""
+        number, state, included, root, opened, closed, sealed = row
+        transcript, salt = bytes(digests.get(number, b"")).decode(), bytes(salts.get(number, b""))
+        return cls(number, State(state), included, root, transcript, opened or 0, closed or 0, sealed or "", salt)
 
 
 class NotReady(BadInput):

@@ -261,7 +261,12 @@ TABLES = (
 # The version of these tables: those before belonged to charters that are not read any more. What is changed from now
 # on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
 TABLES_VERSION = 6
-STEPS: tuple[tuple[str, ...], ...] = ()
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        *(f"ALTER TABLE rounds ADD COLUMN {column}" for column in ("opened BIGINT", "closed BIGINT", "sealed TEXT")),
+        "UPDATE rounds SET opened = 0, closed = 0",  # those that were there before: nobody knows when
+    ),
+)
 # A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
 # participants, so that the order of coming does not outlive the reports.
 IN_ORDER = (

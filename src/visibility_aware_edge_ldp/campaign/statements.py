@@ -1,0 +1,139 @@
+"""What a server signs: receipts, and one statement of each closed round; and its short code for people.  [WITNESS.1-3]
+
+A statement binds the campaign, the round, the root, how many uploads there are, the times, the transcript and the
+statement of the round before. The transcript stands there under a salt that is erased with it: so the statement, which
+stays, does not tell the first answers of few people, as the transcript's own digest would.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from visibility_aware_edge_ldp.campaign.signed_documents import (
+    Content,
+    decode,
+    digest,
+    encode,
+    is_fingerprint,
+    sign,
+    verify,
+)
+from visibility_aware_edge_ldp.errors import ProtocolViolation
+
+FORMAT = "va-edge-ldp statement 1"
+# What is signed, sealed or shortened begins with its purpose, so that nothing passes for something else.
+RECEIPT, STATEMENT = b"va-edge-ldp receipt 1\n", b"va-edge-ldp statement 1\n"
+_SEALED, _CODE = b"va-edge-ldp transcript 1\n", b"va-edge-ldp code 1\n"
+SALT = 32
+LARGEST = 1 << 12
+_LAST_SECOND = 253_402_300_799
+# 32 letters and digits, none of which is taken for another (no I, L, O, U): 5 groups of 4 are 100 bits.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_GROUPS, _GROUP, _BITS = 5, 4, 5
+# So often is hashed for one code: whoever looks for two statements with one code pays this for each try.
+TURNS = 1 << 16
+_TEXTS, _WHOLES = ("campaign", "root", "transcript", "before"), ("round", "count", "opened", "closed")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a server says of a closed round, once.  [WITNESS.1]
+
+    Parameters
+    ----------
+    campaign, round, root, count
+        The campaign's identity; which round; the Merkle root of its uploads, in hex, and how many they are.
+    transcript
+        :func:`sealed` digest of the transcript, where the question broadcasts one; else nothing.
+    opened, closed
+        When the round was opened and closed, by the server's clock, in seconds of Unix time; 0 where it is not known.
+    before
+        SHA-256 of the statement of the round before, in hex; nothing for the first.
+    """
+
+    campaign: str
+    round: int
+    root: str
+    count: int
+    transcript: str
+    opened: int
+    closed: int
+    before: str = ""
+
+    def __post_init__(self) -> None:
+        if not all(is_fingerprint(each) for each in (self.campaign, self.root)):
+            raise ProtocolViolation("A statement names a campaign and a root.")
+        if not all(each == "" or is_fingerprint(each) for each in (self.transcript, self.before)):
+            raise ProtocolViolation("A statement names a transcript and the statement before it by digests.")
+        if not all(type(getattr(self, name)) is int for name in _WHOLES):
+            raise ProtocolViolation("A statement's round, count and times are whole numbers.")
+        times = all(0 <= each <= _LAST_SECOND for each in (self.opened, self.closed))
+        if self.round not in (1, 2) or self.count < 0 or not times or (self.before == "") != (self.round == 1):
+            raise ProtocolViolation("A statement is of round 1, or of round 2 and names that of round 1.")
+
+    @cached_property
+    def data(self) -> bytes:
+        """The canonical bytes, which are signed."""
+        content: dict[str, Content] = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLES)}
+        return encode({"format": FORMAT, **content})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Statement:
+        """The statement in these bytes; refuses anything that :attr:`data` would not be."""
+        content = decode(data, LARGEST)
+        if not isinstance(content, dict) or content.pop("format", "") != FORMAT:
+            raise ProtocolViolation("This is not a statement of a version that is understood here.")
+        if content.keys() != {*_TEXTS, *_WHOLES}:
+            raise ProtocolViolation("A statement holds other fields than its version has.")
+        return cls(**content)  # type: ignore[arg-type]
+
+    @property
+    def digest(self) -> str:
+        """What the next round's statement names."""
+        return digest(self.data)
+
+
+@dataclass(frozen=True)
+class SignedStatement:
+    """A statement as it travels: its bytes, and the server's signature of them."""
+
+    data: bytes = field(repr=False)
+    signature: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, statement: Statement, key: bytes) -> SignedStatement:
+        """The statement, signed with the server's private key."""
+        return cls(statement.data, sign(key, statement.data, STATEMENT))
+
+    def opened(self, server: str) -> Statement:
+        """The statement, if the holder of this public key signed these very bytes; nothing is read before."""
+        if not verify(server, self.data, self.signature, STATEMENT):
+            raise ProtocolViolation(
+                "A statement of the server is not signed with the key that the issuer's log names; tell the issuer."
+            )
+        return Statement.from_bytes(self.data)
+
+
+def sealed(transcript: str, salt: bytes) -> str:
+    """A transcript's digest as a statement names it: with a salt that is erased when the transcript is."""
+    return digest(_SEALED + salt + bytes.fromhex(transcript))
+
+
+def sign_receipt(key: bytes, receipt: bytes) -> str:
+    """The server's signature of a receipt's bytes, in hex."""
+    return sign(key, receipt, RECEIPT).hex()
+
+
+def receipt_is_signed(server: str, receipt: bytes, signature: bytes) -> bool:
+    """Whether the holder of this public key acknowledged this receipt."""
+    return verify(server, receipt, signature, RECEIPT)
+
+
+@lru_cache(maxsize=64)
+def code(statement: bytes) -> str:
+    """A statement's bytes as 100 bits in five groups of four characters, for people to compare.  [WITNESS.2]"""
+    found = int.from_bytes(hashlib.pbkdf2_hmac("sha256", statement, _CODE, TURNS, 32))
+    letters = [ALPHABET[found >> 256 - _BITS * place & 31] for place in range(1, _GROUPS * _GROUP + 1)]
+    return "-".join("".join(letters[start : start + _GROUP]) for start in range(0, len(letters), _GROUP))
