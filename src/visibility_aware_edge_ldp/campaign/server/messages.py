@@ -114,11 +114,17 @@ class Request:
             raise Refusal("media-type", "Uploads are not compressed; leave Content-Encoding out.")
         if headers.get(b"content-type", b"").lower() != OCTETS:
             raise Refusal("media-type", "Say Content-Type: application/octet-stream.")
-        length = headers[b"content-length"]
-        if not length.isdigit() or len(length) > 15 or int(length) > size:
-            raise Refusal("too-large", f"This upload has {size:,} octets.", self.closing)
-        if int(length) < size:
+        if self.checked_length(size) < size:
             raise Refusal("bad-report", f"This upload has {size:,} octets.")
+
+    def checked_length(self, most: int) -> int:
+        """How many octets a body says that it has; refuses more than so many."""
+        length = self.headers.get(b"content-length", b"")
+        if not length:
+            raise Refusal("length-required", headers=_CLOSE)
+        if not length.isdigit() or len(length) > 15 or int(length) > most:
+            raise Refusal("too-large", f"This upload has {most:,} octets at most.", self.closing)
+        return int(length)
 
     @property
     def closing(self) -> tuple[Header, ...]:
@@ -258,6 +264,11 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     (_REPORT, "get", "The receipt of a stored report.", _ONE, True),
     (f"{_ROUND}/proof/{{participant}}", "get", "That a report is included.", _ONE, True),
+    (f"{_ROUND}/unanswered", "get", "Who has not answered, by number: for the operator.", _ONE, True),
+    ("/v1/amendments", "get", "What the issuer has amended, signed and chained.", _ONE),
+    ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
+    ("/v1/amendments/{participant}", "get", "Which amendments are about oneself, and their salts.", _ONE, True),
+    ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),

@@ -61,6 +61,7 @@ class Outcome(enum.Enum):
     OTHER = "other bytes were stored before; the first stand"
     LATE = "the round takes no more reports"
     EARLY = "the round is not open yet"
+    WITHDRAWN = "the person has withdrawn"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ class Database(Protocol):
         """What is known of these participants."""
 
     def erase(self, *tables: str) -> None:
-        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does."""
+        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does.
+        Without tables: what is left of rows that were removed before, as far as the database can."""
 
     def recover(self) -> None:
         """After a failure: be ready for the next transaction."""
@@ -261,7 +263,12 @@ TABLES = (
 # The version of these tables: those before belonged to charters that are not read any more. What is changed from now
 # on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
 TABLES_VERSION = 6
-STEPS: tuple[tuple[str, ...], ...] = ()
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE amendments (number INTEGER PRIMARY KEY, octets {octets} NOT NULL)",
+        "CREATE TABLE operations (number INTEGER PRIMARY KEY, made BIGINT, what TEXT, octets {octets} NOT NULL)",
+    ),
+)
 # A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
 # participants, so that the order of coming does not outlive the reports.
 IN_ORDER = (
