@@ -44,6 +44,7 @@ class Served:
     transcript: bytes = b""
     transcript_digest: str = ""
     root: str = ""
+    amendments: bytes = b"[]"
 
     @property
     def issuer(self) -> str:
@@ -135,6 +136,9 @@ class _Request(BaseHTTPRequestHandler):
                 self.stub.served[self.path.split("/")[1]].torn.append(self.body)
                 self.close_connection = True
                 return
+            if self.path.endswith("/v1/amendments"):  # is asked for beside everything else, and is no fault's turn
+                self.reply(200, self.stub.served[self.path.split("/")[1]].amendments)
+                return
             self.stub.requests.append((method, self.path))
             if self.stub.faults and self.stub.faults.pop(0)(self):
                 return
@@ -160,6 +164,8 @@ class _Request(BaseHTTPRequestHandler):
                 self.reply(200, json.dumps(served.proof(int(who))).encode())
             case ["rounds", number, "reports", who]:
                 self._report(served, int(number), int(who))
+            case _:
+                self.problem("not-found")
 
     def _report(self, served: Served, number: int, who: int) -> None:
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
