@@ -102,7 +102,7 @@ def new_campaign(
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
-    _refuse_formulas(names)
+    refuse_formulas(names)
     documents, secret = drafted(names, policy, edges, epoch, scope, groups), new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
@@ -196,7 +196,7 @@ def _refuse_too_few(terms: Terms) -> None:
             )
 
 
-def _refuse_formulas(names: Iterable[Hashable]) -> None:
+def refuse_formulas(names: Iterable[Hashable]) -> None:
     """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
     for name in names:
         if isinstance(name, str) and name.startswith(_FORMULA):

@@ -17,18 +17,11 @@ from visibility_aware_edge_ldp.commands.common import (
 )
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
-DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
-PlaceArgument = Annotated[
-    str, typer.Argument(help="The server's address, or the directory that it serves.", show_default=False)
-]
 StoreOption = Annotated[str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")]
-TokenOption = Annotated[
-    Path | None, typer.Option("--token-file", help="The operator's token; by default the directory's operator.token.")
-]
 
 
 def new(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     roster: Annotated[Path, typer.Option(help="Who is asked: one name a line, a .csv or a .json list.")],
     question: labels.QuestionOption,
     title: Annotated[str, typer.Option(help="What participants read.")],
@@ -58,8 +51,11 @@ def new(
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
     ] = "0",
-    issuer_key: Annotated[
-        Path | None, typer.Option(help="The issuer.key of an earlier campaign, whose fingerprint is pinned already.")
+    issuer_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--issuer-key", help="The issuer.key of an earlier campaign, whose fingerprint is pinned already."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -87,7 +83,7 @@ def new(
         title=title,
         epoch=epoch,
         retention=labels.span(retention),
-        key=_key(issuer_key),
+        key=None if issuer_key_file is None else labels.issuer_key(issuer_key_file),
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
     )
@@ -124,7 +120,7 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
 
 
 def serve(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     store: StoreOption = "",
     host: Annotated[str, typer.Option(help="Where to listen; behind a proxy, leave it as it is.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8000,
@@ -160,9 +156,9 @@ def serve(
 
 
 def close(
-    place: PlaceArgument,
+    place: labels.PlaceArgument,
     number: Annotated[int, typer.Option("--round", help="Which round.")],
-    token_file: TokenOption = None,
+    token_file: labels.TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take no more reports for a round, before its deadline; it may be asked for again."""
@@ -176,7 +172,7 @@ def close(
         typer.echo(labels.round_line(closed))
 
 
-def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
+def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
@@ -204,16 +200,6 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
     typer.echo("\n".join(map(labels.printable, lines)))
 
 
-def _key(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    text = labels.read_text(path, "key").strip()
-    try:
-        return bytes.fromhex(text)
-    except ValueError as error:
-        raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
-
-
 def _hand_out(directory: Path) -> list[str]:
     rows = {
         "everybody": "the issuer's fingerprint above, on a way that the server cannot change",
@@ -226,7 +212,7 @@ def _hand_out(directory: Path) -> list[str]:
 
 
 def backup(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     folder: Annotated[Path, typer.Argument(help="Where copies go; only you may read them.", show_default=False)],
     keep: Annotated[int, typer.Option(help="Remove all but the newest so many copies; 0 removes none.")] = 0,
     store: Annotated[Path | None, typer.Option(help="The store's file. Default: store.db in the directory.")] = None,
@@ -255,7 +241,7 @@ def backup(
 
 
 def flagged(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:

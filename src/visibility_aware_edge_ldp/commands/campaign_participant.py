@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.campaign_labels import read_text, server_status, too_dear_lines
+from visibility_aware_edge_ldp.commands.campaign_labels import read_text, too_dear_lines
+from visibility_aware_edge_ldp.commands.campaign_operator import server_status
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
 from visibility_aware_edge_ldp.errors import BadInput
 
@@ -67,7 +68,7 @@ def enroll(
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
         f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
-        "and every number of the noise were checked here; your token is tried when you answer.\n"
+        "and every number of the noise were checked here, and the server took your token.\n"
         f"Answer with: va-edge-ldp campaign answer --friends FILE{where}"
     )
     if cap:
@@ -145,7 +146,7 @@ def check(
     """
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
-    found = checks.check(_enrolled_home(home), campaign, _patient(SHORTLY))
+    found = checks.check(enrolled_home(home), campaign, _patient(SHORTLY))
     if as_json:
         print_json("campaign-check", {"reports": [vars(each) for each in found]})
     else:
@@ -171,7 +172,7 @@ def status(
         return
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
-    own = _enrolled_home(home)
+    own = enrolled_home(home)
     found, others = checks.status(own), checks.of_other_versions(own)
     if as_json:
         of_others = ({"campaign": each, "other_version": True} for each in others)
@@ -192,7 +193,7 @@ def _patient(seconds: float | None = None) -> Any:
     return Surroundings(patience=patience if seconds is None else replace(patience, total=seconds))
 
 
-def _enrolled_home(home: Path | None) -> Path:
+def enrolled_home(home: Path | None) -> Path:
     from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
 
     own = home or default_home()
@@ -228,6 +229,7 @@ def _checked(found: Any) -> str:
         checks.NOT_CLOSED: "was acknowledged; the round is not closed yet. Check again when it is.",
         checks.UNACKNOWLEDGED: "was sent, but never acknowledged: send it again with `va-edge-ldp campaign answer`.",
         checks.LEFT_OUT: "was never acknowledged, and is not in the set that the server froze: it was not counted.",
+        checks.WITHDRAWN: "was removed, because you withdrew: the issuer's amendment shows it. It was not counted.",
     }
     return f"{report} {said[found.standing]}"
 

@@ -158,7 +158,7 @@ def test_the_idle_make_room_too(tmp_path: Path) -> None:
             each.close()
 
 
-ASKED, TIMES = b"GET /v1/roster HTTP/1.1\r\nHost: x\r\n\r\n", 300
+ASKED, TIMES = "GET /v1/roster HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n", 300
 
 
 def unread(server: Running, count: int) -> list[socket.socket]:
@@ -168,7 +168,7 @@ def unread(server: Running, count: int) -> list[socket.socket]:
         each = socket.socket()
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         each.connect((server.host, server.port))
-        each.sendall(ASKED * TIMES)
+        each.sendall(ASKED.format(token=server.lab.tokens[0]).encode() * TIMES)
         held.append(each)
     time.sleep(0.5)
     return held

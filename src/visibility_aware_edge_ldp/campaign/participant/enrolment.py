@@ -10,7 +10,7 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.charter import FORMAT as CHARTER_FORMAT
 from visibility_aware_edge_ldp.campaign.charter import LARGEST as LARGEST_CHARTER
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
-from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.documents import NAMED, Documents
 from visibility_aware_edge_ldp.campaign.http_client import Patience, Transport
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
@@ -76,7 +76,8 @@ def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) ->
     shown = transport.get("/v1/charter", LARGEST_CHARTER)
     signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
     signed.opened(issuer)
-    documents = {each: transport.get(f"/v1/{each}").body for each in _DOCUMENTS}
+    # Only a server that has shown what the pinned issuer signed is shown the token.
+    documents = {each: transport.get(f"/v1/{each}", own=each in NAMED).body for each in _DOCUMENTS}
     enrolment = Enrolment(url, name, issuer, token, signed, documents)
     enrolment.context  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
     return enrolment

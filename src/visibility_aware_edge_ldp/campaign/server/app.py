@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
@@ -239,10 +240,12 @@ class App:
 
     async def _document(self, request: Request) -> Reply:
         name = request.parts[1]
+        if named := name in NAMED:
+            self.operations.admit_anybody(request)
         data, digest = self.served.documents[name]
         signature = self.served.campaign.signed.signature.hex().encode()
         extra = ((b"charter-signature", signature),) if name == "charter" else ()
-        return messages.cached(request, data, digest, messages.JSON, extra, _DAY)
+        return messages.cached(request, data, digest, messages.JSON, extra, _DAY, shared=not named)
 
     async def _openapi(self, request: Request) -> Reply:
         about = messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)

@@ -183,10 +183,21 @@ def refused(failure: Exception) -> Reply:
     return problem_reply(INTERNAL)
 
 
-def cached(request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[Header, ...], seconds: int) -> Reply:
-    """Bytes that never change: whoever has them need not fetch them again for so many seconds."""
-    tag = b'"%s"' % digest.encode()
-    headers = ((b"etag", tag), (b"cache-control", b"public, max-age=%d, immutable" % seconds), *extra)
+def cached(
+    request: Request,
+    data: bytes,
+    digest: str,
+    kind: bytes,
+    extra: tuple[Header, ...],
+    seconds: int,
+    shared: bool = True,
+) -> Reply:
+    """Bytes that never change: whoever has them need not fetch them again for so many seconds.
+
+    What is not ``shared`` no proxy keeps for others than the one who showed a token.
+    """
+    tag, whose = b'"%s"' % digest.encode(), b"public" if shared else b"private"
+    headers = ((b"etag", tag), (b"cache-control", b"%s, max-age=%d, immutable" % (whose, seconds)), *extra)
     held = [each.strip() for each in request.headers.get(b"if-none-match", b"").split(b",")]
     return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
 
@@ -248,8 +259,8 @@ _ROUND, _REPORT = "/v1/rounds/{round}", "/v1/rounds/{round}/reports/{participant
 # Path, method, summary, the media type of each reply, whether a token is needed, and what else there is to say.
 _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/charter", "get", "The signed charter.", {**_ONE, 304: ""}),
-    ("/v1/roster", "get", "The names, in order.", {**_ONE, 304: ""}),
-    ("/v1/policy", "get", "Which positions are public.", {**_ONE, 304: ""}),
+    ("/v1/roster", "get", "The names, in order: for whoever has a token.", {**_ONE, 304: ""}, True),
+    ("/v1/policy", "get", "Which positions are public: for whoever has a token.", {**_ONE, 304: ""}, True),
     ("/v1/edges", "get", "The public edges.", {**_ONE, 304: ""}),
     (_ROUND, "get", "The state of a round, and how many came when.", _ONE),
     (

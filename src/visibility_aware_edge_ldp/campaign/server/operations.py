@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credentials, encode
-from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 _START = bytes(32)
 _NOT_FROZEN = (State.WAITING, State.OPEN)
@@ -37,6 +38,19 @@ _NOT_FROZEN = (State.WAITING, State.OPEN)
 def line_head(before: bytes, number: int, made: int, what: str) -> bytes:
     """The head of one line of the log, after the head before it."""
     return hashlib.sha256(before + encode({"number": number, "made": made, "what": what})).digest()
+
+
+def refuse_broken_log(lines: Any) -> list[dict[str, Any]]:
+    """The lines of a log, if each follows from the one before it."""
+    head = _START
+    try:
+        for place, each in enumerate(lines, 1):
+            head = line_head(head, each["number"], each["made"], each["what"])
+            if (each["number"], each["head"]) != (place, head.hex()):
+                raise ProtocolViolation(f"Line {place} of the log does not follow from those before it.")
+    except (LookupError, TypeError, BadInput) as error:
+        raise ProtocolViolation("The server shows no log.") from error
+    return list(lines)
 
 
 @transaction
@@ -100,6 +114,11 @@ class Operations:
         tokens = [amended.tokens.get(number, each) for number, each in enumerate(campaign.participants)]
         self.credentials = Credentials.of(campaign.operator, tokens)
         self._rounds.amended = amended
+
+    def admit_anybody(self, request: Request) -> None:
+        """Any participant, or the operator."""
+        if self.credentials.shown(request.headers.get(b"authorization")) is None:
+            raise Refusal("unauthorized", headers=request.closing)
 
     def admit(self, request: Request, participant: int | None) -> None:
         """The participant itself, or the operator where none is named."""
