@@ -113,6 +113,7 @@ _ALL = (
     Problem("too-many", "Too many requests; wait and try again.", 429),
     Problem("header-too-large", "The head of the request is too large.", 431),
     Problem("internal", "The server failed; try again.", 500),
+    Problem("damaged", "The store does not hold what it acknowledged; restore it from a copy.", 500),
     Problem("store-unavailable", "Nothing can be stored now; try again.", 503),
 )
 PROBLEMS = {problem.name: problem for problem in _ALL}

@@ -250,9 +250,12 @@ def flagged(
     Against peers also an honest one is listed, if enough of its peers lie about it. The answers say how many there are,
     and no more. This looks into the store, so stop the server first.
     """
+    import time
+
     from visibility_aware_edge_ldp.aggregator.answers import number
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.app import STORE, default_store, open_store
+    from visibility_aware_edge_ldp.campaign.server.operations import note
     from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
     from visibility_aware_edge_ldp.campaign.terms import Terms
 
@@ -261,6 +264,7 @@ def flagged(
         raise BadInput(f"{directory} has no store yet; serve it first, or name its store with --store.")
     opened = open_store(store or default_store(directory), campaign.charter.identity, len(campaign.charter.rounds))
     try:
+        note(opened, int(time.time()), "whose reports are flagged")
         found = flagged_in(opened, Terms(campaign.charter, campaign.documents.view))
     finally:
         opened.close()

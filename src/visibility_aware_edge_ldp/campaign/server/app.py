@@ -265,11 +265,17 @@ class App:
         return messages.json_reply({"status": "ok"})
 
     async def _metrics_text(self, request: Request) -> Reply:
-        own = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
+        rounds, amended = self.rounds, self.rounds.amended
+        own: dict[str, float] = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
+        own["withdrawals"] = amended.withdrawals
         if isinstance(self._clock, SteadyClock):
             own["clock_jump_seconds"] = round(self._clock.jumped)
         gauges = {name: [("", float(value))] for name, value in (own | self._gauges()).items()}
-        gauges["received"] = [(f'{{round="{r}"}}', float(n)) for r, n in self.rounds.received.items()]
+        for number, stage in rounds.stages.items():
+            counts = {"received": rounds.received[number], "asked": rounds.asked(number)}
+            times = {"closes_timestamp_seconds": amended.rounds[number - 1].closes}
+            for name, value in {**counts, "open": stage.state is State.OPEN, **times}.items():
+                gauges.setdefault(name, []).append((f'{{round="{number}"}}', float(value)))
         return Reply(200, self.metrics.text(dict(gauges)), b"text/plain; version=0.0.4; charset=utf-8")
 
     async def _front(self, page: Page, request: Request) -> Reply:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
 from visibility_aware_edge_ldp.errors import ProtocolViolation
@@ -178,6 +178,8 @@ def refused(failure: Exception) -> Reply:
         if isinstance(failure, kind):
             return Refusal(name, str(failure)).reply
     failed("request", failure)
+    if isinstance(failure, StoreDamaged):  # only what operators ask for looks at whole rounds
+        return Refusal("damaged", str(failure)).reply
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
         return Refusal("store-unavailable").reply
     return problem_reply(INTERNAL)
