@@ -278,3 +278,8 @@ def number(value: Fraction) -> str:
 def cap(value: Fraction) -> str:
     """A cap, with all its decimals: never more than it is."""
     return written(units(value))
+
+
+def dearer(times: Fraction, epsilon: Fraction) -> str:
+    """That an edge costs another number than the epsilon that its campaign is called by; empty where it is that."""
+    return "" if times == 1 else f": {number(times)} times its ε = {epsilon}, by its policy"

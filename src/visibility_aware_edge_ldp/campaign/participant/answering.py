@@ -277,12 +277,12 @@ def question_lines(task: Task, quote: Quote, closes: int = 0) -> list[str]:
 
 
 def _cost_lines(task: Task, quote: Quote) -> list[str]:
-    whole, hub = task.context.terms.losses, task.context.question.sees_edges
-    lines = []
+    whole, hub, lines = task.context.terms.losses, task.context.question.sees_edges, list[str]()
+    policy, epsilon = task.context.view.policy, task.context.charter.epsilon
     for kind, asked in quote.asked.items():
         where = "every position between two others" if hub else counted(asked, "position")
         in_all = (
-            f"{number(whole[kind])} by all rounds of the campaign"
+            f"{number(whole[kind])} by all rounds of the campaign{accounts.dearer(policy.multiplier(kind), epsilon)}"
             if kind in whole
             else "no edge is such here; it is counted in case another campaign calls one so"
         )
