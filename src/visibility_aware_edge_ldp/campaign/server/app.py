@@ -265,9 +265,8 @@ class App:
         return messages.json_reply({"status": "ok"})
 
     async def _metrics_text(self, request: Request) -> Reply:
-        rounds, amended = self.rounds, self.rounds.amended
-        own: dict[str, float] = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
-        own["withdrawals"] = amended.withdrawals
+        writer, rounds, amended = self.writer, self.rounds, self.rounds.amended
+        own = {"commits_total": writer.commits, "waiting_uploads": writer.waiting, "withdrawals": amended.withdrawals}
         if isinstance(self._clock, SteadyClock):
             own["clock_jump_seconds"] = round(self._clock.jumped)
         gauges = {name: [("", float(value))] for name, value in (own | self._gauges()).items()}
