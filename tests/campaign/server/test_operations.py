@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,8 @@ import pytest
 
 from support.campaign_amending import Issuer
 from support.campaign_inside import Answer, Clock, Inside, inside
-from support.campaign_lab import FAR, Lab, new_lab, sqlite_url
+from support.campaign_lab import FAR, Lab, Running, new_lab, sqlite_url
+from support.campaign_server_wire import ask_once
 from visibility_aware_edge_ldp.campaign.amendments import Amended, Person, SignedAmendment
 from visibility_aware_edge_ldp.campaign.server import operations
 from visibility_aware_edge_ldp.campaign.server.page import page
@@ -354,3 +357,38 @@ def test_of_a_withdrawn_report_the_file_holds_nothing(tmp_path: Path) -> None:
         post(server, issuer.signs("withdrawal", 3))
         assert not found()
     shutil.rmtree(lab.directory)
+
+
+def handed_in(lab: Lab, signed: SignedAmendment) -> bytes:
+    """A whole POST, as it goes over the wire."""
+    head = f"POST /v1/amendments HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {lab.operator}\r\n"
+    return f"{head}Content-Length: {len(signed.data)}\r\n\r\n".encode() + signed.data
+
+
+@pytest.mark.long
+def test_a_kill_leaves_the_amendment_and_its_effect_or_neither(tmp_path: Path) -> None:
+    """Killed while amendments are handed in: what was acknowledged is kept; whose is kept has no report, and all
+    others have theirs."""
+    lab, draws = new_lab(tmp_path / "town", 24), random.Random(5)
+    issuer, url, people = Issuer.of(lab.served.charter, lab.directory), sqlite_url(tmp_path), lab.asked[:18]
+    with inside(lab, url) as before:
+        assert {before.put(participant).status for participant in people} == {201}
+    waiting, acknowledged = [issuer.signs("withdrawal", participant) for participant in people], 0
+    for _ in range(3):
+        server = Running(lab, url)
+        death = threading.Timer(draws.uniform(0.0, 0.03), server.process.kill)
+        death.start()
+        for place, signed in enumerate(waiting, 1):
+            answer = asyncio.run(ask_once(server.host, server.port, handed_in(lab, signed)))
+            if answer is None:
+                break
+            assert answer.status in (200, 201)
+            acknowledged = max(acknowledged, place)
+        death.join()
+        server.kill()
+        with inside(lab, url) as after:
+            kept = len(after.app.rounds.amended.signed)
+            assert kept >= acknowledged
+            stored = after.runner.run(after.app.writer.do(lambda store: (store.leaves(1), store.bodies(1))))
+            assert [who for who, _ in stored[0]] == list(stored[1]) == people[kept:]
+            assert after.ask("GET", "/v1/rounds/1").content["received"] == len(people) - kept
