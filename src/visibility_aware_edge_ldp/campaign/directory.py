@@ -44,6 +44,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
+AMENDMENTS = "amendments"  # a folder of what the issuer signs later, with new tokens
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
 # What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")

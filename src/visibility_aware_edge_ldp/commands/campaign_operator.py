@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.directory import Campaign
     from visibility_aware_edge_ldp.campaign.http_client import Operator
 
-FOLDER = "amendments"
 _ONE = "Say one of --replace-token NAME, --device NAME --ledger HASH, --withdraw NAME or --extend ROUND=WHEN."
 
 
@@ -43,13 +42,13 @@ def amend(
     It is written to the directory's folder "amendments", with the new token beside it where there is one.
     """
     from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment, signed_by
-    from visibility_aware_edge_ldp.campaign.directory import KEY, read_campaign
+    from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, read_campaign
     from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash, write_new
 
     chosen = [name for name in (replace_token, device, withdraw, extend) if name is not None]
     if len(chosen) != 1 or (device is None) != (ledger is None):
         raise BadInput(_ONE)
-    campaign, folder = read_campaign(directory), directory / FOLDER
+    campaign, folder = read_campaign(directory), directory / AMENDMENTS
     key = signed_by(labels.issuer_key(issuer_key_file or directory / KEY), campaign.charter)
     amended, token, person = _signed_before(campaign, folder), new_token(), None
     if extend is not None:
