@@ -91,6 +91,8 @@ def test_a_device_is_changed(served: Served, campaign: Run, quick: None) -> None
     assert campaign("amend", "town", "--device", name, "--ledger", head).code == 0
     assert campaign("submit", "town", "town/amendments/0001.json").code == 0
     assert answer(campaign, name) == 4, "the old device declines"
+    assert campaign("status", "--home", name).out.splitlines()[-1].startswith("The ledger was handed over")
+    assert campaign("status", "--home", name, "--json").json["retired"] is True
     token, issuer = "town/amendments/0001.token", str(served.charter["issuer"])
     words = ("enroll", served.url, "--name", name, "--token-file", token, "--issuer", issuer)
     assert campaign(*words, "--home", "new").code == 4, "it waits for the ledger"

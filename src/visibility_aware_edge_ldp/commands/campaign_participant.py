@@ -173,15 +173,25 @@ def status(
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
     own = enrolled_home(home)
-    found, others = checks.status(own), checks.of_other_versions(own)
+    found, others, retired = checks.status(own), checks.of_other_versions(own), _is_retired(own)
     if as_json:
         of_others = ({"campaign": each, "other_version": True} for each in others)
-        print_json("campaign-own-status", {"campaigns": [*map(_plain, found), *of_others]})
+        print_json("campaign-own-status", {"campaigns": [*map(_plain, found), *of_others], "retired": retired})
         return
     for each in found:
         typer.echo("\n".join(_standing(each)))
     for campaign in others:
         typer.echo(f"{campaign[:12]} is of another version of this program; what it has cost still counts.")
+    if retired:
+        typer.echo("The ledger was handed over to another device: nothing is answered from here any more.")
+
+
+def _is_retired(home: Path) -> bool:
+    from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
+    from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
+
+    with Ledger(home / LEDGER).reading() as page:
+        return bool(page.retired_for)
 
 
 def _patient(seconds: float | None = None) -> Any:
