@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 import tempfile
+import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +20,6 @@ from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
-    Content,
     Credentials,
     decode,
     digest,
@@ -43,8 +43,7 @@ from visibility_aware_edge_ldp.public.statistic import check_statistics
 from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
-KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
-AMENDMENTS = "amendments"  # a folder of what the issuer signs later, with new tokens
+KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES})
 # What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
@@ -108,6 +107,8 @@ def new_campaign(
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
+    if any(0 < each <= time.time() for each in closes):
+        raise BadInput("A round cannot close in the past; participants would refuse it. Choose later deadlines.")
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
@@ -231,7 +232,6 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
 
 def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
     operator, tokens = new_token(), [new_token() for _ in documents.roster]
-    hashes: list[Content] = [token_hash(token) for token in tokens]
     return {
         CHARTER: charter.data,
         SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
@@ -239,7 +239,7 @@ def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, byte
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
         TOKENS: _table(documents.roster, tokens),
-        HASHES: encode({"operator": token_hash(operator), "participants": hashes}),
+        HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
     }
 
 

@@ -101,8 +101,8 @@ def test_every_alert_says_what_to_do() -> None:
 
 
 def test_large_numbers_keep_their_digits(exported: dict[str, set[str]], tmp_path: Path) -> None:
-    lab = new_lab(tmp_path / "lab", 8, closes=(1_999_999_999,))
+    lab = new_lab(tmp_path / "lab", 8, closes=(3_999_999_999,))
     with running(lab, sqlite_url(tmp_path)) as server:
         text = ask(server, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").body.decode()
-    assert f'{PREFIX}_closes_timestamp_seconds{{round="1"}} 1999999999\n' in text
+    assert f'{PREFIX}_closes_timestamp_seconds{{round="1"}} 3999999999\n' in text
     assert f'{PREFIX}_open{{round="1"}} 1\n' in text
