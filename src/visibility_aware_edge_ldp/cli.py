@@ -7,6 +7,8 @@ import typer
 from typer.core import TyperGroup
 
 import visibility_aware_edge_ldp.commands.campaign as campaigns
+import visibility_aware_edge_ldp.commands.campaign_device as devices
+import visibility_aware_edge_ldp.commands.campaign_operator as operators
 import visibility_aware_edge_ldp.commands.campaign_participant as people
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
@@ -54,7 +56,9 @@ COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
     app: (estimate, publish, compare, plan, audit, reproduce),
     campaign: (
         *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
+        *(devices.device_code, devices.hand_over, devices.take_over),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
+        *(operators.amend, operators.submit, operators.unanswered, operators.log),
     ),
 }
 for group, commands in COMMANDS.items():

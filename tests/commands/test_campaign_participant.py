@@ -45,7 +45,7 @@ def aborted(*words: object, **options: object) -> bool:
 def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served, campaign: Run, quick: None) -> None:
     name, issuer = PEOPLE[0], str(served.charter["issuer"])
     enrol = ("enroll", served.url, "--name", name, "--token-file", str(served.token(name)), "--issuer", issuer)
-    assert "your token is tried when you answer" in campaign(*enrol).out
+    assert "the server took your token" in campaign(*enrol).out
     Path("friends.txt").write_text("person 3\nPERSON  4\npersn 5\n")
     looked = campaign("answer", "--friends", "friends.txt", "--dry-run")
     assert (looked.code, looked.out.splitlines()) == (

@@ -166,9 +166,8 @@ def test_a_new_campaign_and_flagged_reports_keep_their_schemas(
 def test_a_whole_campaign_keeps_its_schemas(served: Served, campaign: Run, quick: None) -> None:
     issuer, person = str(served.charter["issuer"]), ("--home", "home", "--json")
     Path("friends.txt").write_text("person 3\n")
-    for name in ("person 1", "person 0"):
-        token = str(served.token(name))
-        home = ("--home", "home" if name == "person 0" else "other", "--json")
+    for name, place in (("person 1", "other"), ("person 4", "third"), ("person 0", "home")):
+        token, home = str(served.token(name)), ("--home", place, "--json")
         enrolled = campaign("enroll", served.url, "--name", name, "--token-file", token, "--issuer", issuer, *home)
         keeps("campaign-enroll", enrolled.json)
         keeps("campaign-answer-dry-run", campaign("answer", "--friends", "friends.txt", "--dry-run", *home).json)
@@ -177,11 +176,25 @@ def test_a_whole_campaign_keeps_its_schemas(served: Served, campaign: Run, quick
     keeps("campaign-own-status", campaign("status", *person).json)
     keeps("campaign-check", campaign("check", *person).json)
     keeps("campaign-status", campaign("status", "town", "--json").json)
+    keeps("campaign-amend", campaign("amend", "town", "--withdraw", "person 1", "--json").json)
+    keeps("campaign-amend", campaign("amend", "town", "--replace-token", "person 2", "--json").json)
+    for number in (1, 2):
+        keeps("campaign-submit", campaign("submit", "town", f"town/amendments/000{number}.json", "--json").json)
+    keeps("campaign-unanswered", campaign("unanswered", "town", "--json").json)
+    keeps("campaign-log", campaign("log", "town", "--json").json)
+    keeps("campaign-status", campaign("status", "town", "--json").json)
     keeps("campaign-close", campaign("close", "town", "--round", "1", "--json").json)
     keeps("campaign-backup", campaign("backup", "town", "copies", "--json").json)
     keeps("campaign-estimate", campaign("estimate", "town", "--json").json)
     keeps("campaign-status", campaign("status", "town", "--json").json)
     keeps("campaign-check", campaign("check", *person).json)
+    withdrawn = campaign("check", "--home", "other", "--json").json
+    keeps("campaign-check", withdrawn)
+    assert withdrawn["reports"][0]["standing"] == "withdrawn"
+    code = campaign("device-code", "--home", "new", "--json").json
+    keeps("campaign-device-code", code)
+    keeps("campaign-hand-over", campaign("hand-over", "sealed", "--to", code["code"], *person).json)
+    keeps("campaign-take-over", campaign("take-over", "sealed", "--home", "new", "--json").json)
 
 
 def test_what_a_server_prints_keeps_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +256,7 @@ def commands_with_json() -> list[str]:
 
 def test_every_command_with_json_has_a_schema_and_no_schema_is_left_over() -> None:
     commands = commands_with_json()
-    assert len(commands) == 19
+    assert len(commands) == 26
     named = [name for each in commands for name in OTHER_NAMES.get(each, [each.replace(" ", "-")])]
     assert sorted(named) == sorted(SCHEMAS)
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

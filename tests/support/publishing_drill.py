@@ -26,7 +26,7 @@ Publish = Callable[[Path], object]
 # What is watched: before and after each call of these, the program may be killed.
 STEPS: tuple[tuple[Any, str], ...] = (
     (ledger.Page, "append"),
-    (ledger, "_write_mark"),
+    (ledger, "write_mark"),
     (ledger, "create_ledger"),
     (publishing, "create_ledger"),
     (publishing, "write_over"),

@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 import tempfile
+import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,7 +21,6 @@ from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
-    Content,
     Credentials,
     decode,
     digest,
@@ -44,7 +44,7 @@ from visibility_aware_edge_ldp.public.statistic import check_statistics
 from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
-KEY, OPERATOR, TOKENS, HASHES = "issuer.key", "operator.token", "tokens.csv", "hashes.json"
+KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES, SERVER_KEY})
 # What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
@@ -108,11 +108,13 @@ def new_campaign(
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
-    _refuse_formulas(names)
+    refuse_formulas(names)
     documents, secret = drafted(names, policy, edges, epoch, scope, groups), new_key() if key is None else key
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
+    if any(0 < each <= time.time() for each in closes):
+        raise BadInput("A round cannot close in the past; participants would refuse it. Choose later deadlines.")
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
@@ -191,7 +193,7 @@ def read_campaign(directory: Path | str) -> Campaign:
     return Campaign(signed, charter, documents, *hashes, *read_signing(place, charter))
 
 
-def _refuse_formulas(names: Iterable[Hashable]) -> None:
+def refuse_formulas(names: Iterable[Hashable]) -> None:
     """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
     for name in names:
         if isinstance(name, str) and name.startswith(_FORMULA):
@@ -225,7 +227,6 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
 
 def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
     operator, tokens = new_token(), [new_token() for _ in documents.roster]
-    hashes: list[Content] = [token_hash(token) for token in tokens]
     return {
         CHARTER: charter.data,
         SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
@@ -233,7 +234,7 @@ def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, byte
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
         TOKENS: _table(documents.roster, tokens),
-        HASHES: encode({"operator": token_hash(operator), "participants": hashes}),
+        HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
     }
 
 

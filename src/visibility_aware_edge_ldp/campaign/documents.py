@@ -46,6 +46,8 @@ Name = str | int
 LONGEST_NAME = 200
 Edges = npt.NDArray[np.int32]
 SCOPE, GROUPS = "scope", "groups"
+# The documents that hold names: a server shows them to whoever has a token, and to nobody else.
+NAMED = frozenset({"roster", "policy"})
 # The words of a scope, and a group's name, have at most so many characters.
 MOST_WORDS = 200
 

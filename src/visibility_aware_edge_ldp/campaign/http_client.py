@@ -238,29 +238,30 @@ class Operator:
 
     def charter(self) -> Charter:
         """The charter, with its signature checked against the issuer that it names."""
-        shown = self._ask("GET", "/v1/charter")
+        shown = self.ask("GET", "/v1/charter")
         signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
         return signed.opened(Charter.from_bytes(shown.body).issuer)
 
     def rounds(self, charter: Charter) -> list[dict[str, Any]]:
         """How each round stands."""
         numbers = range(1, len(charter.rounds) + 1)
-        return [json_object(self._ask("GET", f"/v1/rounds/{number}").body) for number in numbers]
+        return [json_object(self.ask("GET", f"/v1/rounds/{number}").body) for number in numbers]
 
     def close(self, number: int) -> dict[str, Any]:
         """Take no more reports for a round; it may be asked for again."""
-        return json_object(self._ask("POST", f"/v1/rounds/{number}/close").body)
+        return json_object(self.ask("POST", f"/v1/rounds/{number}/close").body)
 
     def answers(self) -> bytes:
         """The answers as the server keeps them; with the operator's token they are made if need be."""
-        return (self._ask("POST", "/v1/estimate") if self.token else self._ask("GET", "/v1/estimates")).body
+        return (self.ask("POST", "/v1/estimate") if self.token else self.ask("GET", "/v1/estimates")).body
 
-    def _ask(self, method: str, path: str) -> Reply:
+    def ask(self, method: str, path: str, body: bytes | None = None) -> Reply:
+        """What the server answers, if it grants what is asked."""
         url = checked_url(self.url)
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         try:
             with closing(connection_to(url, self.seconds)) as connection:
-                connection.request(method, url.path.rstrip("/") + path, headers=headers)
+                connection.request(method, url.path.rstrip("/") + path, body, headers)
                 reply = _reply(connection, LARGEST_ANSWER)
         except (OSError, http.client.HTTPException) as error:
             raise NotReached(

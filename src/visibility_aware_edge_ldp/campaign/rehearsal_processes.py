@@ -89,8 +89,8 @@ class RehearsalFailed(VaEdgeLdpError):  # noqa: N818
 class Shared(Transport):
     """The participant's transport, with a cache between it and the server that all people of this process use.
 
-    Only what the server declares immutable is kept, as any HTTP cache may; every program checks the bytes by itself,
-    and the traffic is counted as if nobody had shared anything.
+    Only what the server declares immutable is kept, names too, since all people here have tokens; every program checks
+    the bytes by itself, and the traffic is counted as if nobody had shared anything.
     """
 
     _kept: dict[str, Reply] = {}  # noqa: RUF012 - one process asks one server
@@ -101,7 +101,7 @@ class Shared(Transport):
 
     def get(self, path: str, most: int = LARGEST, own: bool = False) -> Reply:
         reply = self._kept.get(path) or super().get(path, most, own)
-        if not own and "immutable" in reply.headers.get("cache-control", ""):
+        if "immutable" in reply.headers.get("cache-control", ""):
             self._kept[path] = reply
         self._done.received += len(reply.body)
         return reply

@@ -18,18 +18,11 @@ from visibility_aware_edge_ldp.commands.common import (
 )
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
-DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
-PlaceArgument = Annotated[
-    str, typer.Argument(help="The server's address, or the directory that it serves.", show_default=False)
-]
 StoreOption = Annotated[str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")]
-TokenOption = Annotated[
-    Path | None, typer.Option("--token-file", help="The operator's token; by default the directory's operator.token.")
-]
 
 
 def new(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     roster: Annotated[Path, typer.Option(help="Who is asked: one name a line, a .csv or a .json list.")],
     question: labels.QuestionOption,
     title: Annotated[str, typer.Option(help="What participants read.")],
@@ -59,8 +52,11 @@ def new(
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
     ] = "0",
-    issuer_key: Annotated[
-        Path | None, typer.Option(help="The issuer.key of an earlier campaign; the log.json beside it is continued.")
+    issuer_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--issuer-key", help="The issuer.key of an earlier campaign; the log.json beside it is continued."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -88,10 +84,10 @@ def new(
         title=title,
         epoch=epoch,
         retention=labels.span(retention),
-        key=_key(issuer_key),
+        key=None if issuer_key_file is None else labels.issuer_key(issuer_key_file),
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
-        key_file=issuer_key,
+        key_file=issuer_key_file,
     )
     written = read_campaign(directory)
     view = written.documents.view
@@ -104,7 +100,7 @@ def new(
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
-    for line in (*labels.dear_lines(found), *labels.alike_lines(names), *new_log_lines(written, issuer_key)):
+    for line in (*labels.dear_lines(found), *labels.alike_lines(names), *new_log_lines(written, issuer_key_file)):
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
@@ -127,7 +123,7 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
 
 
 def serve(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     store: StoreOption = "",
     host: Annotated[str, typer.Option(help="Where to listen; behind a proxy, leave it as it is.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8000,
@@ -163,9 +159,9 @@ def serve(
 
 
 def close(
-    place: PlaceArgument,
+    place: labels.PlaceArgument,
     number: Annotated[int, typer.Option("--round", help="Which round.")],
-    token_file: TokenOption = None,
+    token_file: labels.TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take no more reports for a round, before its deadline; it may be asked for again."""
@@ -179,7 +175,7 @@ def close(
         typer.echo(labels.round_line(closed))
 
 
-def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: JsonOption = False) -> None:
+def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None, as_json: JsonOption = False) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
@@ -207,16 +203,6 @@ def estimate(place: PlaceArgument, token_file: TokenOption = None, as_json: Json
     typer.echo("\n".join(map(labels.printable, lines)))
 
 
-def _key(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
-    text = labels.read_text(path, "key").strip()
-    try:
-        return bytes.fromhex(text)
-    except ValueError as error:
-        raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
-
-
 def _hand_out(directory: Path) -> list[str]:
     rows = {
         "everybody": "the issuer's fingerprint above, on a way that the server cannot change",
@@ -230,7 +216,7 @@ def _hand_out(directory: Path) -> list[str]:
 
 
 def backup(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     folder: Annotated[Path, typer.Argument(help="Where copies go; only you may read them.", show_default=False)],
     keep: Annotated[int, typer.Option(help="Remove all but the newest so many copies; 0 removes none.")] = 0,
     store: Annotated[Path | None, typer.Option(help="The store's file. Default: store.db in the directory.")] = None,
@@ -259,7 +245,7 @@ def backup(
 
 
 def flagged(
-    directory: DirectoryArgument,
+    directory: labels.DirectoryArgument,
     store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -268,9 +254,12 @@ def flagged(
     Against peers also an honest one is listed, if enough of its peers lie about it. The answers say how many there are,
     and no more. This looks into the store, so stop the server first.
     """
+    import time
+
     from visibility_aware_edge_ldp.aggregator.answers import number
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.app import STORE, default_store, open_store
+    from visibility_aware_edge_ldp.campaign.server.operations import note
     from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
     from visibility_aware_edge_ldp.campaign.terms import Terms
 
@@ -279,6 +268,7 @@ def flagged(
         raise BadInput(f"{directory} has no store yet; serve it first, or name its store with --store.")
     opened = open_store(store or default_store(directory), campaign.charter.identity, len(campaign.charter.rounds))
     try:
+        note(opened, int(time.time()), "whose reports are flagged")
         found = flagged_in(opened, Terms(campaign.charter, campaign.documents.view))
     finally:
         opened.close()

@@ -61,6 +61,7 @@ def _standing_line(found: Any) -> str:
         checks.NOT_CLOSED: "was acknowledged, and the server holds it; the round is not closed yet. Check again then.",
         checks.UNACKNOWLEDGED: "was sent, but never acknowledged: send it again with `va-edge-ldp campaign answer`.",
         checks.LEFT_OUT: "was never acknowledged, and is not in the set that the server froze: it was not counted.",
+        checks.WITHDRAWN: "was removed, because you withdrew: the issuer's amendment shows it. It was not counted.",
     }
     return f"{report} {said[found.standing]}"
 

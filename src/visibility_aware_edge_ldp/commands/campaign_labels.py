@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import print_json
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 if TYPE_CHECKING:
@@ -24,6 +23,13 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.http_client import Operator
     from visibility_aware_edge_ldp.public.view import PublicView
 
+DirectoryArgument = Annotated[Path, typer.Argument(help="The campaign's directory.", show_default=False)]
+PlaceArgument = Annotated[
+    str, typer.Argument(help="The server's address, or the directory that it serves.", show_default=False)
+]
+TokenOption = Annotated[
+    Path | None, typer.Option("--token-file", help="The operator's token; by default the directory's operator.token.")
+]
 QuestionOption = Annotated[str, typer.Option(help="position, degrees, groups, triangles or hubs.")]
 EpsilonOption = Annotated[str, typer.Option(help="Loss per private edge, against all reports together.")]
 RoundsOption = Annotated[int | None, typer.Option(help="1, or 2. Default: what the question needs.")]
@@ -97,6 +103,15 @@ def alike_lines(names: Sequence[str | int]) -> list[str]:
         return []
     more = f", and {len(pairs) - 1:,} more such names" if len(pairs) > 1 else ""
     return [f"Note: {' and '.join(map(repr, pairs[0][:2]))} may be one person{more}; people are told apart by them."]
+
+
+def issuer_key(path: Path) -> bytes:
+    """The private key in a file."""
+    text = read_text(path, "key").strip()
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        raise BadInput(f"{path} is not an issuer's key: it has 64 hexadecimal digits.") from error
 
 
 def public_pairs(path: Path, names: Sequence[str | int]) -> list[tuple[int, int]]:
@@ -255,17 +270,6 @@ def _doubts(content: Mapping[str, Any]) -> list[str]:
     if flagged:
         lines.append(f"Implausible: {flagged:,} reports are such as hardly any honest participant sends.")
     return lines
-
-
-def server_status(place: str, as_json: bool) -> None:
-    """How a campaign stands, by its server."""
-    operator = operator_at(place, None)
-    charter = operator.charter()
-    rounds = operator.rounds(charter)
-    if as_json:
-        print_json("campaign-status", {**campaign_facts(charter), "rounds": rounds})
-    else:
-        typer.echo("\n".join([*head_lines(charter), *map(round_line, rounds)]))
 
 
 def campaign_facts(charter: Charter) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from visibility_aware_edge_ldp.commands.campaign_check import (
     exchange,
     observe,
 )
-from visibility_aware_edge_ldp.commands.campaign_labels import read_text, server_status, too_dear_lines
+from visibility_aware_edge_ldp.commands.campaign_labels import read_text, too_dear_lines
+from visibility_aware_edge_ldp.commands.campaign_operator import server_status
 from visibility_aware_edge_ldp.commands.common import JsonOption, print_json
 from visibility_aware_edge_ldp.errors import BadInput
 
@@ -77,7 +78,7 @@ def enroll(
     where = f" --home {shlex.quote(str(home))}" if home else ""
     typer.echo(
         f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
-        "and every number of the noise were checked here; your token is tried when you answer.\n"
+        "and every number of the noise were checked here, and the server took your token.\n"
         f"Answer with: va-edge-ldp campaign answer --friends FILE{where}"
     )
     if cap:
@@ -166,7 +167,7 @@ def check(
     """
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
-    own = _enrolled_home(home)
+    own = enrolled_home(home)
     found = checks.check(own, campaign, _patient(SHORTLY))
     same = exchange(own, campaign, export, compare)
     if as_json:
@@ -202,16 +203,26 @@ def status(
         raise BadInput("Name the server whose statements are to be written, or use `campaign check --export`.")
     from visibility_aware_edge_ldp.campaign.participant import server_checks as checks
 
-    own = _enrolled_home(home)
-    found, others = checks.status(own), checks.of_other_versions(own)
+    own = enrolled_home(home)
+    found, others, retired = checks.status(own), checks.of_other_versions(own), _is_retired(own)
     if as_json:
         of_others = ({"campaign": each, "other_version": True} for each in others)
-        print_json("campaign-own-status", {"campaigns": [*map(_plain, found), *of_others]})
+        print_json("campaign-own-status", {"campaigns": [*map(_plain, found), *of_others], "retired": retired})
         return
     for each in found:
         typer.echo("\n".join(_standing(each)))
     for campaign in others:
         typer.echo(f"{campaign[:12]} is of another version of this program; what it has cost still counts.")
+    if retired:
+        typer.echo("The ledger was handed over to another device: nothing is answered from here any more.")
+
+
+def _is_retired(home: Path) -> bool:
+    from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
+    from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
+
+    with Ledger(home / LEDGER).reading() as page:
+        return bool(page.retired_for)
 
 
 def _patient(seconds: float | None = None) -> Any:
@@ -223,7 +234,7 @@ def _patient(seconds: float | None = None) -> Any:
     return Surroundings(patience=patience if seconds is None else replace(patience, total=seconds))
 
 
-def _enrolled_home(home: Path | None) -> Path:
+def enrolled_home(home: Path | None) -> Path:
     from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER
 
     own = home or default_home()

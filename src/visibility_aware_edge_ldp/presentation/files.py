@@ -40,6 +40,13 @@ SCHEMAS = {
     "campaign-flagged": 1,
     "campaign-backup": 1,
     "campaign-rehearse": 1,
+    "campaign-amend": 1,
+    "campaign-submit": 1,
+    "campaign-unanswered": 1,
+    "campaign-log": 1,
+    "campaign-device-code": 1,
+    "campaign-hand-over": 1,
+    "campaign-take-over": 1,
 }
 
 

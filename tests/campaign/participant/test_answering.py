@@ -15,8 +15,11 @@ from command import run_main
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_vectors import CLOSES, charter_for, documents_of
 from visibility_aware_edge_ldp.campaign.charter import Round, kept_for
+from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.accounts import cap, number
 from visibility_aware_edge_ldp.campaign.participant.program import late_lines
+from visibility_aware_edge_ldp.errors import Refused
+from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,20 @@ def test_enrolling_with_a_cap_prints_both(
     assert "Allowed" not in enrol()
     said = enrol("--cap", "FRIEND_VISIBLE=0.7")
     assert "Allowed from now on, in one epoch: ε = 0.7 for a FRIEND_VISIBLE edge, ε = 0.5 for a PRIVATE edge." in said
+
+
+def test_the_screen_says_what_a_friend_visible_edge_costs(ask: Ask, tmp_path: Path) -> None:
+    """Epsilon 1 was typed, and such an edge loses 2: before anybody agrees, in words."""
+    policy = VisibilityPolicy("0", "0.5", "0.5")
+    served, shown = ask(epsilon=1, policy=policy), list[str]()
+    join(served, tmp_path / "home")
+    with pytest.raises(Refused, match="You declined"):
+        program.answer(
+            [], tmp_path / "home", lambda lines: bool(shown.extend(lines)), say=lambda line: None, surroundings=QUICK
+        )
+    friends, private = (line for line in shown if line.startswith("Costs"))
+    assert "ε = 2 now (2 by all rounds of the campaign: 2 times its ε = 1, by its policy)" in friends
+    assert "ε = 1 now (1 by all rounds of the campaign)" in private
 
 
 def test_how_long_reports_are_kept_also_if_too_few_come() -> None:

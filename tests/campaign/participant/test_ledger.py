@@ -145,7 +145,7 @@ def test_a_crash_between_commit_and_mark_does_no_harm(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledgers, "_write_mark", crash)
+        patch.setattr(ledgers, "write_mark", crash)
         with pytest.raises(KeyboardInterrupt):
             add(ledger, "a")
     lagging = path.with_suffix(".mark").read_bytes()
@@ -159,7 +159,7 @@ def test_an_entry_without_a_mark_has_one_before_it_can_be_sent(
     """Committed, crashed before the mark, started again and sent; then an older copy is put back."""
     shutil.copy(path, tmp_path / "backup")
     with monkeypatch.context() as patch:
-        patch.setattr(ledgers, "_write_mark", lambda *anything: 1 / 0)
+        patch.setattr(ledgers, "write_mark", lambda *anything: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             add(ledger, "a")
     assert keys(Ledger(path)) == ["a"]
@@ -175,7 +175,7 @@ def test_what_another_process_left_without_a_mark_has_one_before_it_is_read(
     shutil.copy(path, tmp_path / "backup")
     other = Ledger(path)
     with monkeypatch.context() as patch:
-        patch.setattr(ledgers, "_write_mark", lambda *anything: 1 / 0)
+        patch.setattr(ledgers, "write_mark", lambda *anything: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             add(other, "a")
     assert keys(ledger) == ["a"]

@@ -280,16 +280,16 @@ class Participant(RuleBasedStateMachine):
 @contextmanager
 def crashing_mark(crash: bool) -> Iterator[None]:
     """The program stops between the commit and the mark."""
-    honest = ledgers._write_mark
+    honest = ledgers.write_mark
 
     def stop(*anything: object) -> None:
         raise Crashed
 
-    ledgers._write_mark = stop if crash else honest  # type: ignore[assignment]
+    ledgers.write_mark = stop if crash else honest  # type: ignore[assignment]
     try:
         yield
     finally:
-        ledgers._write_mark = honest
+        ledgers.write_mark = honest
 
 
 def run(machine: type[RuleBasedStateMachine], examples: int, steps: int = 12) -> None:

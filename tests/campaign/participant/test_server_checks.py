@@ -97,14 +97,16 @@ def test_what_was_never_acknowledged_is_told_of(ask: Ask, stub: Stub, tmp_path: 
 
 
 def test_the_token_is_shown_to_the_enrolled_server_alone(ask: Ask, tmp_path: Path) -> None:
-    """A server that moved is named by enrolling again, which shows no token to anybody."""
+    """A server that moved is named by enrolling again; it is shown the token once its charter's signature has held."""
     served, home = five_have_answered(ask, tmp_path)
     asked: list[tuple[str, bool]] = []
     moved, name = served.url.replace("127.0.0.1", "localhost"), who(served, 2)
     around = replace(QUICK, transport=_noting(asked))
-    enroll(moved, name, served.tokens[name], served.issuer, home, surroundings=around)
+    with pytest.raises(ProtocolViolation, match="not signed by the issuer"):
+        enroll(moved, name, served.tokens[name], "ab" * 32, home, surroundings=around)
     assert asked
-    assert not any(own for _, own in asked)
+    assert not any(own for _, own in asked), "another issuer's server is not shown it"
+    enroll(moved, name, served.tokens[name], served.issuer, home, surroundings=around)
     served.close_first()
     assert check(home, surroundings=around)[0].standing == server_checks.INCLUDED
     assert {place.split(":")[0] for place, own in asked if own} == {"localhost"}

@@ -13,6 +13,8 @@ from support.campaign_inside import Answer, Inside, raw
 from support.campaign_lab import Lab
 from visibility_aware_edge_ldp.campaign import wire_format
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
+from visibility_aware_edge_ldp.campaign.documents import NAMED
+from visibility_aware_edge_ldp.campaign.server.page import page
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 
@@ -33,12 +35,45 @@ def test_documents_are_served_as_they_were_signed(server: Inside) -> None:
     signed = SignedCharter.from_hex(answer.body, answer.headers["charter-signature"])
     assert signed.opened(server.lab.served.charter.issuer) == server.lab.served.charter
     for name in ("charter", "roster", "policy", "edges"):
-        answer = server.ask("GET", f"/v1/{name}")
+        token = server.lab.tokens[0] if name in NAMED else ""
+        answer = server.ask("GET", f"/v1/{name}", token)
         assert answer.body == (server.lab.directory / f"{name}.json").read_bytes()
         assert answer.headers["etag"] == f'"{hashlib.sha256(answer.body).hexdigest()}"'
-        kept = server.ask("GET", f"/v1/{name}", if_none_match=answer.headers["etag"])
+        kept = server.ask("GET", f"/v1/{name}", token, if_none_match=answer.headers["etag"])
         assert (kept.status, kept.body) == (304, b"")
-        assert server.ask("HEAD", f"/v1/{name}").body == b""
+        assert server.ask("HEAD", f"/v1/{name}", token).body == b""
+        assert answer.headers["cache-control"].startswith("private" if token else "public")
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_names_are_for_whoever_has_a_token(server: Inside, name: str) -> None:
+    held = (server.lab.directory / f"{name}.json").read_bytes()
+    for token in (server.lab.tokens[3], server.lab.operator):
+        assert server.ask("GET", f"/v1/{name}", token).body == held
+    etag = server.ask("GET", f"/v1/{name}", server.lab.operator).headers["etag"]
+    for token in ("", "x" * 43):
+        assert server.ask("GET", f"/v1/{name}", token).problem == "unauthorized"
+        assert server.ask("GET", f"/v1/{name}", token, if_none_match=etag).problem == "unauthorized"
+        assert server.ask("HEAD", f"/v1/{name}", token).status == 401
+
+
+def test_an_observer_without_a_token_reads_no_name(server: Inside) -> None:
+    """And still finds all that the answers rest on: the charter, each round's root and count, and the estimates."""
+    names = [str(name) for name in server.lab.served.campaign.documents.roster]
+    for participant in range(5):
+        server.put(participant)
+    server.operator("/v1/rounds/1/close")
+    server.operator("/v1/estimate")
+    paths = ("/v1/charter", "/v1/edges", "/v1/rounds/1", "/v1/estimates", "/v1/amendments", "/v1/openapi.json")
+    for path in (*paths, "/metrics", "/healthz"):
+        answer = server.ask("GET", path)
+        assert answer.status == 200
+        assert not any(f'"{name}"' in answer.body.decode() for name in names), path
+    shown, _ = page(server.app.rounds)
+    assert not any(f">{name}<" in shown.decode() for name in names)
+    leaves = server.runner.run(server.app.writer.do(lambda store: store.leaves(1)))
+    root = wire_format.round_root([(who, digest) for who, digest in leaves])
+    assert server.ask("GET", "/v1/rounds/1").content["root"] == root, "numbers and digests are all that it is made of"
 
 
 def test_64_identical_uploads_at_once(server: Inside) -> None:

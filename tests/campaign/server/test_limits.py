@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.campaign_lab import FAR, Running, new_lab, running, sqlite_url
+from support.campaign_lab import FAR, Lab, Running, new_lab, running, sqlite_url
 from support.campaign_server_abuse import malformed, malformed_requests, slow
 from support.campaign_server_wire import Answer, Wire, ask
 from visibility_aware_edge_ldp.campaign.server.messages import HEAD
@@ -158,7 +158,13 @@ def test_the_idle_make_room_too(tmp_path: Path) -> None:
             each.close()
 
 
-ASKED, TIMES = b"GET /v1/roster HTTP/1.1\r\nHost: x\r\n\r\n", 300
+TIMES = 300
+
+
+def asked(lab: Lab) -> bytes:
+    """For the roster, by somebody who has a token."""
+    head = f"GET /v1/roster HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {lab.tokens[0]}\r\n\r\n"
+    return head.encode()
 
 
 def unread(server: Running, count: int) -> list[socket.socket]:
@@ -168,7 +174,7 @@ def unread(server: Running, count: int) -> list[socket.socket]:
         each = socket.socket()
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         each.connect((server.host, server.port))
-        each.sendall(ASKED * TIMES)
+        each.sendall(asked(server.lab) * TIMES)
         held.append(each)
     time.sleep(0.5)
     return held
@@ -210,7 +216,7 @@ def test_who_does_not_read_is_cut_in_time_and_who_reads_slowly_is_not(tmp_path: 
         assert b"va_edge_ldp_campaign_connections 1\n" in status.replace(b".0\n", b"\n")
         assert max(read_on(each) for each in stuck) < TIMES * size
         slowly = socket.create_connection((server.host, server.port))
-        slowly.sendall(ASKED * (TIMES - 1) + ASKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        slowly.sendall(asked(lab) * (TIMES - 1) + asked(lab).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         begun = time.perf_counter()
         assert read_on(slowly, 0.02) > TIMES * size
         assert time.perf_counter() - begun > 2 * SECONDS

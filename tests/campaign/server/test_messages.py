@@ -55,7 +55,7 @@ def test_a_stranger_who_follows_it_breaks_nothing(server: Running) -> None:
     schema = schemathesis.openapi.from_dict(json.loads(described(2, 12)))
     schema.config.update(base_url=f"http://{server.host}:{server.port}")
     strategies = [found.ok().as_strategy() for found in schema.get_all_operations()]
-    assert len(strategies) == 17
+    assert len(strategies) == 22
     seen = set()
 
     @settings(

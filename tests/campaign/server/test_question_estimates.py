@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from functools import partial
@@ -14,7 +15,10 @@ from command import Run, run_main
 from support.campaign_inside import Clock, Inside, inside
 from support.campaign_town import Town, new_town
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
+from visibility_aware_edge_ldp.campaign.server.question_estimates import refuse_damage
+from visibility_aware_edge_ldp.campaign.server.stages import Stage, State
+from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
+from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in, round_root
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 
 DAY = 86_400
@@ -78,3 +82,25 @@ def test_nobody_is_flagged_among_the_honest(tmp_path: Path, run: Run) -> None:
             server.put(participant)
         server.operator("/v1/rounds/1/close")
     assert run(str(town.directory)).out == "No report is flagged.\n"
+
+
+def frozen(bodies: dict[int, bytes]) -> tuple[Stage, list[tuple[int, bytes]]]:
+    leaves = [(participant, hashlib.sha256(body).digest()) for participant, body in sorted(bodies.items())]
+    return Stage(2, State.CLOSED, len(leaves), round_root(leaves)), leaves
+
+
+def test_damaged_reports_are_named() -> None:
+    bodies = {number: bytes([number]) * 9 for number in range(30)}
+    stage, leaves = frozen(bodies)
+    refuse_damage(stage, leaves, bodies)
+    cases = {
+        "Round 2: of participants number 3, 5 the report is not as acknowledged": bodies | {3: b"x", 5: b"y"},
+        "of participants number 7 the report is missing": {n: body for n, body in bodies.items() if n != 7},
+        "of participants number 31 the report is in no receipt": bodies | {31: b"z"},
+        "number 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 20 more the report is not": dict.fromkeys(bodies, b""),
+    }
+    for said, kept in cases.items():
+        with pytest.raises(StoreDamaged, match=said):
+            refuse_damage(stage, leaves, kept)
+    with pytest.raises(StoreDamaged, match="Round 2: the kept digests are not the ones that were frozen"):
+        refuse_damage(stage, leaves[1:], bodies)

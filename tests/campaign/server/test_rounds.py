@@ -282,7 +282,11 @@ def test_a_damaged_store_is_not_estimated_from(labs: dict[str, Lab], tmp_path: P
         server.runner.run(server.app.writer.do(lambda store: store.database.run(change)))  # type: ignore[attr-defined]
         with pytest.raises(StoreDamaged):
             server.runner.run(server.app.rounds.estimate())
-        assert server.operator("/v1/estimate").problem == "internal"
+        told = server.operator("/v1/estimate")
+        assert told.problem == "damaged"
+        assert told.content["detail"] == (
+            "Round 1: of participants number 4 the report is not as acknowledged. Restore the store from a copy."
+        )
         assert server.ask("GET", "/v1/estimates").problem == "not-ready"
 
 

@@ -20,16 +20,17 @@ from visibility_aware_edge_ldp.errors import BadInput
 def test_sigterm_finishes_what_was_accepted(tmp_path: Path) -> None:
     lab = new_lab(tmp_path / "lab", 200, "degrees", (FAR,))
     url = sqlite_url(tmp_path)
+    (lab.directory / "amendments").mkdir()
     with running(lab, url) as server:
         load = run_load(server.host, server.port, shuffled_requests(lab), 32)
         assert load.statuses == {201: 200}
         assert server.stop() == 0
-        events = [json.loads(line)["event"] for line in server.log.splitlines()]
-    assert events[-1] == "stopped"
-    assert "secrets beside the server" in events
+        lines = {line["event"]: line for line in map(json.loads, server.log.splitlines())}
+    assert list(lines)[-1] == "stopped"
+    assert lines["secrets beside the server"]["files"] == ["issuer.key", "tokens.csv", "amendments"]
     secrets = [lab.operator, *lab.tokens, "p17"]
     assert not any(secret in server.log for secret in secrets)
-    for name in ("issuer.key", "tokens.csv"):
+    for name in ("issuer.key", "tokens.csv", "amendments"):
         (lab.directory / name).rename(tmp_path / name)
     with running(lab, url) as server:
         status = ask(server, b"GET /v1/rounds/1 HTTP/1.1\r\nHost: x\r\n\r\n")

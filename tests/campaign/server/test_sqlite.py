@@ -10,6 +10,7 @@ import pytest
 from support.campaign_stored import copy_as_after_a_kill, ended, ended_in, on_disk, reader_of, root_of
 from visibility_aware_edge_ldp.campaign.server import sqlite as sqlite_store
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.operations import note
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Slot
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Upload
@@ -111,18 +112,19 @@ def test_a_store_that_others_could_read_is_closed_to_them(tmp_path: Path) -> Non
 
 
 def test_what_stays_is_what_the_page_says(tmp_path: Path) -> None:
-    """Digests with who sent them, rounds with their roots, answers, and two times; nothing else has a row."""
+    """Digests with who sent them, rounds with their roots, answers, two times, and what was amended and done."""
     store = open_store(f"sqlite:///{tmp_path / 's.db'}", "c", 1)
     store.put([Upload.of(1, 3, b"body", Slot(600, 60))])
     store.freeze(1, root_of)
     store.settle(1, b"heard", "d", opens_next=False)
     store.keep_estimate(b"e", 7)
     run = store.database.run
+    note(store, 5, "close round 1")
     tables = [name for (name,) in run("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    assert {name for name in tables if not run(f"SELECT * FROM {name}")} == {"erasures"}
+    assert {name for name in tables if not run(f"SELECT * FROM {name}")} == {"erasures", "amendments"}
     store.forget_bodies(9)
     kept = {name: run(f"SELECT * FROM {name}") for name in tables if run(f"SELECT * FROM {name}")}
-    assert kept.keys() == {"meta", "rounds", "uploads", "answers", "erasures"}
+    assert kept.keys() == {"meta", "rounds", "uploads", "answers", "erasures", "operations"}
     assert kept["uploads"] == [(1, 3, Upload.of(1, 3, b"body").digest)]
     assert (kept["answers"], kept["erasures"]) == ([(1, 7, b"e")], [(1, 9)])
     store.close()

@@ -19,9 +19,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from support.campaign_inside import Clock, Inside, inside
+from support.campaign_amending import Issuer
+from support.campaign_inside import Answer, Clock, Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, stub_estimate
 from support.campaign_postgres_here import postgres_here
+from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
+from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash
 
 PEOPLE = 6
 # What is checked here is not whether a disk keeps its promises, so that none need turn.
@@ -48,6 +51,9 @@ class Campaigns(RuleBasedStateMachine):
         self.answers: bytes | None = None
         self.roots = {1: "", 2: ""}
         self.forgotten = False
+        self.closes = {1: FAR, 2: FAR + 100}
+        self.tokens = list(self.lab.tokens)
+        self.withdrawn: set[int] = set()
 
     @initialize()
     def begin(self) -> None:
@@ -83,15 +89,15 @@ class Campaigns(RuleBasedStateMachine):
         first = self.kept.get((number, participant))
         if first is not None:
             return (200, "") if first == body else (409, "conflict")
-        if self.states[number] != "open" or self.clock.now >= FAR + 100 * (number - 1):
+        if self.states[number] != "open" or self.clock.now >= self.closes[number]:
             return 409, "late"
-        return 201, ""
+        return (409, "withdrawn") if participant in self.withdrawn else (201, "")
 
     @rule(number=numbers, participant=people, variant=variants)
     def upload(self, number: int, participant: int, variant: int) -> None:
         body = self._body(number, participant, variant)
         expected = self._expected(number, participant, body)
-        token = self.lab.tokens[participant]
+        token = self.tokens[participant]
         answer = self.server.ask("PUT", self.lab.path(participant, number), token, body)
         assert (answer.status, answer.problem) == expected
         if answer.status == 201:
@@ -115,17 +121,17 @@ class Campaigns(RuleBasedStateMachine):
         if participant == other:
             return
         body = self._body(number, participant, 0)
-        answer = self.server.ask("PUT", self.lab.path(participant, number), self.lab.tokens[other], body)
+        answer = self.server.ask("PUT", self.lab.path(participant, number), self.tokens[other], body)
         assert answer.problem == "forbidden"
 
     @rule(participant=people, garbage=st.binary(max_size=80))
     def upload_garbage(self, participant: int, garbage: bytes) -> None:
-        answer = self.server.ask("PUT", self.lab.path(participant), self.lab.tokens[participant], garbage)
+        answer = self.server.ask("PUT", self.lab.path(participant), self.tokens[participant], garbage)
         assert 400 <= answer.status < 500
 
     @rule(number=numbers, participant=people)
     def receipt(self, number: int, participant: int) -> None:
-        answer = self.server.ask("GET", self.lab.path(participant, number), self.lab.tokens[participant])
+        answer = self.server.ask("GET", self.lab.path(participant, number), self.tokens[participant])
         assert answer.status == (200 if (number, participant) in self.kept else 404)
 
     def _count(self, number: int) -> int:
@@ -149,10 +155,10 @@ class Campaigns(RuleBasedStateMachine):
     @rule(number=numbers)
     def time_passes(self, number: int) -> None:
         """Up to the deadline of a round; time does not go back."""
-        self.clock.now = max(self.clock.now, FAR + 100 * (number - 1))
+        self.clock.now = max(self.clock.now, self.closes[number])
         self.server.runner.run(self.server.app.rounds.check_deadlines())
         for each in (1, 2):
-            if self.clock.now >= FAR + 100 * (each - 1):
+            if self.clock.now >= self.closes[each]:
                 self._closed(each)
         self.server.runner.run(self.server.app.rounds.check_deadlines())
 
@@ -173,7 +179,7 @@ class Campaigns(RuleBasedStateMachine):
     @precondition(lambda self: self.answers is not None)
     @rule(number=numbers, participant=people)
     def proof(self, number: int, participant: int) -> None:
-        answer = self.server.ask("GET", f"/v1/rounds/{number}/proof/{participant}", self.lab.tokens[participant])
+        answer = self.server.ask("GET", f"/v1/rounds/{number}/proof/{participant}", self.tokens[participant])
         assert answer.status == (200 if (number, participant) in self.kept else 404)
 
     @invariant()
@@ -190,15 +196,90 @@ class Campaigns(RuleBasedStateMachine):
         assert answer.body == self.answers if self.answers else answer.problem == "not-ready"
 
 
+class Amended(Campaigns):
+    """The same, with an issuer who replaces tokens, extends deadlines and lets people withdraw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.issuer = Issuer.of(self.lab.served.charter, self.lab.directory)
+        self.old_tokens: list[tuple[int, str]] = []
+
+    def _handed_in(self, kind: str, participant: int | None = None, **says: object) -> Answer:
+        """The next amendment, signed without a look at what may be; the issuer's chain goes on if it was taken."""
+        amendment, person = self.issuer.drafted(kind, participant, **says)
+        signed = SignedAmendment.of(amendment, self.issuer.key, person)
+        answer = self.server.ask("POST", "/v1/amendments", self.lab.operator, signed.data)
+        if answer.status == 201:
+            self.issuer.amended = self.issuer.amended.after(signed)
+            assert self.server.ask("POST", "/v1/amendments", self.lab.operator, signed.data).status == 200
+        return answer
+
+    def _refused(self, participant: int) -> str:
+        """Why nothing of a person is changed any more."""
+        if not {"waiting", "open"} & set(self.states.values()):
+            return "late"
+        return "bad-amendment" if participant in self.withdrawn else ""
+
+    @rule(participant=people)
+    def withdraw(self, participant: int) -> None:
+        refused, answer = self._refused(participant), self._handed_in("withdrawal", participant)
+        assert answer.problem == refused
+        if not refused:
+            self.withdrawn.add(participant)
+            for number, state in self.states.items():
+                if state == "open":
+                    self.kept.pop((number, participant), None)
+
+    @rule(participant=people)
+    def replace_a_token(self, participant: int) -> None:
+        token, refused = new_token(), self._refused(participant)
+        assert self._handed_in("token", participant, token=token_hash(token)).problem == refused
+        if not refused:
+            self.old_tokens.append((participant, self.tokens[participant]))
+            self.tokens[participant] = token
+
+    @precondition(lambda self: self.old_tokens)
+    @rule(data=st.data(), number=numbers)
+    def upload_with_an_old_token(self, data: st.DataObject, number: int) -> None:
+        participant, token = data.draw(st.sampled_from(self.old_tokens))
+        body = self._body(number, participant, 0)
+        assert self.server.ask("PUT", self.lab.path(participant, number), token, body).problem == "unauthorized"
+
+    @rule(number=numbers, seconds=st.sampled_from([-5, 1, 60, 150]))
+    def extend(self, number: int, seconds: int) -> None:
+        closes = self.closes[number] + seconds
+        answer = self._handed_in("deadline", round=number, closes=closes)
+        open_still = self.states[number] == "open" and self.clock.now < self.closes[number]
+        if seconds < 0 or (number == 1 and closes >= self.closes[2]):
+            assert answer.problem == "bad-amendment"
+        elif self.states[number] != "waiting" and not open_still:
+            assert answer.problem == "late"
+        elif closes <= self.clock.now:
+            assert answer.problem == "bad-amendment"
+        else:
+            assert answer.status == 201
+            self.closes[number] = closes
+
+    @invariant()
+    def amendments_and_absences_are_as_in_the_model(self) -> None:
+        if not hasattr(self, "server"):
+            return
+        shown = self.server.ask("GET", "/v1/amendments").body
+        assert shown == self.issuer.amended.data
+        found = self.server.ask("GET", "/v1/rounds/1/unanswered", self.lab.operator).content
+        away = set(self.lab.asked) - {who for number, who in self.kept if number == 1} - self.withdrawn
+        assert (set(found["unanswered"]), found["withdrawals"]) == (away, len(self.withdrawn))
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return new_lab(tmp_path_factory.mktemp("stateful") / "lab", PEOPLE, "triangles", (FAR, FAR + 100), fewest=2)
 
 
-def _machine(lab: Lab, **attributes: object) -> Callable[[], Campaigns]:
+def _machine(lab: Lab, base: type[Campaigns] = Campaigns, **attributes: object) -> Callable[[], Campaigns]:
     """A function that makes machines: Hypothesis reads the source of what it is given, and Python 3.11 parses that of
     a class anew, which fails now and then where another parse comes between (python/cpython#106905)."""
-    machine = type("Machine", (Campaigns,), {"lab": lab, "urls": itertools.count(), **attributes})
+    machine = type("Machine", (base,), {"lab": lab, "urls": itertools.count(), **attributes})
     return lambda: machine()
 
 
@@ -224,6 +305,38 @@ def test_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
     with postgres_here() as server:
         machine = _machine(lab, new_database=staticmethod(server.new_database))
         run_state_machine_as_test(machine, settings=_examples(12))
+
+
+@pytest.mark.long
+def test_amended_sequences_agree_with_the_model(lab: Lab) -> None:
+    run_state_machine_as_test(_machine(lab, Amended), settings=_examples(100))
+
+
+@pytest.mark.long
+def test_amended_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
+    with postgres_here() as server:
+        machine = _machine(lab, Amended, new_database=staticmethod(server.new_database))
+        run_state_machine_as_test(machine, settings=_examples(8))
+
+
+@pytest.mark.long
+def test_a_server_that_counts_the_withdrawn_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: nobody is taken for withdrawn where reports are stored."""
+    from visibility_aware_edge_ldp.campaign.server import sql
+
+    honest = sql._outcome
+    monkeypatch.setattr(sql, "_outcome", lambda upload, states, kept, withdrawn: honest(upload, states, kept, False))
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(100, Phase.generate))
+
+
+def test_a_server_that_takes_old_tokens_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: amendments are kept, and the tokens of the directory hold as before."""
+    from visibility_aware_edge_ldp.campaign.amendments import Amended as Chain
+
+    monkeypatch.setattr(Chain, "tokens", {})
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(100, Phase.generate))
 
 
 def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

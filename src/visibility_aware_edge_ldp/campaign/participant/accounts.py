@@ -14,6 +14,8 @@ memo     a report that is not randomized response, under what it is an answer to
 upload   what was sent for a campaign's round;  receipt  what came back
 caps     how much a position of each class may lose in an epoch, from now on
 epoch    a data epoch that the participant has agreed to be asked about, and its own name there, the ``key``
+retired  that the ledger was handed over to the device of the code ``key``;  taken  that it goes on there
+amended  how many amendments of the campaign ``key`` were seen, and the last one's digest
 """
 
 from collections.abc import Mapping, Sequence
@@ -276,3 +278,8 @@ def number(value: Fraction) -> str:
 def cap(value: Fraction) -> str:
     """A cap, with all its decimals: never more than it is."""
     return written(units(value))
+
+
+def dearer(times: Fraction, epsilon: Fraction) -> str:
+    """That an edge costs another number than the epsilon that its campaign is called by; empty where it is that."""
+    return "" if times == 1 else f": {number(times)} times its ε = {epsilon}, by its policy"

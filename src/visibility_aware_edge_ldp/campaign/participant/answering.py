@@ -251,8 +251,8 @@ def _first(page: Page, context: ParticipantContext) -> bytes | None:
     return None if upload is None else report_in(upload)
 
 
-def question_lines(task: Task, quote: Quote) -> list[str]:
-    """What is asked, of whom and by whom, and what it costs."""
+def question_lines(task: Task, quote: Quote, closes: int = 0) -> list[str]:
+    """What is asked, of whom and by whom, and what it costs; ``closes`` is the deadline, if not the charter's."""
     context = task.context
     charter, public = context.charter, int((context.classes == Visibility.PUBLIC).sum()) - 1 - context.outside
     lines = [
@@ -265,7 +265,7 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
         *context.policy_lines,
         f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
-        f"Closes     {date(charter.rounds[task.round - 1].closes)}",
+        f"Closes     {date(closes or charter.rounds[task.round - 1].closes)}",
         f"Keeps      {kept_for(charter, task.round)}",
     ]
     # An edge has two ends: the other one may answer for it.
@@ -277,12 +277,12 @@ def question_lines(task: Task, quote: Quote) -> list[str]:
 
 
 def _cost_lines(task: Task, quote: Quote) -> list[str]:
-    whole, hub = task.context.terms.losses, task.context.question.sees_edges
-    lines = []
+    whole, hub, lines = task.context.terms.losses, task.context.question.sees_edges, list[str]()
+    policy, epsilon = task.context.view.policy, task.context.charter.epsilon
     for kind, asked in quote.asked.items():
         where = "every position between two others" if hub else counted(asked, "position")
         in_all = (
-            f"{number(whole[kind])} by all rounds of the campaign"
+            f"{number(whole[kind])} by all rounds of the campaign{accounts.dearer(policy.multiplier(kind), epsilon)}"
             if kind in whole
             else "no edge is such here; it is counted in case another campaign calls one so"
         )

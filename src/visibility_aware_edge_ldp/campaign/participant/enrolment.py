@@ -10,11 +10,12 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.charter import FORMAT as CHARTER_FORMAT
 from visibility_aware_edge_ldp.campaign.charter import LARGEST as LARGEST_CHARTER
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
-from visibility_aware_edge_ldp.campaign.documents import Documents
+from visibility_aware_edge_ldp.campaign.documents import NAMED, Documents
 from visibility_aware_edge_ldp.campaign.http_client import Patience, Transport
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.campaign.signed_documents import decode, encode, sync, verify, write_over
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 
 FORMAT = "va-edge-ldp enrolment 1"
@@ -75,7 +76,8 @@ def fetch(url: str, name: str, token: str, issuer: str, transport: Transport) ->
     shown = transport.get("/v1/charter", LARGEST_CHARTER)
     signed = SignedCharter.from_hex(shown.body, shown.headers.get("charter-signature", ""))
     signed.opened(issuer)
-    documents = {each: transport.get(f"/v1/{each}").body for each in _DOCUMENTS}
+    # Only a server that has shown what the pinned issuer signed is shown the token.
+    documents = {each: transport.get(f"/v1/{each}", own=each in NAMED).body for each in _DOCUMENTS}
     enrolment = Enrolment(url, name, issuer, token, signed, documents)
     enrolment.context  # noqa: B018 - refuses documents that the charter does not name, and integers that do not follow
     return enrolment
@@ -153,3 +155,20 @@ def _refuse_other_version(enrolment: Enrolment, campaign: str) -> None:
 def _documents(charter: Charter, roster: bytes, policy: bytes, edges: bytes) -> Documents:
     """The same bytes are read once, however many rounds or people one process answers for."""
     return Documents.from_bytes(charter, roster, policy, edges)
+
+
+def accept_epoch(page: Page, epoch: str, name: str, new_epoch: bool) -> None:
+    """One name in one epoch, or the roster's order could make both ends of a position its holder.  [CHARTER.5]"""
+    known = {entry.epoch: entry.key for entry in page.entries("epoch")}
+    if known.get(epoch, name) != name:
+        raise Refused(
+            f"In the data epoch {epoch!r} you are {known[epoch]!r}; under a second name you could be asked twice."
+        )
+    if epoch in known:
+        return
+    if known and not new_epoch:
+        raise Refused(
+            f"This campaign's data epoch is {epoch!r}; you knew {', '.join(map(repr, known))}. "
+            "Losses of different epochs are not added up: agree to a new one only if your list is of another time."
+        )
+    page.append(Entry("epoch", epoch, name))

@@ -89,6 +89,26 @@ class Page:
         found = self.entries(kind, epoch, key)
         return found[-1].content if found else None
 
+    def heads(self, kind: str) -> list[str]:
+        """The hashes of the entries of a kind, in hex, oldest first."""
+        rows = self._connection.execute("SELECT head FROM entries WHERE kind = ? ORDER BY number", (kind,))
+        return [head.hex() for (head,) in rows]
+
+    @property
+    def retired_for(self) -> str:
+        """The code of the device that the ledger was handed over to; empty while it is in use here.  [LEDGER.5]"""
+        retired = self.entries("retired")
+        return retired[-1].key if len(retired) > len(self.entries("taken")) else ""
+
+    def refuse_retired(self) -> None:
+        if self.retired_for:
+            raise Refused("This ledger was handed over to another device; nothing is answered from here any more.")
+
+    @property
+    def octets(self) -> bytes:
+        """The whole file."""
+        return self._connection.serialize()
+
     def append(self, *entries: Entry) -> None:
         """More entries, in this order; they are there when the transaction ends, or not at all."""
         for entry in entries:
@@ -121,11 +141,12 @@ class Ledger:
         """
         with self._page() as page:
             self._refuse_older_copy(page)
+            page.refuse_retired()
             yield page
         # What follows is sent only if the mark is on disk too. It is read back from the file, under the same lock, so
         # that the mark never goes back when two processes write one after the other.
         with self._page() as page:
-            _write_mark(self._mark, *page.last)
+            write_mark(self._mark, *page.last)
 
     @contextmanager
     def reading(self) -> Iterator[Page]:
@@ -135,6 +156,20 @@ class Ledger:
             self._bring_mark_forward(page)
             yield page
 
+    def retire(self, code: str) -> tuple[bytes, str]:
+        """Hand the ledger over to the device with this code, for good: the file, and its last hash.  [LEDGER.5]
+
+        Asked again for the same device, it is the same ledger again.
+        """
+        with self._page() as page:
+            self._refuse_older_copy(page)
+            if page.retired_for != code:
+                page.refuse_retired()
+                page.append(Entry("retired", key=code, content=os.urandom(32)))
+        with self._page() as page:  # it is retired on the disk before a byte of it leaves
+            write_mark(self._mark, *page.last)
+            return page.octets, page.last[1].hex()
+
     @contextmanager
     def _page(self) -> Iterator[Page]:
         """One exclusive transaction; readers too, so that nobody quotes what another is just spending."""
@@ -143,7 +178,7 @@ class Ledger:
                 f"There is no ledger at {self._path}. If there was one, bring it back; do not begin anew."
             )
         try:
-            with closing(_connect(self._path)) as connection:
+            with closing(connect(self._path)) as connection:
                 connection.execute("BEGIN EXCLUSIVE")
                 try:
                     yield Page(connection)
@@ -165,26 +200,11 @@ class Ledger:
     def _bring_mark_forward(self, page: Page) -> None:
         """A crash, of this process or of another, may have come between an entry and its mark.  [LEDGER.3]"""
         if _read_mark(self._mark) != page.last:
-            _write_mark(self._mark, *page.last)
+            write_mark(self._mark, *page.last)
 
     def _refuse_damage(self, page: Page) -> None:
         """Everything is read and hashed once when a ledger is opened."""
-        connection = page._connection
-        if _pragma(connection, "application_id") != _APPLICATION:
-            raise _damaged("it is not a ledger of this program")
-        if _pragma(connection, "user_version") != SCHEMA:
-            raise UnusableLedger(
-                f"The ledger has schema {_pragma(connection, 'user_version')}; this program reads {SCHEMA}. "
-                "Use the program that wrote it, or a newer one."
-            )
-        if (said := connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
-            raise _damaged(str(said))
-        head = _START
-        rows = connection.execute("SELECT number, head FROM entries ORDER BY number").fetchall()
-        for place, (entry, (number, kept)) in enumerate(zip(page.entries(), rows, strict=True), 1):
-            head = entry.after(head)
-            if head != kept or number != place:
-                raise _damaged(f"entry {place} is not the one that was written")
+        check_chain(page)
         self._refuse_older_copy(page)
 
     def _refuse_older_copy(self, page: Page) -> None:
@@ -202,6 +222,26 @@ class Ledger:
             )
 
 
+def check_chain(page: Page) -> None:
+    """Refuse a file that is no ledger, or in which an entry is not the one that was written.  [LEDGER.3]"""
+    connection = page._connection
+    if _pragma(connection, "application_id") != _APPLICATION:
+        raise _damaged("it is not a ledger of this program")
+    if _pragma(connection, "user_version") != SCHEMA:
+        raise UnusableLedger(
+            f"The ledger has schema {_pragma(connection, 'user_version')}; this program reads {SCHEMA}. "
+            "Use the program that wrote it, or a newer one."
+        )
+    if (said := connection.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        raise _damaged(str(said))
+    head = _START
+    rows = connection.execute("SELECT number, head FROM entries ORDER BY number").fetchall()
+    for place, (entry, (number, kept)) in enumerate(zip(page.entries(), rows, strict=True), 1):
+        head = entry.after(head)
+        if head != kept or number != place:
+            raise _damaged(f"entry {place} is not the one that was written")
+
+
 def create_ledger(path: Path, first: Entry) -> Ledger:
     """A new ledger with its first entry; refuses where there is one, or was one."""
     if path.exists() or path.with_suffix(".mark").exists():
@@ -210,7 +250,7 @@ def create_ledger(path: Path, first: Entry) -> Ledger:
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     draft.unlink(missing_ok=True)
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with closing(_connect(draft)) as connection:
+    with closing(connect(draft)) as connection:
         connection.executescript(f"BEGIN EXCLUSIVE;{_TABLES}")
         Page(connection).append(first)
         connection.execute("COMMIT")
@@ -224,7 +264,7 @@ def create_ledger(path: Path, first: Entry) -> Ledger:
     return Ledger(path)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """One connection; ``mode=rw`` never makes a file that is not there."""
     connection = sqlite3.connect(
         f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT
@@ -246,7 +286,7 @@ def _damaged(why: str) -> UnusableLedger:
     return UnusableLedger(f"The ledger is damaged: {why}. Bring back the newest copy; nothing is answered until then.")
 
 
-def _write_mark(path: Path, number: int, head: bytes) -> None:
+def write_mark(path: Path, number: int, head: bytes) -> None:
     write_over(path, f"{number} {head.hex()}\n".encode())
 
 

@@ -10,7 +10,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
+from visibility_aware_edge_ldp.campaign.participant import amended as amending
 from visibility_aware_edge_ldp.campaign.participant import answering, lifetime, statements
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in
@@ -23,7 +25,8 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
     read_edges,
     read_friends,
 )
-from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page, UnusableLedger, create_ledger
+from visibility_aware_edge_ldp.campaign.participant.handover import refuse_waiting
+from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, UnusableLedger, create_ledger
 from visibility_aware_edge_ldp.campaign.participant.name_matching import unknown_lines
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
@@ -81,6 +84,8 @@ def enroll(
     checked_url(url)
     server = surroundings.transport(url, token, surroundings.patience)
     found = enrolments.fetch(url, name, token, issuer, server)
+    if found.identity not in enrolments.enrolled(home):  # whoever took part may still ask what became of it
+        amending.refuse_past(server, found.charter)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -91,7 +96,7 @@ def enroll(
         fault = statements.fault_of_log(page, found.charter, log)
         statements.keep_log(page, found.charter, log)
         if not fault:
-            _accept_epoch(page, found.charter.epoch, name, new_epoch)
+            enrolments.accept_epoch(page, found.charter.epoch, name, new_epoch)
             lifetime.set_caps(page, caps, lifetime_caps)
     if fault:  # what was shown is in the ledger all the same
         raise ProtocolViolation(fault)
@@ -121,6 +126,8 @@ def answer(
     """
     enrolment = enrolments.load(home, campaign)
     context, server, ledger = enrolment.context, surroundings.server(enrolment), Ledger(home / LEDGER)
+    with ledger.reading() as page:
+        page.refuse_retired()
     number = _unsent(ledger, context) or _open_round(server, context)
     if not context.terms.asks(context.number, number):
         for line in _nothing_asked(ledger, context):
@@ -129,8 +136,10 @@ def answer(
     upload, remarks = _stored(ledger, context, number), list[str]()
     again = upload is not None
     if upload is None:
+        amended = amending.known(server, ledger, context.charter, enrolment.token)
+        amending.refuse_late(amended, number)
         task = _task(server, ledger, context, number)
-        agreed = _agreed(ledger, task, consent)
+        agreed = _agreed(ledger, task, consent, amended)
         upload, remarks = _answered(ledger, task, agreed, friends, surroundings)
     try:
         return Outcome(enrolment.identity, number, _send(server, ledger, context, number, upload), again)
@@ -174,24 +183,8 @@ def _ledger(home: Path, caps: Mapping[Visibility, Number] | None) -> Ledger:
     path = home / LEDGER
     if path.exists() or path.with_suffix(".mark").exists() or enrolments.enrolled(home):
         return Ledger(path)
+    refuse_waiting(home)
     return create_ledger(path, caps_entry(caps or {}))
-
-
-def _accept_epoch(page: Page, epoch: str, name: str, new_epoch: bool) -> None:
-    """One name in one epoch, or the roster's order could make both ends of a position its holder.  [CHARTER.5]"""
-    known = {entry.epoch: entry.key for entry in page.entries("epoch")}
-    if known.get(epoch, name) != name:
-        raise Refused(
-            f"In the data epoch {epoch!r} you are {known[epoch]!r}; under a second name you could be asked twice."
-        )
-    if epoch in known:
-        return
-    if known and not new_epoch:
-        raise Refused(
-            f"This campaign's data epoch is {epoch!r}; you knew {', '.join(map(repr, known))}. "
-            "Losses of different epochs are not added up: agree to a new one only if your list is of another time."
-        )
-    page.append(Entry("epoch", epoch, name))
 
 
 def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
@@ -253,12 +246,12 @@ def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number
     return second_task(server, ledger, context, first)
 
 
-def _agreed(ledger: Ledger, task: Task, consent: Consent) -> Quote:
+def _agreed(ledger: Ledger, task: Task, consent: Consent, amended: Amended) -> Quote:
     """The cost, if it is within the caps and the participant agrees; no bit has been looked at."""
     with ledger.reading() as page:
         _refuse_unknown_epoch(page, task.epoch)
         cost = answering.quote(page, task)
-    if not consent(answering.question_lines(task, cost)):
+    if not consent(answering.question_lines(task, cost, amended.rounds[task.round - 1].closes)):
         raise Refused("You declined. Nothing was answered or sent.")
     return cost
 

@@ -12,9 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.http_client import Transport, json_object
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_in
+from visibility_aware_edge_ldp.campaign.participant.amended import amendments, withdrew
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
@@ -40,6 +42,7 @@ from visibility_aware_edge_ldp.public.visibility import Visibility
 
 ANSWERS_FORMAT = "va-edge-ldp estimates 2"
 INCLUDED, NOT_CLOSED, UNACKNOWLEDGED, LEFT_OUT = "included", "not closed yet", "not acknowledged", "not counted"
+WITHDRAWN = "withdrawn"
 # Clocks differ, and closing takes a while.
 _SLACK = 3_600
 # What answers may hold, in octets: words, numbers for each statistic, and a few for each participant.
@@ -128,10 +131,10 @@ def check(
         receipts = _by_round(page, context, "receipt")
     if not uploads:
         raise BadInput(f"Nothing was answered in {context.charter.title!r} from here, so there is nothing to check.")
-    states = [round_state(server, number) for number in uploads]
+    states, amended = [round_state(server, number) for number in uploads], amendments(server, context.charter)
     sets = _answered_sets(server, context.charter)
     for state in states:
-        _refuse_overdue(context.charter, state, sets)
+        _refuse_overdue(amended, state, sets)
     key = server_in(see_log(server, ledger, context.charter), context.charter)
     states += [round_state(server, number) for number in context.charter.numbers if number not in uploads]
     stated = {state.round: _stated(server, ledger, context, key, state) for state in states}
@@ -163,7 +166,7 @@ def _by_round(page: Page, context: ParticipantContext, kind: str) -> dict[int, b
     return {number: content for number, content in found.items() if content is not None}
 
 
-def _refuse_overdue(charter: Charter, state: RoundState, sets: Sets | None) -> None:
+def _refuse_overdue(charter: Amended, state: RoundState, sets: Sets | None) -> None:
     late = sets is not None or time.time() > charter.rounds[state.round - 1].closes + _SLACK
     if late and state.state not in FROZEN:
         raise ProtocolViolation(
@@ -186,12 +189,16 @@ def _checked(
     found = Checked(context.charter.identity, number, sha256(upload).hexdigest(), standing)
     if state.state not in FROZEN:
         if given.acknowledged:
+            if withdrew(server, context):
+                return replace(found, standing=WITHDRAWN)
             refuse_rolled_back(server, context, number, upload, key)
         return found
     count = 0
     with going_on_if("not-found"):
         count = proved_among(server, context, upload, state)
     if not count and given.acknowledged:
+        if withdrew(server, context):
+            return replace(found, standing=WITHDRAWN)
         raise ProtocolViolation(
             f"Your report of round {number} is NOT in the frozen set as you sent it, though the server "
             "acknowledged it. Keep your ledger, which holds the receipt, and tell the issuer."

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
+from visibility_aware_edge_ldp.campaign.server.operations import Operations
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
@@ -22,7 +24,12 @@ from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 STORE = "store.db"
 _NUMBER = re.compile("0|[1-9][0-9]{0,9}")
-_REFUSED = {Outcome.OTHER: "conflict", Outcome.LATE: "late", Outcome.EARLY: "not-open"}
+_REFUSED = {
+    Outcome.OTHER: "conflict",
+    Outcome.LATE: "late",
+    Outcome.EARLY: "not-open",
+    Outcome.WITHDRAWN: "withdrawn",
+}
 # Seconds that the store may take to answer, and between two attempts to write to it for a look at the server's health.
 _PATIENCE, _PROBES = 5.0, 10.0
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
@@ -52,6 +59,7 @@ class App:
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
         self.rounds: Rounds
+        self.operations: Operations
 
     # ── starting and stopping ──
 
@@ -59,7 +67,9 @@ class App:
         store = await asyncio.to_thread(self._open_store)
         self.writer = Writer(store, self._grouping)
         self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock)
+        self.operations = Operations(self.rounds, self.writer)
         try:
+            await self.operations.start()
             await self.rounds.start()
         except BaseException:
             await self.writer.end()
@@ -128,6 +138,14 @@ class App:
                 return name, {"GET": self._document}, ()
             case ("v1", "log") if self.served.campaign.log is not None:
                 return "log", {"GET": partial(self._log, self.served.campaign.log.data)}, ()
+            case ("v1", "amendments"):
+                return "amendments", {"GET": self.operations.amendments, "POST": self.operations.amend}, ()
+            case ("v1", "amendments", participant):
+                return "own amendments", {"GET": self.operations.own_amendments}, self._place("1", participant)[1:]
+            case ("v1", "rounds", number, "unanswered"):
+                return "unanswered", {"GET": self.operations.unanswered}, (self._number(number),)
+            case ("v1", "operations"):
+                return "operations", {"GET": self.operations.log}, ()
             case ("v1", "estimate"):
                 return "estimate", {"POST": self._estimate}, ()
             case ("v1", "estimates"):
@@ -152,21 +170,10 @@ class App:
             raise Refusal("not-found", "There is no such participant.")
         return self._number(number), int(participant)
 
-    def _admit(self, request: Request, participant: int | None) -> None:
-        """The participant itself, or the operator where none is named."""
-        credentials = self.served.credentials
-        shown = credentials.shown(request.headers.get(b"authorization"))
-        if shown is None:
-            raise Refusal("unauthorized", headers=request.closing)
-        if not (
-            credentials.is_operator(shown) if participant is None else credentials.is_participant(shown, participant)
-        ):
-            raise Refusal("forbidden", headers=request.closing)
-
     # ── reports ──
 
     async def _upload(self, request: Request, number: int, participant: int) -> Reply:
-        self._admit(request, participant)
+        self.operations.admit(request, participant)
         if self.rounds.stages[number].state is State.WAITING:
             raise Refusal("not-open", headers=request.closing)
         size = self.rounds.upload_size(number, participant)
@@ -190,14 +197,14 @@ class App:
         return Reply(status, body, headers=headers)
 
     async def _receipt(self, request: Request, number: int, participant: int) -> Reply:
-        self._admit(request, participant)
+        self.operations.admit(request, participant)
         digest = await self.rounds.digest(number, participant)
         if digest is None:
             raise Refusal("not-found", "Nothing is stored for this participant in this round.")
         return self._receipt_reply(number, participant, digest, Outcome.SAME)
 
     async def _proof(self, request: Request, number: int, participant: int) -> Reply:
-        self._admit(request, participant)
+        self.operations.admit(request, participant)
         proof = (await self.rounds.tree(number)).proof(participant)
         if proof is None:
             raise Refusal("not-found", "Nothing of this participant is included in this round.")
@@ -228,12 +235,14 @@ class App:
         return Reply(200, data)
 
     async def _close(self, request: Request, number: int) -> Reply:
-        self._admit(request, None)
+        self.operations.admit(request, None)
+        await self.operations.note(f"close round {number}")
         await asyncio.shield(asyncio.ensure_future(self.rounds.close(number)))
         return await self._round(request, number)
 
     async def _estimate(self, request: Request) -> Reply:
-        self._admit(request, None)
+        self.operations.admit(request, None)
+        await self.operations.note("estimate")
         return Reply(200, await asyncio.shield(asyncio.ensure_future(self.rounds.estimate())))
 
     async def _estimates(self, request: Request) -> Reply:
@@ -245,10 +254,12 @@ class App:
 
     async def _document(self, request: Request) -> Reply:
         name = request.parts[1]
+        if named := name in NAMED:
+            self.operations.admit_anybody(request)
         data, digest = self.served.documents[name]
         signature = self.served.campaign.signed.signature.hex().encode()
         extra = ((b"charter-signature", signature),) if name == "charter" else ()
-        return messages.cached(request, data, digest, messages.JSON, extra, _DAY)
+        return messages.cached(request, data, digest, messages.JSON, extra, _DAY, shared=not named)
 
     async def _openapi(self, request: Request) -> Reply:
         about = messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
@@ -268,11 +279,16 @@ class App:
         return messages.json_reply({"status": "ok"})
 
     async def _metrics_text(self, request: Request) -> Reply:
-        own = {"commits_total": self.writer.commits, "waiting_uploads": self.writer.waiting}
+        writer, rounds, amended = self.writer, self.rounds, self.rounds.amended
+        own = {"commits_total": writer.commits, "waiting_uploads": writer.waiting, "withdrawals": amended.withdrawals}
         if isinstance(self._clock, SteadyClock):
             own["clock_jump_seconds"] = round(self._clock.jumped)
         gauges = {name: [("", float(value))] for name, value in (own | self._gauges()).items()}
-        gauges["received"] = [(f'{{round="{r}"}}', float(n)) for r, n in self.rounds.received.items()]
+        for number, stage in rounds.stages.items():
+            counts = {"received": rounds.received[number], "asked": rounds.asked(number)}
+            times = {"closes_timestamp_seconds": amended.rounds[number - 1].closes}
+            for name, value in {**counts, "open": stage.state is State.OPEN, **times}.items():
+                gauges.setdefault(name, []).append((f'{{round="{number}"}}', float(value)))
         return Reply(200, self.metrics.text(dict(gauges)), b"text/plain; version=0.0.4; charset=utf-8")
 
     async def _front(self, page: Page, request: Request) -> Reply:

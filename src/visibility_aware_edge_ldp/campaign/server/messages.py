@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
 from visibility_aware_edge_ldp.errors import ProtocolViolation
@@ -114,11 +114,17 @@ class Request:
             raise Refusal("media-type", "Uploads are not compressed; leave Content-Encoding out.")
         if headers.get(b"content-type", b"").lower() != OCTETS:
             raise Refusal("media-type", "Say Content-Type: application/octet-stream.")
-        length = headers[b"content-length"]
-        if not length.isdigit() or len(length) > 15 or int(length) > size:
-            raise Refusal("too-large", f"This upload has {size:,} octets.", self.closing)
-        if int(length) < size:
+        if self.checked_length(size) < size:
             raise Refusal("bad-report", f"This upload has {size:,} octets.")
+
+    def checked_length(self, most: int) -> int:
+        """How many octets a body says that it has; refuses more than so many."""
+        length = self.headers.get(b"content-length", b"")
+        if not length:
+            raise Refusal("length-required", headers=_CLOSE)
+        if not length.isdigit() or len(length) > 15 or int(length) > most:
+            raise Refusal("too-large", f"This upload has {most:,} octets at most.", self.closing)
+        return int(length)
 
     @property
     def closing(self) -> tuple[Header, ...]:
@@ -172,15 +178,28 @@ def refused(failure: Exception) -> Reply:
         if isinstance(failure, kind):
             return Refusal(name, str(failure)).reply
     failed("request", failure)
+    if isinstance(failure, StoreDamaged):  # only what operators ask for looks at whole rounds
+        return Refusal("damaged", str(failure)).reply
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
         return Refusal("store-unavailable").reply
     return problem_reply(INTERNAL)
 
 
-def cached(request: Request, data: bytes, digest: str, kind: bytes, extra: tuple[Header, ...], seconds: int) -> Reply:
-    """Bytes that never change: whoever has them need not fetch them again for so many seconds."""
-    tag = b'"%s"' % digest.encode()
-    headers = ((b"etag", tag), (b"cache-control", b"public, max-age=%d, immutable" % seconds), *extra)
+def cached(
+    request: Request,
+    data: bytes,
+    digest: str,
+    kind: bytes,
+    extra: tuple[Header, ...],
+    seconds: int,
+    shared: bool = True,
+) -> Reply:
+    """Bytes that never change: whoever has them need not fetch them again for so many seconds.
+
+    What is not ``shared`` no proxy keeps for others than the one who showed a token.
+    """
+    tag, whose = b'"%s"' % digest.encode(), b"public" if shared else b"private"
+    headers = ((b"etag", tag), (b"cache-control", b"%s, max-age=%d, immutable" % (whose, seconds)), *extra)
     held = [each.strip() for each in request.headers.get(b"if-none-match", b"").split(b",")]
     return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
 
@@ -242,8 +261,8 @@ _ROUND, _REPORT = "/v1/rounds/{round}", "/v1/rounds/{round}/reports/{participant
 # Path, method, summary, the media type of each reply, whether a token is needed, and what else there is to say.
 _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/charter", "get", "The signed charter.", {**_ONE, 304: ""}),
-    ("/v1/roster", "get", "The names, in order.", {**_ONE, 304: ""}),
-    ("/v1/policy", "get", "Which positions are public.", {**_ONE, 304: ""}),
+    ("/v1/roster", "get", "The names, in order: for whoever has a token.", {**_ONE, 304: ""}, True),
+    ("/v1/policy", "get", "Which positions are public: for whoever has a token.", {**_ONE, 304: ""}, True),
     ("/v1/edges", "get", "The public edges.", {**_ONE, 304: ""}),
     (_ROUND, "get", "The state of a round, and how many came when.", _ONE),
     (
@@ -260,6 +279,11 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     (_REPORT, "get", "The receipt of a stored report.", _ONE, True),
     (f"{_ROUND}/proof/{{participant}}", "get", "That a report is included.", _ONE, True),
+    (f"{_ROUND}/unanswered", "get", "Who has not answered, by number: for the operator.", _ONE, True),
+    ("/v1/amendments", "get", "What the issuer has amended, signed and chained.", _ONE),
+    ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
+    ("/v1/amendments/{participant}", "get", "Which amendments are about oneself, and their salts.", _ONE, True),
+    ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),

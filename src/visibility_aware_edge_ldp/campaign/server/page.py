@@ -24,7 +24,8 @@ from visibility_aware_edge_ldp.campaign.signed_documents import digest
 
 Headers = tuple[tuple[bytes, bytes], ...]
 _HERE = Path(__file__).parent
-_DOCUMENTS = {"charter": "Charter", "roster": "Roster", "policy": "Policy", "edges": "Public edges"}
+# What a browser may open without a token: roster and policy hold names.
+_DOCUMENTS = {"charter": "Charter", "edges": "Public edges", "amendments": "Amendments"}
 # How long the page may show another time left than there is, in seconds.
 _STALE = 60
 DONE, NOW, LATER, ALWAYS = "done", "now", "to come", ""

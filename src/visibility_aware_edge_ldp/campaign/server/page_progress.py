@@ -52,7 +52,7 @@ def _status(state: PageState) -> Markup:
         return together(tag("strong", "The answers are published."), " They stand below and do not change any more.")
     if state.failed:
         return together(tag("strong", "Too few reports came in."), " Nothing is estimated from them.")
-    for stage, each in zip(state.stages, state.charter.rounds, strict=True):
+    for stage, each in zip(state.stages, state.rounds, strict=True):
         which = f"Round {stage.round} of {len(state.stages)}" if len(state.stages) > 1 else "The survey"
         if stage.state is State.OPEN:
             return together(tag("strong", f"{which} is open"), " until ", labels.date(each.closes), ".")
@@ -86,7 +86,28 @@ def progress(state: PageState) -> Markup:
     """One card a round."""
     cards = [_card(state, stage.round) for stage in state.stages]
     note = "How many reports came in, and in which span of time, is counted here; who sent one when is not."
-    return labels.section("progress", "Progress", tag("div", cards, class_="rounds"), tag("p", note, class_="soft"))
+    return labels.section(
+        "progress",
+        "Progress",
+        tag("div", cards, class_="rounds"),
+        _amended(state),
+        tag("p", note, class_="soft"),
+    )
+
+
+def _amended(state: PageState) -> Markup | None:
+    """What the issuer has amended, in numbers; nothing where it has not."""
+    if state.amended is None or not state.amended.signed:
+        return None
+    gone, later = state.amended.withdrawals, state.rounds != state.charter.rounds
+    texts = [
+        f"The issuer has signed {labels.plural(len(state.amended.signed), 'amendment')}.",
+        f"{labels.plural(gone, 'person', 'people')} withdrew: what was not frozen by then is not counted."
+        if gone
+        else "",
+        "A deadline was extended; those above hold." if later else "",
+    ]
+    return tag("p", " ".join(filter(None, texts)), class_="amended")
 
 
 def _card(state: PageState, number: int) -> Markup:
@@ -129,7 +150,7 @@ def _needed(fewest: int, received: int, state: State) -> str:
 
 
 def _deadline(state: PageState, number: int) -> Markup:
-    closes = state.charter.rounds[number - 1].closes
+    closes = state.rounds[number - 1].closes
     waits = state.stages[number - 1].state in (State.WAITING, State.OPEN)
     left = tag("small", labels.left(closes - state.now), class_="left") if waits else None
     return together(labels.date(closes), left)

@@ -114,7 +114,12 @@ class PostgresDatabase:
         return dict(self._connection.execute(statement, (number, list(participants)), binary=True).fetchall())
 
     def erase(self, *tables: str) -> None:
-        """Their files are removed as a whole; that nothing is in the statistics, their columns see to."""
+        """Their files are removed as a whole; that nothing is in the statistics, their columns see to.
+
+        A row that was removed by itself stays in its file until PostgreSQL needs the room, or the file goes.
+        """
+        if not tables:
+            return
         self._watchdog.expect(self._connection)
         try:
             self._connection.execute(f"TRUNCATE {', '.join(tables)}".encode())

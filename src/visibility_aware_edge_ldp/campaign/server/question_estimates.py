@@ -45,6 +45,8 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 Bodies: TypeAlias = dict[int, bytes]  # each participant's upload
+# Of damaged reports, so many are named in one sentence.
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,10 +249,24 @@ def stored_broadcast(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroa
 
 
 def refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Mapping[int, bytes]) -> None:
-    """The kept reports must be those that receipts were given for, and that the root names."""
+    """The kept reports must be those that receipts were given for, and that the root names; says whose are not."""
+    where = f"Round {stage.round}: "
     if round_root(leaves) != stage.root or len(leaves) != stage.included:
-        raise StoreDamaged("The kept digests are not the ones that were frozen. Restore the store from a copy.")
-    if [participant for participant, _ in leaves] != list(bodies):
-        raise StoreDamaged("Reports are missing from the store. Restore the store from a copy.")
-    if any(hashlib.sha256(bodies[participant]).digest() != digest for participant, digest in leaves):
-        raise StoreDamaged("A kept report is not the one that was acknowledged. Restore the store from a copy.")
+        raise StoreDamaged(f"{where}the kept digests are not the ones that were frozen. Restore the store from a copy.")
+    missing = [participant for participant, _ in leaves if participant not in bodies]
+    surplus = bodies.keys() - {participant for participant, _ in leaves}
+    changed = [
+        participant
+        for participant, digest in leaves
+        if participant in bodies and hashlib.sha256(bodies[participant]).digest() != digest
+    ]
+    for numbers, what in ((missing, "missing"), (changed, "not as acknowledged"), (surplus, "in no receipt")):
+        if numbers:
+            raise StoreDamaged(f"{where}of {_numbered(numbers)} the report is {what}. Restore the store from a copy.")
+
+
+def _numbered(participants: Iterable[int]) -> str:
+    """Some participants by their numbers in the roster, and how many more there are."""
+    found = sorted(participants)
+    more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+    return f"participants number {', '.join(map(str, found[:MOST_NAMED]))}{more}"

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
@@ -49,13 +50,13 @@ class Rounds:
         self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
-        self.arrivals = Arrivals(served.charter, clock)
+        self.amended, self.arrivals = Amended(served.charter), Arrivals(served.charter, clock)
         self.answers: bytes | None = None
         self.broadcast: FirstRoundBroadcast | None = None
         self.erased = self._tried = False
-        self._first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
+        self.first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
-        self._turn = asyncio.Lock()
+        self.turn = asyncio.Lock()
         self._keeper: asyncio.Task[None] | None = None
 
     @property
@@ -94,17 +95,17 @@ class Rounds:
 
     def takes(self, number: int) -> bool:
         """Whether the round takes reports now, by the server's clock."""
-        return self.stages[number].state is State.OPEN and self.clock() < self.charter.rounds[number - 1].closes
+        return self.stages[number].state is State.OPEN and self.clock() < self.amended.rounds[number - 1].closes
 
     def upload_size(self, number: int, participant: int) -> int | None:
         """How many octets are expected; None of those who are not asked: round 2 asks who answered in round 1."""
-        if number == 1 or participant in self._first_round:
+        if number == 1 or participant in self.first_round:
             with contextlib.suppress(ProtocolViolation):
                 return self.served.terms.upload_size(participant, number)
         return None
 
     def asked(self, number: int) -> int:
-        return int(self.served.terms.asked(1).sum()) if number == 1 else len(self._first_round)
+        return int(self.served.terms.asked(1).sum()) if number == 1 else len(self.first_round)
 
     def check(self, number: int, participant: int, body: bytes) -> None:
         """Refuse what no client would send; a round is never spoiled by one report."""
@@ -138,7 +139,7 @@ class Rounds:
 
     async def close(self, number: int, early: bool = True) -> Stage:
         """Take no more reports; with too few of them only the deadline does this."""
-        async with self._turn:
+        async with self.turn:
             fewest, state, at = self.charter.rounds[number - 1].fewest, self.stages[number].state, int(self.clock())
             if state is State.WAITING:
                 raise NotReady(f"Round {number} is not open yet, so it cannot be closed.")
@@ -169,7 +170,7 @@ class Rounds:
 
     async def _publish(self, broadcast: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
-        self._first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
+        self.first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
 
     async def _read_broadcast(self) -> None:
         """What was stored of the first round."""
@@ -208,7 +209,7 @@ class Rounds:
 
     async def estimate(self) -> bytes:
         """The answers; the first ones stand."""
-        async with self._turn:
+        async with self.turn:
             if self.answers is None:
                 self._refuse_estimate()
                 reports = {number: await self._frozen(number) for number in self.stages}
@@ -255,7 +256,7 @@ class Rounds:
         """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
         made, kept = await self._writer.do(lambda store: store.retained())
         now = int(self.clock())
-        if not kept or not due(self.clock, kept_until(self.charter, self.stages.values(), made)):
+        if not kept or not due(self.clock, kept_until(self.amended, self.stages.values(), made)):
             return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
@@ -281,17 +282,17 @@ class Rounds:
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
         for number, stage in list(self.stages.items()):
-            over = has_passed(self.clock, self.charter.rounds[number - 1].closes)
+            over = has_passed(self.clock, self.amended.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
                 await self.close(number, early=False)
         if not any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
             await self._estimate_unasked()
-            async with self._turn:
+            async with self.turn:
                 await self._forget_if_due()
 
     async def _estimate_unasked(self) -> None:
         possible = not self.erased and not any(map(self.lacks, self.stages))
-        due = has_passed(self.clock, kept_until(self.charter, self.stages.values(), None))
+        due = has_passed(self.clock, kept_until(self.amended, self.stages.values(), None))
         if self.answers is None and possible and due and not self._tried:
             self._tried = True
             try:

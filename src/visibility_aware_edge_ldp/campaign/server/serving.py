@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.directory import KEY, TOKENS, ServedCampaign
+from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
@@ -87,7 +87,7 @@ def serve(
         Called with the server's address as soon as it accepts connections.
     """
     served = ServedCampaign.read(directory)
-    if secret := [name for name in (KEY, TOKENS) if (Path(directory) / name).exists()]:
+    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (Path(directory) / name).exists()]:
         # Who breaks into this machine could sign other charters, or answer for everybody.
         event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
     charter, watch = served.charter, Watch(limits)

@@ -45,7 +45,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _transaction(method: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Store, P], R]:
+def transaction(method: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Store, P], R]:
     """The method as one transaction, or as a part of the one that another method has begun."""
 
     @functools.wraps(method)
@@ -66,7 +66,7 @@ class Store:
     """Used by one thread alone. Every method is one transaction, and is on disk when it returns."""
 
     def __init__(self, database: Database, campaign: str, rounds: int) -> None:
-        self.database, self.in_transaction = database, False
+        self.database, self.in_transaction, self.withdrawn = database, False, frozenset[int]()
         try:
             self._begin(campaign, rounds)
             self._go_on_erasing()
@@ -85,7 +85,7 @@ class Store:
             self.database.recover()
             raise StoreUnavailable(words.format(kind=failure_text(failure))) from failure
 
-    @_transaction
+    @transaction
     def _begin(self, campaign: str, rounds: int) -> None:
         (run := self.database.run)(META)
         known = dict(run("SELECT name, value FROM meta"))
@@ -106,13 +106,13 @@ class Store:
             with suppress(StoreUnavailable):  # there are reports still, then, and they are asked to go again
                 self.forget_bodies(begun)
 
-    @_transaction
+    @transaction
     def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
         """Keep the first upload of each participant in each round, and count those that are new in their slots."""
         states, kept = self._states(), self._kept(uploads)
         outcomes, fresh = [], []
         for upload in uploads:
-            outcome = _outcome(upload, states, kept.get(upload.key))
+            outcome = _outcome(upload, states, kept.get(upload.key), upload.participant in self.withdrawn)
             if outcome is Outcome.STORED:
                 kept[upload.key] = upload.digest
                 fresh.append(upload)
@@ -127,7 +127,7 @@ class Store:
                     self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
         return outcomes
 
-    @_transaction
+    @transaction
     def probe(self, mark: str) -> None:
         """Write something, as an upload would."""
         self.database.run(_SAY, "probed", mark)
@@ -146,41 +146,41 @@ class Store:
     def _states(self) -> dict[int, State]:
         return {number: State(state) for number, state in self.database.run("SELECT round, state FROM rounds")}
 
-    @_transaction
+    @transaction
     def _one(self, query: str) -> Any:
         """The first value of the first row; None where there is no row."""
         rows = self.database.run(query)
         return rows[0][0] if rows else None
 
-    @_transaction
+    @transaction
     def digest(self, number: int, participant: int) -> bytes | None:
         """The digest of what a participant sent."""
         return self.database.digests(number, [participant]).get(participant)
 
-    @_transaction
+    @transaction
     def stages(self) -> tuple[Stage, ...]:
         """Every round as it is now."""
         query = "SELECT round, octets FROM pieces WHERE piece = ?"
         digests, salts = (dict(self.database.run(query, piece)) for piece in (_DIGEST, _SALT))
         return tuple(Stage.of(row, digests, salts) for row in self.database.run(_STAGES))
 
-    @_transaction
+    @transaction
     def begin(self, at: int) -> None:
         """From this second on the first round is open, if nobody has said so before."""
         self.database.run("UPDATE rounds SET opened = ? WHERE round = 1 AND opened IS NULL", at)
 
-    @_transaction
+    @transaction
     def received(self) -> dict[int, int]:
         """How many reports each round has."""
         return dict(self.database.run("SELECT round, count(*) FROM uploads GROUP BY round"))
 
-    @_transaction
+    @transaction
     def arrivals(self) -> list[Arrived]:
         """How many reports came in each slot of each round."""
         rows = self.database.run("SELECT round, since, seconds, reports FROM arrivals ORDER BY round, since")
         return [Arrived(number, Slot(since, seconds), reports) for number, since, seconds, reports in rows]
 
-    @_transaction
+    @transaction
     def freeze(self, number: int, root_of: RootOf, at: int = 0) -> Stage:
         """From open to closing at this second: no report comes in after this, and the root says which are in."""
         if self._states()[number] is not State.OPEN:
@@ -189,7 +189,7 @@ class Store:
         self.database.run(_FREEZE, str(State.CLOSING), len(leaves), root_of(leaves), at, number)
         return self.stages()[number - 1]
 
-    @_transaction
+    @transaction
     def settle(
         self, number: int, transcript: bytes, digest: str, opens_next: bool, at: int = 0, seal: Seal = ("", b"")
     ) -> None:
@@ -204,25 +204,25 @@ class Store:
         if opens_next:
             run("UPDATE rounds SET state = ?, opened = ? WHERE round = ?", str(State.OPEN), at, number + 1)
 
-    @_transaction
+    @transaction
     def leaves(self, number: int) -> list[Leaf]:
         """Every participant that sent a report, in order, and the report's digest."""
         rows = self.database.run("SELECT participant, digest FROM uploads WHERE round = ? ORDER BY participant", number)
         return [(participant, bytes(digest)) for participant, digest in rows]
 
-    @_transaction
+    @transaction
     def bodies(self, number: int) -> dict[int, bytes]:
         """The reports of a round, in order; empty once they are erased."""
         rows = self.database.run("SELECT participant, body FROM bodies WHERE round = ? ORDER BY participant", number)
         return {participant: bytes(body) for participant, body in rows}
 
-    @_transaction
+    @transaction
     def transcript(self, number: int) -> bytes:
         """What everybody may read of a round; empty where there is nothing to read, and once reports are erased."""
         query = "SELECT octets FROM pieces WHERE round = ? AND piece > ? ORDER BY piece"
         return b"".join(bytes(octets) for (octets,) in self.database.run(query, number, _DIGEST))
 
-    @_transaction
+    @transaction
     def keep_estimate(self, estimate: bytes, made: int) -> bytes:
         """From closed to estimated, at this second; the first estimate stands, and is returned."""
         if any(state not in (State.CLOSED, State.ESTIMATED) for state in self._states().values()):
@@ -241,7 +241,7 @@ class Store:
         found: int | None = self._one("SELECT made FROM answers")
         return found
 
-    @_transaction
+    @transaction
     def has_bodies(self) -> bool:
         """Whether any report is more than its digest, or the transcript that holds the first ones is there."""
         wholly = self.database.run("SELECT 1 FROM meta WHERE name = ? AND value = ?", *_WHOLLY)
@@ -250,7 +250,7 @@ class Store:
     def _has_rows(self) -> bool:
         return any(self.database.run(f"SELECT 1 FROM {table} LIMIT 1") for table in _BODIES)  # noqa: S608
 
-    @_transaction
+    @transaction
     def retained(self) -> tuple[int | None, bool]:
         """When the answers were made, and whether reports are still there."""
         return self.estimated_at(), self.has_bodies()
@@ -266,20 +266,20 @@ class Store:
             self.database.erase("arrivals", *_BODIES)
         self._mark_wholly_erased()
 
-    @_transaction
+    @transaction
     def _mark_erased(self, at: int) -> None:
         """First of all: whoever is killed between two tables must not find half of them and call it damage."""
         if {State.OPEN, State.CLOSING} & set(self._states().values()):
             raise BadInput("A round is not closed yet, so its reports are kept.")
         self.database.run("INSERT INTO erasures VALUES (1, ?) ON CONFLICT (place) DO NOTHING", at)
 
-    @_transaction
+    @transaction
     def _put_in_order(self) -> None:
         """Before reports go: while there are any, whoever was killed comes here again, and afterwards need not."""
         for statement in IN_ORDER if self._has_rows() else ():
             self.database.run(statement.format(**self.database.words))
 
-    @_transaction
+    @transaction
     def _mark_wholly_erased(self) -> None:
         self.database.run(_SAY, *_WHOLLY)
 
@@ -293,8 +293,8 @@ class Store:
         self.database.close()
 
 
-def _outcome(upload: Upload, states: dict[int, State], kept: bytes | None) -> Outcome:
+def _outcome(upload: Upload, states: dict[int, State], kept: bytes | None, withdrawn: bool) -> Outcome:
     """Whoever sent the same before is told so, at any time: its first receipt may have been lost on the way."""
     if kept is not None:
         return Outcome.SAME if kept == upload.digest else Outcome.OTHER
-    return _TAKES_NONE.get(states[upload.round], Outcome.STORED)
+    return _TAKES_NONE.get(states[upload.round], Outcome.WITHDRAWN if withdrawn else Outcome.STORED)

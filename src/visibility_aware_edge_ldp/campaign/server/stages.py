@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from visibility_aware_edge_ldp.errors import BadInput
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.charter import Charter
+    from visibility_aware_edge_ldp.campaign.amendments import Amended
+    from visibility_aware_edge_ldp.campaign.charter import Charter, Round
     from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
     from visibility_aware_edge_ldp.campaign.question import Question
     from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
@@ -79,13 +80,13 @@ class Erased(BadInput):
     """What was asked for was there, and is no more."""
 
 
-def lacks(charter: Charter, stage: Stage) -> bool:
+def lacks(charter: Charter | Amended, stage: Stage) -> bool:
     """Whether a round takes no more reports and has too few, so that nothing will be estimated."""
     frozen = stage.state not in (State.WAITING, State.OPEN)
     return frozen and stage.included < charter.rounds[stage.round - 1].fewest
 
 
-def kept_until(charter: Charter, stages: Iterable[Stage], made: int | None) -> int:
+def kept_until(charter: Charter | Amended, stages: Iterable[Stage], made: int | None) -> int:
     """When reports are erased, in seconds of Unix time.
 
     The charter's time after the estimate, which was ``made`` then. Without one, after the deadline of the round that
@@ -201,6 +202,7 @@ class PageState:
     answers: bytes | None = field(default=None, repr=False)
     made: int | None = None
     kept: bool | None = True
+    amended: Amended | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, rounds: Rounds) -> PageState:
@@ -218,11 +220,17 @@ class PageState:
             answers,
             made,
             kept,
+            rounds.amended,
         )
 
     @property
     def charter(self) -> Charter:
         return self.served.charter
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds, with the deadlines that hold now."""
+        return (self.amended or self.charter).rounds
 
     @property
     def question(self) -> Question:
@@ -255,7 +263,7 @@ class PageState:
     @property
     def kept_until(self) -> int:
         """When reports are erased; known as soon as the campaign has ended, and at the latest before."""
-        return kept_until(self.charter, self.stages, self.made)
+        return kept_until(self.amended or self.charter, self.stages, self.made)
 
     @property
     def finished(self) -> bool:

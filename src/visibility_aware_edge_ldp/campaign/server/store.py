@@ -61,6 +61,7 @@ class Outcome(enum.Enum):
     OTHER = "other bytes were stored before; the first stand"
     LATE = "the round takes no more reports"
     EARLY = "the round is not open yet"
+    WITHDRAWN = "the person has withdrawn"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ class Database(Protocol):
         """What is known of these participants."""
 
     def erase(self, *tables: str) -> None:
-        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does."""
+        """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does.
+        Without tables: what is left of rows that were removed before, as far as the database can."""
 
     def recover(self) -> None:
         """After a failure: be ready for the next transaction."""
@@ -262,6 +264,10 @@ TABLES = (
 # on is one more step here, a tuple of statements; all that a store lacks are run in one transaction.
 TABLES_VERSION = 6
 STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE amendments (number INTEGER PRIMARY KEY, octets {octets} NOT NULL)",
+        "CREATE TABLE operations (number INTEGER PRIMARY KEY, made BIGINT, what TEXT, octets {octets} NOT NULL)",
+    ),
     (
         *(f"ALTER TABLE rounds ADD COLUMN {column}" for column in ("opened BIGINT", "closed BIGINT", "sealed TEXT")),
         "UPDATE rounds SET opened = 0, closed = 0",  # those that were there before: nobody knows when

@@ -87,7 +87,11 @@ class Metrics:
 
 def _block(name: str, kind: str, about: str, lines: Iterable[Line]) -> list[str]:
     head = [f"# HELP {PREFIX}_{name} {about}"] if about else []
-    return [*head, f"# TYPE {PREFIX}_{name} {kind}", *(f"{PREFIX}_{name}{labels} {value:g}" for labels, value in lines)]
+    return [
+        *head,
+        f"# TYPE {PREFIX}_{name} {kind}",
+        *(f"{PREFIX}_{name}{labels} {value:.15g}" for labels, value in lines),
+    ]
 
 
 def _histogram(buckets: list[int], seconds: float) -> list[str]:
