@@ -25,8 +25,10 @@ from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.simulation import worlds
 from visibility_aware_edge_ldp.simulation.rows import row_purse
 
-# Positions that are answered together, and clients that answer while those before them are taken in.
-POSITIONS_AT_ONCE, CLIENTS_AT_ONCE = 1 << 26, 8
+# Users who answer together, more of them where there are few, and such clients at a time. (So many users draw their
+# noise from tables.)
+USERS_AT_ONCE, CLIENTS_AT_ONCE = (512, 1024), 4
+MANY_USERS = 1 << 17
 
 
 def collect_parts(
@@ -43,8 +45,7 @@ def collect_parts(
     if len({survey.first.identity for survey in surveys.values()}) != 1:
         raise ProtocolViolation("Surveys that are asked together share their first round; ask these one by one.")
     random_bytes, n = worlds.random_bytes_for(seed), world.graph.n
-    users = max(1, min(1024, POSITIONS_AT_ONCE // max(n, 1)))
-    views = list(worlds.cut_lists(world.whole, users))
+    views = list(worlds.cut_lists(world.whole, USERS_AT_ONCE[n < MANY_USERS]))
     first = KeptAnswers(next(iter(surveys.values())).first, world.public, looked_up(world, surveys, views))
     clients = []
     steps = worlds.Steps(phases.of(worlds.ANSWERS), n)
@@ -80,7 +81,8 @@ def looked_up(world: VisibilityAwareGraph, surveys: Mapping[str, PartSurvey], vi
             found.append(numbers(world.graph.n, pairs.u, pairs.v))
     public = public_pairs(world.public, holders(world.public))
     found.append(numbers(world.graph.n, public.u, public.v))
-    return np.unique(np.concatenate(found))
+    places = np.sort(np.concatenate(found))
+    return places[np.diff(places, prepend=-1) > 0]
 
 
 def _second_round(

@@ -71,11 +71,14 @@ class KeptAnswers(InOrder):
 
     def ones(self, u: Ints, v: Ints) -> Bits:
         """What was said at these positions, which are all kept."""
-        wanted = numbers(self.view.n, u, v)
+        wanted, found = numbers(self.view.n, u, v), np.zeros(u.shape, np.bool_)
+        order = np.argsort(wanted)  # in their order they are looked up near each other, which is many times faster
+        wanted = wanted[order]
         place = np.searchsorted(self._places, wanted)
-        if wanted.size and (place.max() >= self._places.size or (self._places[place] != wanted).any()):
+        if wanted.size and (place[-1] >= self._places.size or (self._places[place] != wanted).any()):
             raise ProtocolViolation("First answers were looked up that were not kept.")
-        return self._said[place]
+        found[order] = self._said[place]
+        return found
 
 
 class PartCollection(RowCollection):
