@@ -5,6 +5,7 @@ through their bytes, and of each report only those answers are kept that some us
 up what is private; a real aggregator keeps everything.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
@@ -15,20 +16,59 @@ from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
 from visibility_aware_edge_ldp.compute.threads import on_cores
-from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.positions import Ints, numbers
+from visibility_aware_edge_ldp.public.statistic import TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_size, part_survey
 from visibility_aware_edge_ldp.public.surveys.rows import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import holders
-from visibility_aware_edge_ldp.simulation import worlds
+from visibility_aware_edge_ldp.simulation import memory, worlds
+from visibility_aware_edge_ldp.simulation.execution import Request
+from visibility_aware_edge_ldp.simulation.options import Plan
 from visibility_aware_edge_ldp.simulation.rows import row_purse
 
 # Users who answer together, more of them where there are few, and such clients at a time. (So many users draw their
 # noise from tables.)
 USERS_AT_ONCE, CLIENTS_AT_ONCE = (512, 1024), 4
 MANY_USERS = 1 << 17
+
+
+def part_surveys(request: Request, plan: Plan, groups: int) -> dict[str, PartSurvey]:
+    """The survey of triangles by parts; refuses what needs all first answers, and what does not fit into memory."""
+    others = [name for name in plan.by_rows if name != TRIANGLES.name]
+    if others:
+        raise BadStatistic(
+            f"{others[0]} needs all first answers; with --share or --download users count triangles alone, beside what "
+            "degrees tell."
+        )
+    world, seed = request.world, request.seed
+    pairs = float((world.graph.degrees * (world.graph.degrees - 1.0)).sum()) / 6 / groups
+    need = memory.by_parts(world.graph.n, world.graph.m, pairs)
+    memory.refuse(world.graph.n, need, "Let users download less, or use an induced subgraph with --top N.")
+    coin = os.urandom(16).hex() if seed is None else seeded_key(seed, "coin of parts").hex()
+    return {TRIANGLES.name: part_survey(world.public, plan.row_epsilon, groups, coin)}
+
+
+def spent_on(survey: PartSurvey) -> dict[str, float]:
+    """On what the rows' epsilon goes."""
+    return {
+        "the first answers": float(survey.first.epsilon),
+        "the rows' triangles": float(survey.total),
+        "the lengths of lists": float(survey.reach),
+    }
+
+
+def note(survey: PartSurvey) -> str:
+    """What the certificate says of it."""
+    octets = part_size(survey.nodes, survey.groups)
+    size = memory.size(octets) if octets > 1e6 else f"{octets / 1000:,.0f} kB"
+    return (
+        f"Everybody answered for all of its row, and downloaded 1/{survey.groups} of the first answers, about {size}, "
+        "that a public coin chose. An edge loses no less for that"
+    )
 
 
 def collect_parts(

@@ -169,11 +169,20 @@ class _Sizes(NamedTuple):
         return min(max(self.value / self.pairs, 0.0), 1.0) if self.pairs > 0 else 0.0
 
     @property
+    def branching(self) -> float:
+        """How many further friends a friend has: a third of all 2-stars have their middle first."""
+        return 3 * self.pairs / self.edges if self.edges > 0 else 0.0
+
+    @property
+    def at_edges(self) -> float:
+        """About Σc(c − 1) over edges, c being whose lists hold both ends.  [TRIANGLE.6]"""
+        beyond = max(self.value - self.branching**3 / 6, 0.0) ** 2
+        return round_noise.UNEVEN * beyond / max(self.edges, 1.0)
+
+    @property
     def shared(self) -> float:
-        """Σc(c − 1) over pairs of users, c being whose lists hold both: what degrees make, and more.  [TRIANGLE.6]"""
-        branching = 3 * self.pairs / self.edges if self.edges > 0 else 0.0
-        beyond = max(self.value - branching**3 / 6, 0.0) ** 2
-        return branching**4 / 12 + round_noise.UNEVEN * beyond / max(self.edges, 1.0)
+        """About the same over all pairs of users: what degrees make of those without an edge, and the edges."""
+        return self.branching**4 / 12 + self.at_edges
 
 
 def part_triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
@@ -189,7 +198,9 @@ def part_triangles(collection: RowCollection, step: Step | None = None) -> Estim
     value += expansion * float(parts.sums.sum())
     law, sizes = parts.law, _sizes(parts, expansion, value)
     noise, answers = _variances(parts, law, sizes)
-    shared = law.variance * sizes.shared * (1 + (law.groups - 1) / parts.survey.parts)
+    # Two lists share first answers; and if they share a part, which one in so many do, what the coin does, too.
+    alike = (law.groups - 1) / parts.survey.parts
+    shared = law.variance * sizes.shared * (1 + alike) + sizes.at_edges * alike
     spread = Spread(expansion**2 * (noise + answers) + shared, shared / 2)
     if second == asked:
         return estimate_of(TRIANGLES.name, value, spread, parts.releases)

@@ -1,4 +1,4 @@
-"""USER triangles where each user downloads one part of the first answers: groups, parts, noise, price.  [PARTS.1-3]
+"""USER triangles where each user downloads one part of the first answers: groups, parts, noise, price.  [PARTS.0-3]
 
 A public coin puts the users into groups, in another way for each part. A part holds the first answers between users of
 one group, and each user is given one part by the coin.
@@ -172,3 +172,18 @@ def groups_for_download(octets_each: int, nodes: int) -> int:
 def part_size(nodes: int, groups: int) -> float:
     """About how many octets a user downloads: who answered, and the bits of one part."""
     return octets(nodes) + position_count(nodes) / (8 * groups)
+
+
+_UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
+
+
+def parse_size(text: str) -> int:
+    """From a size such as 10MB, 500 kB or 2000 to octets; refuses what is no size."""
+    digits = str(text).strip().rstrip("BbKkMmGg ")
+    unit = str(text).strip()[len(digits) :].strip().upper()
+    if unit not in _UNITS:
+        raise BadPrivacyParameter(f"A download is a size such as 10MB, 500kB or 1GB; got {text!r}.")
+    size = parse_number(digits, "the size of a download") * _UNITS[unit]
+    if size < 1:
+        raise BadPrivacyParameter(f"A download has at least one byte; got {text!r}.")
+    return int(size)
