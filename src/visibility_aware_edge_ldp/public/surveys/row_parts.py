@@ -181,7 +181,7 @@ def parse_size(text: str) -> int:
     """From a size such as 10MB, 500 kB or 2000 to octets; refuses what is no size."""
     digits = str(text).strip().rstrip("BbKkMmGg ")
     unit = str(text).strip()[len(digits) :].strip().upper()
-    if unit not in _UNITS:
+    if unit not in _UNITS or not digits.replace(".", "", 1).isdecimal():
         raise BadPrivacyParameter(f"A download is a size such as 10MB, 500kB or 1GB; got {text!r}.")
     size = parse_number(digits, "the size of a download") * _UNITS[unit]
     if size < 1:
