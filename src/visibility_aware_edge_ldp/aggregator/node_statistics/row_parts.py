@@ -156,8 +156,8 @@ def public_pairs(view: PublicView, asked: Bits) -> Pairs:
     return pairs_in_groups(offsets, edges[:, 1].astype(np.int32), np.zeros(len(edges), np.int64))
 
 
-class _Sizes(NamedTuple):
-    """Of those who answered twice: edges, pairs of friends and triangles, each over all users."""
+class Sizes(NamedTuple):
+    """How many there are of what sums vary with: edges, pairs of friends and triangles, each over all users."""
 
     edges: float
     pairs: float
@@ -184,6 +184,11 @@ class _Sizes(NamedTuple):
         """About the same over all pairs of users: what degrees make of those without an edge, and the edges."""
         return self.branching**4 / 12 + self.at_edges
 
+    def in_common(self, law: ListLaw, parts: int) -> float:
+        """What lists vary by together: first answers that they share; if they share a part, its coin too.  [PARTS.5]"""
+        alike = (law.groups - 1) / parts
+        return law.variance * self.shared * (1 + alike) + self.at_edges * alike
+
 
 def part_triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
     """The triangle count, without bias, and its standard error.  [PARTS.4-6]"""
@@ -198,9 +203,7 @@ def part_triangles(collection: RowCollection, step: Step | None = None) -> Estim
     value += expansion * float(parts.sums.sum())
     law, sizes = parts.law, _sizes(parts, expansion, value)
     noise, answers = _variances(parts, law, sizes)
-    # Two lists share first answers; and if they share a part, which one in so many do, what the coin does, too.
-    alike = (law.groups - 1) / parts.survey.parts
-    shared = law.variance * sizes.shared * (1 + alike) + sizes.at_edges * alike
+    shared = sizes.in_common(law, parts.survey.parts)
     spread = Spread(expansion**2 * (noise + answers) + shared, shared / 2)
     if second == asked:
         return estimate_of(TRIANGLES.name, value, spread, parts.releases)
@@ -221,13 +224,13 @@ def _public_sum(parts: PartCollection, rate: float) -> float:
     return float(found.sum())
 
 
-def _sizes(parts: PartCollection, expansion: float, value: float) -> _Sizes:
+def _sizes(parts: PartCollection, expansion: float, value: float) -> Sizes:
     lengths, noise = parts.lengths, parts.survey.reach_noise
     pairs = noise.unbiased(lambda d: d * (d - 1.0) / 2, lengths).sum()
-    return _Sizes(expansion * float(lengths.sum()), expansion * float(pairs), value)
+    return Sizes(expansion * float(lengths.sum()), expansion * float(pairs), value)
 
 
-def _variances(parts: PartCollection, law: ListLaw, sizes: _Sizes) -> tuple[float, float]:
+def _variances(parts: PartCollection, law: ListLaw, sizes: Sizes) -> tuple[float, float]:
     """Of those who answered twice: the variance of second-round noise, and what first answers add to their sums.
 
     Both are sums over users of functions of the length, which the noisy lengths tell without bias.  [PARTS.6]
