@@ -111,6 +111,8 @@ def test_what_was_forgotten_is_not_drawn_anew() -> None:
     client.forget_rows()
     with pytest.raises(ProtocolViolation, match="not kept"):
         client.answer(SURVEY, 1, keyed_random_bytes(bytes(32)))
+    with pytest.raises(ProtocolViolation, match="not kept"):  # another survey with the same first round
+        client.answer(part_survey(VIEW, 1, 16), 1, keyed_random_bytes(bytes(32)))
     sent = client.total(SURVEY, FirstPart(SURVEY, VIEW, first_answers()), keyed_random_bytes(bytes(32)))
     assert sent.answered.all()
 

@@ -46,7 +46,6 @@ Integers = npt.NDArray[np.int64]
 _SLOWER, _LARGER = 1 - 1e-6, 1 + 1e-9
 # Up to this, sums are exact to half a unit.  [TRIANGLE.2]
 _EXACT = 1 << 52
-_FORGOTTEN = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +135,9 @@ class FirstRound:
         return holders(self.public)
 
 
+First = FirstRound | row_parts.FirstPart
+
+
 class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
     """Users with consecutive numbers: their lists, their purse and what they have answered.  [TRIANGLE.1-2]
 
@@ -147,25 +149,20 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         super().__init__(view, public, purse)
         self._offsets, self._members = later(self._view.start, self._view.offsets, self._view.neighbours)
         self._took_part: dict[str, Bits] = {}
-        self._first: FirstRound | row_parts.FirstPart | None = None
+        self._gone: set[tuple[str, int]] = set()
+        self._first: First | None = None
 
     @cached_property
     def _row_bits(self) -> PositionClient:
-        return PositionClient(self._bits(), self._public, self._purse)
+        found = PositionClient(self._bits(), self._public, self._purse)
+        found._forgotten |= self._gone
+        return found
 
     def forget_rows(self) -> None:
-        """Let go of the rows' bits and of the first answers, which fill memory; who asks for these again is refused."""
-        vars(self).pop("_row_bits", None)
-        self._answers = {key: _FORGOTTEN if key[1] == 1 else report for key, report in self._answers.items()}
-
-    def answer(
-        self, survey: RowSurvey, round_number: int, random_bytes: RandomBytes, present: Bits | None = None
-    ) -> Any:
-        """As every client's; a first answer that was forgotten is not drawn anew."""
-        report = super().answer(survey, round_number, random_bytes, present)
-        if report is _FORGOTTEN:
-            raise ProtocolViolation("Round 1 was answered, and its answers are not kept here any more.")
-        return report
+        """Let go of the rows' bits and of the first answers; other surveys of the same first round are refused too."""
+        self.forget(1)
+        self._row_bits.forget(1)
+        self._gone = vars(self).pop("_row_bits")._forgotten
 
     def recall(self, survey: RowSurvey, report: PositionReport) -> None:
         """Round 1 was answered with this report before this program was started, by the same users."""
@@ -181,11 +178,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         self._took_part[survey.identity] = ones_between(np.frombuffer(report.answered, np.uint8), starts) > 0
 
     def total(
-        self,
-        survey: RowSurvey,
-        first: FirstRound | row_parts.FirstPart,
-        random_bytes: RandomBytes,
-        present: Bits | None = None,
+        self, survey: RowSurvey, first: First, random_bytes: RandomBytes, present: Bits | None = None
     ) -> RowReport:
         """Round 2: the row's noisy reach and noisy sum; asked again, the same report again."""
         sent = self._answers.get((survey.identity, 2))
@@ -204,7 +197,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             self._verify_first(survey, self._first)
         return survey
 
-    def _verify_first(self, survey: RowSurvey, first: FirstRound | row_parts.FirstPart | None) -> None:
+    def _verify_first(self, survey: RowSurvey, first: First | None) -> None:
         if survey.identity not in self._took_part:
             raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
         if first is None or first.survey != survey or first.public is not self._public:
@@ -215,7 +208,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         if survey.clip == "double":
             row_clipping.refuse_missing_rows(cast(FirstRound, first))
 
-    def _asked_again(self, survey: RowSurvey, first: FirstRound | row_parts.FirstPart) -> Bits:
+    def _asked_again(self, survey: RowSurvey, first: First) -> Bits:
         """Who took part in round 1, of those who hold a non-public position."""
         again: Bits = self._took_part[survey.identity] & first.asked[self._users]
         return again
