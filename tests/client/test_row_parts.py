@@ -11,7 +11,7 @@ from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.row_parts import FirstPart, list_pairs, noise_bounds
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
-from visibility_aware_edge_ldp.counts.rows import pairs_in_groups, short_weights
+from visibility_aware_edge_ldp.compute.list_groups import pairs_in_groups, short_weights
 from visibility_aware_edge_ldp.errors import ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_random_bytes
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy

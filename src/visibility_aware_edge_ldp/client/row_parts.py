@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.client.reporter import Bits
-from visibility_aware_edge_ldp.counts.rows import Pairs, pairs_in_groups, short_weights
+from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups, short_weights
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.power_noise import cut_sum, smooth_bound

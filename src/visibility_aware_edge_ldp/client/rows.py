@@ -15,10 +15,10 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.list_groups import Pairs
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, word_count
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.rows import (
-    Pairs,
     Pulls,
     block_reaches,
     later,

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.list_groups import short_weights
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows
 from visibility_aware_edge_ldp.compute.plain.rows import PANEL, panels_of
 from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
-from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores, short_weights
+from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
 from visibility_aware_edge_ldp.mechanisms.power_noise import smooth_bound
 

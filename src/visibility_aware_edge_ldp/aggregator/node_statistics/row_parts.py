@@ -13,9 +13,10 @@ from visibility_aware_edge_ldp.aggregator import round_noise
 from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder, Ints
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, largest_seen, with_large_absent
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.counts.row_noise import ListLaw
-from visibility_aware_edge_ldp.counts.rows import Pairs, Step, pairs_in_groups
+from visibility_aware_edge_ldp.counts.rows import Step
 from visibility_aware_edge_ldp.counts.scores import Floats
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.positions import numbers, row_of, row_start

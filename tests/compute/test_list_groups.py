@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups, short_weights
 from visibility_aware_edge_ldp.counts.row_noise import ListLaw
-from visibility_aware_edge_ldp.counts.rows import Pairs, pairs_in_groups, short_weights
 from visibility_aware_edge_ldp.mechanisms.power_noise import smooth_bound
 
 FRIENDS = (2, 5, 7, 8)
