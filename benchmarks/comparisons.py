@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import cluster, estimates, exact, foretold, startup
+from benchmarks import cluster, downloads, estimates, exact, foretold, startup
 
-PARTS = (estimates, exact, startup, cluster, foretold)
+PARTS = (estimates, exact, startup, cluster, foretold, downloads)
 REGISTRY = {each.name: each for part in PARTS for each in part.COMPARISONS}
 GROWTH = "growth"

@@ -120,3 +120,27 @@ def opendp_vector(count: int, flip: float) -> Work:
     bits = dp.bitvector_domain(max_weight=count)
     answer = dp.m.make_randomized_response_bitvec(bits, dp.discrete_distance(), f=2 * flip)
     return lambda: answer(bytes(count // 8))
+
+
+def sampled_two_rounds(graph: Graph, epsilon: float, random: np.random.Generator, share: float) -> float:
+    """USER triangles in two rounds where a coin draws a share of the positions, and only these are answered.
+
+    The plain way: sparse matrices of the drawn positions' scores over the share, and Student noise on a smooth bound of
+    the largest row sum, as in :func:`two_rounds`.
+    """
+    import scipy.sparse
+
+    later = adjacency(graph, np.float32, upper=True)
+    count, flip = random.binomial(graph.n * (graph.n - 1) // 2, share), 1 / (1 + np.exp(epsilon / 2))
+    ends = np.sort(random.integers(0, graph.n, (2, count)), axis=0)
+    u, v = np.unique(ends[:, ends[0] < ends[1]], axis=1)
+    bits = np.asarray(later[u, v]).ravel().astype(np.bool_) ^ (random.random(u.size) < flip)
+    values = ((bits - flip) / (1 - 2 * flip) / share).astype(np.float32)
+    scores = scipy.sparse.csr_array((values, (u, v)), shape=(graph.n,) * 2)
+    scores = scores + scores.T
+    pulls = scipy.sparse.csr_array(later) @ scores
+    sums = np.asarray(scipy.sparse.csr_array(later).multiply(pulls).sum(axis=1)).ravel() / 2
+    reach = np.asarray(abs(pulls).max(axis=1).todense()).ravel()
+    pace = float(np.abs(values).max()) / (epsilon / 2 / 6)
+    scale = np.where(reach >= pace, reach, pace * np.exp(np.minimum(reach / pace, 1) - 1)) * 6 / (epsilon / 2)
+    return float((sums + scale * random.standard_t(3, graph.n)).sum())

@@ -12,8 +12,9 @@ import pytest
 from row_worlds import collect_triangles
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
-from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient, _cut_sum, smooth_bound
+from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.power_noise import cut_sum, smooth_bound
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, secure_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys, triangle_survey
@@ -88,7 +89,7 @@ def test_what_is_cut_off_is_the_exact_sum() -> None:
     arrived = np.array([max(-(2**63) + 1, min(draw, 2**63 - 1)) for draw in draws])
     for value in (0, 1, -1, 2**46, -(2**46)):
         expected = [max(-(2**61), min(value + draw, 2**61)) for draw in draws]
-        assert _cut_sum(np.full(arrived.size, value), arrived).tolist() == expected
+        assert cut_sum(np.full(arrived.size, value), arrived).tolist() == expected
 
 
 def test_without_any_score_there_is_nothing_to_tell() -> None:

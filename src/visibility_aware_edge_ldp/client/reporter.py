@@ -60,6 +60,7 @@ class Client(ABC, Generic[S, V, R]):
     def __init__(self, view: V, public: PublicView, purse: Purse) -> None:
         self._view, self._public, self._purse = self.cut(view, public), public, purse
         self._answers: dict[tuple[str, int], R] = {}
+        self._forgotten: set[tuple[str, int]] = set()
 
     def cut(self, view: V, public: PublicView) -> V:
         """What of the view this client answers about: nothing outside the policy's scope.  [SCOPE.2]"""
@@ -72,6 +73,8 @@ class Client(ABC, Generic[S, V, R]):
         nothing is randomized before it is paid for.  [POSITION.3]
         """
         key = (survey.identity, round_number)
+        if key in self._forgotten:
+            raise ProtocolViolation(f"Round {round_number} was answered, and its answers are not kept here any more.")
         if key not in self._answers:
             own = self.verify(survey, round_number)
             prices = self.prices(own, round_number)
@@ -79,6 +82,11 @@ class Client(ABC, Generic[S, V, R]):
             self._purse.pay({kind: price.epsilon for kind, price in prices.items()}, delta)
             self._answers[key] = self.randomize(own, round_number, random_bytes, present)
         return self._answers[key]
+
+    def forget(self, round_number: int) -> None:
+        """Let go of the reports of a round, which may fill memory; who asks for them again is refused.  [POSITION.2]"""
+        self._forgotten |= {key for key in self._answers if key[1] == round_number}
+        self._answers = {key: report for key, report in self._answers.items() if key not in self._forgotten}
 
     def verify(self, survey: S, round_number: int) -> S:
         """The survey that is answered, or a refusal: roster, policy, multipliers, classes must be those known here.

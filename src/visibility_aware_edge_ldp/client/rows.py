@@ -10,17 +10,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.client import row_clipping
+from visibility_aware_edge_ldp.client import row_clipping, row_parts
 from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Bits, Client, Purse, who_takes_part
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits
 from visibility_aware_edge_ldp.compute import backend
-from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, unpack_rows, word_count
-from visibility_aware_edge_ldp.compute.reproducible_math import exp
+from visibility_aware_edge_ldp.compute.list_groups import Pairs
+from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows, word_count
 from visibility_aware_edge_ldp.counts.row_cycles import Rates, cycle_pulls, largest_path, path_scores
 from visibility_aware_edge_ldp.counts.rows import (
     Pulls,
-    RowBlock,
+    block_reaches,
     later,
     over_rows,
     scores_in_panels,
@@ -30,10 +30,12 @@ from visibility_aware_edge_ldp.counts.rows import (
 )
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores
 from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.mechanisms.power_noise import cut_sum, smooth_bound
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
 from visibility_aware_edge_ldp.privacy import Guarantee
 from visibility_aware_edge_ldp.public.positions import numbers, row_start
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, holders, ones_between, pair_rate, response_rate
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -42,8 +44,8 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 Integers = npt.NDArray[np.int64]
 # Double precision errs by far less than these; they keep both conditions of a smooth bound true.  [TRIANGLE.2]
 _SLOWER, _LARGER = 1 - 1e-6, 1 + 1e-9
-# Up to the first, sums are exact to half a unit; reports are cut off at the second.  [TRIANGLE.2]
-_EXACT, _FARTHEST = 1 << 52, 1 << 61
+# Up to this, sums are exact to half a unit.  [TRIANGLE.2]
+_EXACT = 1 << 52
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,9 @@ class FirstRound:
         return holders(self.public)
 
 
+First = FirstRound | row_parts.FirstPart
+
+
 class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
     """Users with consecutive numbers: their lists, their purse and what they have answered.  [TRIANGLE.1-2]
 
@@ -143,9 +148,21 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
     def __init__(self, view: FriendLists, public: PublicView, purse: Purse) -> None:
         super().__init__(view, public, purse)
         self._offsets, self._members = later(self._view.start, self._view.offsets, self._view.neighbours)
-        self._row_bits = PositionClient(self._bits(), public, purse)
         self._took_part: dict[str, Bits] = {}
-        self._first: FirstRound | None = None
+        self._gone: set[tuple[str, int]] = set()
+        self._first: First | None = None
+
+    @cached_property
+    def _row_bits(self) -> PositionClient:
+        found = PositionClient(self._bits(), self._public, self._purse)
+        found._forgotten |= self._gone
+        return found
+
+    def forget_rows(self) -> None:
+        """Let go of the rows' bits and of the first answers; other surveys of the same first round are refused too."""
+        self.forget(1)
+        self._row_bits.forget(1)
+        self._gone = vars(self).pop("_row_bits")._forgotten
 
     def recall(self, survey: RowSurvey, report: PositionReport) -> None:
         """Round 1 was answered with this report before this program was started, by the same users."""
@@ -161,7 +178,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         self._took_part[survey.identity] = ones_between(np.frombuffer(report.answered, np.uint8), starts) > 0
 
     def total(
-        self, survey: RowSurvey, first: FirstRound, random_bytes: RandomBytes, present: Bits | None = None
+        self, survey: RowSurvey, first: First, random_bytes: RandomBytes, present: Bits | None = None
     ) -> RowReport:
         """Round 2: the row's noisy reach and noisy sum; asked again, the same report again."""
         sent = self._answers.get((survey.identity, 2))
@@ -180,7 +197,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             self._verify_first(survey, self._first)
         return survey
 
-    def _verify_first(self, survey: RowSurvey, first: FirstRound | None) -> None:
+    def _verify_first(self, survey: RowSurvey, first: First | None) -> None:
         if survey.identity not in self._took_part:
             raise ProtocolViolation("Round 2 was asked for before round 1 was answered.")
         if first is None or first.survey != survey or first.public is not self._public:
@@ -189,9 +206,9 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             raise ProtocolViolation("The transcript lacks this user's own first answers; it was not read whole.")
         first.refuse_what_doubles_cannot_hold()
         if survey.clip == "double":
-            row_clipping.refuse_missing_rows(first)
+            row_clipping.refuse_missing_rows(cast(FirstRound, first))
 
-    def _asked_again(self, survey: RowSurvey, first: FirstRound) -> Bits:
+    def _asked_again(self, survey: RowSurvey, first: First) -> Bits:
         """Who took part in round 1, of those who hold a non-public position."""
         again: Bits = self._took_part[survey.identity] & first.asked[self._users]
         return again
@@ -210,12 +227,17 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
             report = self._row_bits.answer(survey.first, 1, random_bytes, by_position)
             self._took_part[survey.identity] = here
             return report
-        first = cast(FirstRound, self._first)
+        first, lists = cast(FirstRound, self._first), (self._view.start, self._offsets, self._members)
         asked = self._asked_again(survey, first) & who_takes_part(present, self._view.count)
+        if isinstance(survey, PartSurvey):
+            return row_parts.part_report(survey, cast(Any, first), asked, *lists, random_bytes)
         if survey.clip == "double":
-            lists = self._view.start, self._offsets, self._members
             return row_clipping.clipped_report(cast(Any, survey), first, asked, *lists, random_bytes)
         return _noised(survey, first, self._view.start, asked, *self._measure(survey, first), random_bytes)
+
+    def pairs(self, survey: PartSurvey) -> Pairs:
+        """Which first answers these users will look up in their parts: private, for they show who their friends are."""
+        return row_parts.list_pairs(survey, self._view.start, self._offsets, self._members)
 
     def _measure(self, survey: RowSurvey, first: FirstRound) -> tuple[Floats, Floats]:
         """Of each user the reach, and the sum."""
@@ -224,7 +246,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         if survey.statistic == "triangles":
             largest, sums = triangle_reaches(first.scores, first.panels, masks, *lists)
         else:
-            parts = over_rows(first.scores, *lists, partial(_reaches, masks, self._view.start), first.pulls)
+            parts = over_rows(first.scores, *lists, partial(block_reaches, masks, self._view.start), first.pulls)
             largest, sums = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
         return (largest * weights[:, None]).max(axis=0, initial=0.0), sums
 
@@ -247,12 +269,6 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         return PositionBits.of_packed(start, stop - start, packed)
 
 
-def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
-    """max over t ≥ 0 of e^(-βt)(reach + tM): moves by at most e^β when the reach moves by M.  [TRIANGLE.2]"""
-    pace = largest / beta
-    return np.where(reach >= pace, reach, pace * exp(np.minimum(reach / pace, 1.0) - 1))
-
-
 def _noised(
     survey: RowSurvey,
     first: FirstRound,
@@ -268,15 +284,10 @@ def _noised(
     bound = smooth_bound(reaches, first.largest, beta) * (_LARGER * unit) + 2
     steps = np.floor(reaches / (first.largest * _LARGER)).astype(np.int64)
     total = np.floor(sums * unit + 0.5).astype(np.int64)
-    noisy_reach = _cut_sum(steps, survey.reach_noise.sample_many(steps.size, random_bytes))
-    noisy_total = _cut_sum(total, survey.total_noise.sample_each(bound, random_bytes))
+    noisy_reach = cut_sum(steps, survey.reach_noise.sample_many(steps.size, random_bytes))
+    noisy_total = cut_sum(total, survey.total_noise.sample_each(bound, random_bytes))
     sent = (np.where(asked, numbers, 0) for numbers in (noisy_reach, noisy_total))
     return RowReport(survey.identity, first.transcript.digest, start, asked, *sent)
-
-
-def _cut_sum(values: Integers, noise: Integers) -> Integers:
-    """Values plus noise, cut off at ±2^61: the same whatever the noise is beyond ±2^62, where 64 bits end."""
-    return np.clip(values + np.clip(noise, -2 * _FARTHEST, 2 * _FARTHEST), -_FARTHEST, _FARTHEST)
 
 
 def _weights(public: PublicView, start: int, count: int, friend_visible: float) -> tuple[Floats, Words]:
@@ -294,14 +305,3 @@ def _weights(public: PublicView, start: int, count: int, friend_visible: float) 
     for mask, kind in zip(masks, kinds, strict=True):
         mask[:] = pack_rows(classes == kind, public.n)
     return np.array([worth[kind] for kind in kinds]), masks
-
-
-def _reaches(masks: Words, start: int, block: RowBlock) -> tuple[Floats, Floats]:
-    """As ``triangle_reaches``, from pulls that are known."""
-    rows = np.minimum(block.users - start, masks.shape[1] - 1)
-    later = np.arange(block.pulls.shape[1]) > block.users[:, None]
-    largest = np.zeros((len(masks), len(rows)))
-    for found, mask in zip(largest, masks, strict=True):
-        inside = unpack_rows(mask[rows], later.shape[1]) & later
-        found[:] = np.where(inside, np.abs(block.pulls), 0.0).max(axis=1)
-    return largest, block.totals

@@ -42,10 +42,12 @@ AUTO = "auto"
 # Options that belong to one trust model, as they are where they were not given.
 DEFAULTS = {
     "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
-    "hide": "edge", "clip": "smooth", "reporters": "auto", "rest": "leave",
+    "hide": "edge", "clip": "smooth", "reporters": "auto", "rest": "leave", "share": "1", "download": None,
 }  # fmt: skip
 LARGE = 5
 MINUTE = 60
+# From so many users on, two rounds by parts take more than a second or two.
+MANY_USERS = 20_000
 # What follows the numbers fits on the same screen.
 MOST_LINES = 6
 LESS_WORK = "With --work 0.1 a tenth of the counting is done, and standard errors say what that costs."
@@ -83,6 +85,12 @@ def estimate(
     clip: Annotated[
         str, typer.Option(help="User triangles: smooth, or double (Imola et al. 2022, to compare; needs --delta).")
     ] = "smooth",
+    share: Annotated[
+        str, typer.Option(help="User triangles: the share of the first answers that each user downloads, such as 0.01.")
+    ] = "1",
+    download: Annotated[
+        str | None, typer.Option(help="User triangles: the most that each user downloads, such as 10MB.")
+    ] = None,
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
     ] = "auto",
@@ -118,9 +126,12 @@ def estimate(
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
         "degree_share": degree_share, "hide": hide, "clip": clip, "reporters": reporters, "rest": rest,
+        "share": share, "download": download,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
+    if share != "1" or download is not None:
+        told = _answering(world, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
             world, trust, epsilon, statistics, delta=delta, dropout=absent, engine=engine, seed=seed,
@@ -237,6 +248,18 @@ def _forecast(
         say_need(run.need.octets, found.seconds, hint, disk=run.disk if run.strategy == FILED else 0)
         with progress_bar("answers and counting", counted=False) as progress:
             yield Phases(progress, found.phases)
+
+
+@contextmanager
+def _answering(world: Any, quiet: bool) -> Iterator[Any]:
+    """While users answer for their rows and read parts of the answers, how far it is."""
+    from visibility_aware_edge_ldp.simulation.worlds import Phases
+
+    if quiet or world.graph.n < MANY_USERS:
+        yield None
+        return
+    with progress_bar("first answers and sums", counted=False) as progress:
+        yield Phases(progress, {"answers": 1.0, "rows": 0.3})
 
 
 def _next_steps(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,6 +52,9 @@ def plan(
         str | None, typer.Option(help="Position model: do this share of the counting of triangles and 4-cycles.")
     ] = None,
     more_public: Annotated[bool, typer.Option("--more-public", help="Show what making more public would buy.")] = False,
+    downloads: Annotated[
+        bool, typer.Option("--downloads", help="User triangles: the error against what each user downloads.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Write figures, JSON and CSV here.")] = None,
     as_json: common.JsonOption = False,
 ) -> None:
@@ -89,9 +92,12 @@ def plan(
     )  # fmt: skip
     rows = _more_public(found) if more_public or output else []
     if as_json:
-        common.print_json("plan", {**found.as_dict(), "more_public": [row.as_dict() for row in rows]})
+        told = {**found.as_dict(), "more_public": [row.as_dict() for row in rows]}
+        common.print_json("plan", {**told, **({"downloads": _downloads_json(found)} if downloads else {})})
     else:
         _print(found, rows, output is not None)
+        if downloads:
+            _print_downloads(found)
     if output is not None:
         from visibility_aware_edge_ldp.presentation.result_files import write_plan
 
@@ -169,6 +175,32 @@ def _print(found: Plan, rows: Sequence[Publicity], drawn: bool) -> None:
     typer.echo("\nWhat to try next:")
     for step in summary.next_steps(found, bool(rows), drawn):
         typer.echo(f"- {step}")
+
+
+def _downloads_json(found: Plan) -> list[dict[str, Any]]:
+    """For each ε, errors against downloads, and the smallest one for the target."""
+    told = []
+    for epsilon in dict.fromkeys(row.epsilon for row in found.predictions):
+        best = found.smallest_download(str(epsilon))
+        rows = [row.as_dict() for row in found.downloads(str(epsilon))]
+        told.append({"epsilon": epsilon, "rows": rows, "for_target": None if best is None else best.as_dict()})
+    return told
+
+
+def _print_downloads(found: Plan) -> None:
+    """At the ε that the first lines are about."""
+    from visibility_aware_edge_ldp.evaluation.plan.downloads import HEAD
+    from visibility_aware_edge_ldp.evaluation.plan.summary import focus, percent
+
+    epsilon, target = focus(found)[1], percent(found.target_error or 0)
+    rows = [row.texts() for row in found.downloads(str(epsilon))]
+    _table(f"USER triangles alone at ε = {epsilon:g}, by what each user downloads (--download):", (HEAD, rows))
+    best = found.smallest_download(str(epsilon))
+    typer.echo(
+        f"No share of the first answers reaches {target}; all of them may, see above."
+        if best is None
+        else f"For {target} each user downloads {best.texts()[0]}, {best.texts()[1]} of the first answers."
+    )
 
 
 def _matrices(found: Plan) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:

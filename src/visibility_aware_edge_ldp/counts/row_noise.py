@@ -1,16 +1,25 @@
-"""What the first answers add to the variance of sums over rows.  [ROWS.2]"""
+"""How sums over rows vary: by the first answers, and where users read a part of these.  [ROWS.2], [PARTS.4-6]"""
 
-from functools import partial
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import product
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute.list_groups import short_weights
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, pack_rows
 from visibility_aware_edge_ldp.compute.plain.rows import PANEL, panels_of
+from visibility_aware_edge_ldp.compute.reproducible_math import exp, log
 from visibility_aware_edge_ldp.counts.rows import BLOCK, Bits, Earlier, Integers, Step, on_all_cores
 from visibility_aware_edge_ldp.counts.scores import Floats, Scores, score, spread, square
+from visibility_aware_edge_ldp.mechanisms.power_noise import smooth_bound
+
+# Up to this many friends a group on average, the largest group is that of Poisson numbers; beyond, of normal ones.
+_MANY = 60.0
 
 
 def first_vertex_noise(scores: Scores, step: Step | None = None) -> float:
@@ -157,3 +166,102 @@ def size_and_spread(scores: Scores) -> tuple[float, float]:
     n = scores.n
     edges = max(float(scores.node_sums(score).sum()) / 2, 1.0)
     return edges, float(scores.node_sums(spread).sum()) / (n * (n - 1))
+
+
+@dataclass(frozen=True)
+class ListLaw:
+    """How the sum of one list varies, as a function of its length; the length has noise, by which it is short or long.
+
+    Parameters
+    ----------
+    groups, longest, last
+        G; up to which noisy length a list is short; and from which length on its weight stays.
+    length_rate
+        The loss of a length: its noise is discrete Laplace.
+    largest, variance
+        M, and σ², the variance of the score of a position without an edge.
+    short_noise, long_noise
+        The standard deviation of the noise over its bound.
+    beta
+        How fast the bound of a long list may move.
+    rounding
+        What is added to every bound because sums are reported in whole units.
+    """
+
+    groups: int
+    longest: int
+    last: int
+    length_rate: float
+    largest: float
+    variance: float
+    short_noise: float
+    long_noise: float
+    beta: float
+    rounding: float = 0.0
+
+    def short_chance(self, lengths: Integers) -> Floats:
+        """With which chance a list of this length is taken as short."""
+        room = (self.longest - lengths).astype(np.float64)
+        beyond = exp(-self.length_rate * (np.abs(room) + (room >= 0))) / (1 + math.exp(-self.length_rate))
+        return np.where(room >= 0, 1 - beyond, beyond)
+
+    def second(self, lengths: Integers, density: float = 0.0) -> Floats:
+        """The mean variance of the second round's noise; ``density`` is the share of pairs of friends with an edge."""
+        short = self.short_chance(lengths)
+        return short * self._second_short(lengths, density) + (1 - short) * self._second_long(lengths)
+
+    def first(self, lengths: Integers) -> Floats:
+        """What first answers add, each list by itself: σ² times the pairs, each with its weight.  [PARTS.4]"""
+        return self.variance * _pairs_of(lengths) * self.weights(lengths)
+
+    def weights(self, lengths: Integers) -> Floats:
+        """The mean weight of a pair."""
+        short = self.short_chance(lengths)
+        return short * short_weights(lengths, self.groups, self.last) + (1 - short) * self.groups
+
+    def _second_short(self, lengths: Integers, density: float) -> Floats:
+        """The mean square of w(d + 1)(M(1 + s) + s|A|), times that of the noise.  [PARTS.2]"""
+        s, weight = 1 / self.groups, short_weights(lengths, self.groups, self.last)
+        alone = _pairs_of(lengths) / weight
+        square = (self.variance + density) * alone + (density * alone) ** 2
+        size, base = np.sqrt(2 / math.pi * square), self.largest * (1 + s)
+        bound = short_weights(lengths + 1, self.groups, self.last) ** 2
+        bound = bound * (base**2 + 2 * base * s * size + s * s * square)
+        found: Floats = (np.sqrt(bound) + self.rounding) ** 2 * self.short_noise**2
+        return found
+
+    def _second_long(self, lengths: Integers) -> Floats:
+        """G²·M² times the mean square of the smooth bound on the largest group."""
+        grid, values = self._long_table(int(lengths.max(initial=0)))
+        bound = self.groups * self.largest * np.sqrt(np.interp(lengths, grid, values))
+        found: Floats = (bound + self.rounding) ** 2 * self.long_noise**2
+        return found
+
+    def _long_table(self, most: int) -> tuple[Floats, Floats]:
+        """At some lengths, the mean square of the bound in units of M: groups are as Poisson numbers, nearly."""
+        if most not in self._tables:
+            grid = np.unique(np.concatenate([np.arange(min(most, 64) + 1), np.geomspace(64, max(most, 64), 160)]))
+            mean = grid / self.groups
+            few = np.minimum(mean, _MANY)
+            values, below = np.zeros(grid.size), np.zeros(grid.size)
+            chance, total, count = exp(-few), exp(-few), 0
+            while count < 4 * _MANY + 40:
+                largest = np.where(total > 0, exp(self.groups * log(np.maximum(total, 1e-300))), 0.0)
+                values += (largest - below) * smooth_bound(np.array([float(count)]), 1.0, self.beta)[0] ** 2
+                below, count = largest, count + 1
+                chance = chance * few / count
+                total = np.minimum(total + chance, 1.0)
+            farthest = NormalDist().inv_cdf(1 - 0.56 / self.groups)
+            beyond = smooth_bound(mean + farthest * np.sqrt(mean), 1.0, self.beta) ** 2
+            self._tables[most] = grid, np.where(mean <= _MANY, values, beyond)
+        return self._tables[most]
+
+    @cached_property
+    def _tables(self) -> dict[int, tuple[Floats, Floats]]:
+        return {}
+
+
+def _pairs_of(lengths: Integers) -> Floats:
+    """C(d, 2)."""
+    found: Floats = lengths * (lengths - 1.0) / 2
+    return found

@@ -238,3 +238,14 @@ class Earlier:
         found: npt.NDArray[np.int32] = sums[np.searchsorted(between, rows)]
         found[~nodes[rows]] = 0
         return found
+
+
+def block_reaches(masks: Words, start: int, block: RowBlock) -> tuple[Floats, Floats]:
+    """As ``triangle_reaches``, from pulls that are known."""
+    rows = np.minimum(block.users - start, masks.shape[1] - 1)
+    later = np.arange(block.pulls.shape[1]) > block.users[:, None]
+    largest = np.zeros((len(masks), len(rows)))
+    for found, mask in zip(largest, masks, strict=True):
+        inside = bitset.unpack_rows(mask[rows], later.shape[1]) & later
+        found[:] = np.where(inside, np.abs(block.pulls), 0.0).max(axis=1)
+    return largest, block.totals

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from visibility_aware_edge_ldp.compute.reproducible_math import exp
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.randomness import Integers, RandomBytes, random_words
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import DOWN, SmoothNoise, decimal_of
@@ -17,6 +18,8 @@ Floats = npt.NDArray[np.float64]
 # Times α + 100: doubles err by less than a hundredth of this; what lies closer to a threshold is decided exactly.
 _DOUBT = 1e-13
 _FARTHEST = (1 << 62) - 1
+# Numbers with noise are cut off here before they are sent.  [TRIANGLE.2]
+_CUT = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -117,3 +120,14 @@ class SmoothPower(SmoothNoise):
 def _mass(a: float) -> float:
     """Half the integral of the density before it is scaled to 1."""
     return float(1 + 2 / a * (1 - 1 / a) ** (a - 1))
+
+
+def smooth_bound(reach: Floats, largest: float, beta: float) -> Floats:
+    """max over t ≥ 0 of e^(-βt)(reach + tM): moves by at most e^β when the reach moves by M.  [TRIANGLE.2]"""
+    pace = largest / beta
+    return np.where(reach >= pace, reach, pace * exp(np.minimum(reach / pace, 1.0) - 1))
+
+
+def cut_sum(values: Integers, noise: Integers) -> Integers:
+    """Values plus noise, cut off at ±2^61: the same whatever the noise is beyond ±2^62, where 64 bits end."""
+    return np.clip(values + np.clip(noise, -2 * _CUT, 2 * _CUT), -_CUT, _CUT)

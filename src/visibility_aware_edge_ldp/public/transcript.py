@@ -164,8 +164,22 @@ def _in_part(answers: Ints, asked: Ints) -> bool:
 
 def holders(view: PublicView) -> Bits:
     """Which users hold a row with a non-public position: those that are asked."""
-    held: Bits = _asked_between(view, row_start(view.n, np.arange(view.n + 1))) > 0
+    held: Bits = asked_in_rows(view) > 0
     return held
+
+
+def asked_in_rows(view: PublicView) -> Ints:
+    """How many positions of each user's row are not public; by kinds of nodes without looking at every position."""
+    bound = view.classes.by_kinds
+    if bound is None or not view.n:
+        return _asked_between(view, row_start(view.n, np.arange(view.n + 1)))
+    found = np.zeros(view.n, np.int64)
+    for kind, row in enumerate(np.asarray(bound.table) != Visibility.PUBLIC):
+        # How many later users each one has with whom a user of this kind has a position that is asked.
+        wanted = row[bound.kinds]
+        here = bound.kinds == kind
+        found[here] = (wanted.sum() - np.cumsum(wanted))[here]
+    return found
 
 
 def response_rate(asked: int, answered: int) -> float:

@@ -85,7 +85,7 @@ USER = Trust(
     "rest, as `estimate` splits it.",
     # 4-cycles would take a share of epsilon from triangles, so they come only when asked for.
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
-    options=("dropout", "degree_share", "hide", "engine", "clip"),
+    options=("dropout", "degree_share", "hide", "engine", "clip", "share", "download"),
     compared=("degree_share", "dropout"),
     unanswered=(
         "three_paths",

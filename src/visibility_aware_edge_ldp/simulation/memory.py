@@ -54,6 +54,10 @@ class Need:
         return size(self.octets)
 
 
+# Rows and copies of rows that are held at a time where users read parts of the first answers.
+PART_ROWS = 4 * 512 * 7
+
+
 def graph_need(n: int, m: int) -> Need:
     """The graph itself, with names and lists of friends."""
     return Need({GRAPH: 30 * m + 150 * n})
@@ -151,6 +155,12 @@ def by_rows(n: int, m: int, planes: int, cycles: bool, one_class: bool) -> Need:
     need = need.plus("planes, twice while they are put together, and in panels", 6 * planes * packed)
     need = need.plus("rows of counts", (cores * USER_ROWS * 8 * planes * planes + 6_000) * n)
     return need.plus("the matrix of 2-paths, and as much again while it is read", 9 * n * n) if cycles else need
+
+
+def by_parts(n: int, m: int, pairs: float) -> Need:
+    """USER triangles by parts: lists, some users' rows at a time, and the first answers that somebody looks up."""
+    need = by_degrees(n, m, one_class=True).plus("rows of some users and their reports", PART_ROWS * n / 8)
+    return need.plus("first answers that are looked up", 40 * pairs)
 
 
 def planned(n: int, m: int) -> Need:

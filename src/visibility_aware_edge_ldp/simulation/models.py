@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.aggregator.groups import hidden_cells, small_cell
 from visibility_aware_edge_ldp.aggregator.histogram import HistogramCollection
 from visibility_aware_edge_ldp.aggregator.node_statistics.clustering import clustering
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_clipping import clipped_triangles
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import part_triangles
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.row_transitivity import transitivity
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection, estimate_ipw_capped
@@ -44,9 +45,11 @@ from visibility_aware_edge_ldp.public.surveys.groups import group_survey
 from visibility_aware_edge_ldp.public.surveys.histogram import histogram_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, SHARED, hub_survey, hubs_see_everybody
 from visibility_aware_edge_ldp.public.surveys.position import position_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import CURATOR, NEIGHBOURHOOD, POSITION, USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.simulation import row_parts
 from visibility_aware_edge_ldp.simulation.curator import Centre, ask_within
 from visibility_aware_edge_ldp.simulation.execution import FILED, PLANES, Request, by_lists, refuse_large_sample
 from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_for, spending
@@ -166,7 +169,8 @@ def user(request: Request) -> Answers:
 
     With an engine, its workers are the users who sum.
     """
-    request.run.refuse_too_large()
+    if not request.options.in_parts:
+        request.run.refuse_too_large()
     if request.options.hide == "degree":
         return whole_degrees(request)
     world, engine = request.world, request.options.engine
@@ -195,6 +199,11 @@ def user(request: Request) -> Answers:
         spent = {key: share for key, share in spent.items() if key != "their standard errors"}
         spent |= {"the rows' triangles": float(survey.total), "the lengths of lists": float(survey.reach)}
         assumed = (*assumed, CLIP_ASSUMPTION)
+    if (groups := _groups(request, plan)) is not None:
+        survey = part_survey(world.public, plan.row_epsilon, groups)
+        spent = {key: share for key, share in spent.items() if key != "their standard errors"}
+        spent, notes = spent | row_parts.spent_on(survey), (*notes, row_parts.note(survey))
+        assumed = (*assumed, COIN_ASSUMPTION)
     certified = certificate(
         world, USER, releases, request.seed, rates, assumptions=assumed, notes=notes,
         per_list=per_list(world, plan), spent=spent,
@@ -228,7 +237,13 @@ def _ask_users(
         names = dict.fromkeys(parts.get(name, name) for name in plan.by_degrees)
         found |= estimate(degrees, tuple(names))
         response = degrees.response_rate
-    if plan.summed:
+    if (groups := _groups(request, plan)) is not None:
+        by_parts = row_parts.part_surveys(request, plan, groups)
+        (collection,) = row_parts.collect_parts(world, by_parts, seed, dropout, phases).values()
+        found[TRIANGLES.name] = part_triangles(collection)
+        response = min(response, collection.response_rate)
+    elif plan.summed:
+        request.run.refuse_too_large()
         surveys = _row_surveys(request, plan)
         collecting = collect_rows if engine is None else partial(collect_rows_on, engine)
         rows = collecting(world, surveys, seed, dropout, phases)
@@ -259,6 +274,14 @@ def _from_answers(first: PositionCollection, names: tuple[str, ...], absent: boo
     others = tuple(name for name in names if name not in sums)
     found = estimate(first, others) if others else {}
     return found | (estimate_rows(first, sums) if sums else {})
+
+
+def _groups(request: Request, plan: Plan) -> int | None:
+    """How many groups a part of the first answers has, where users download a part of them."""
+    if not plan.by_rows or not request.options.in_parts:
+        return None
+    groups: int | None = request.options.groups(request.world.public, plan.row_epsilon)
+    return groups
 
 
 def _is_clipped(request: Request) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypedDict
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
+from visibility_aware_edge_ldp.public.layout import octets
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
     BUTTERFLIES,
@@ -28,6 +29,12 @@ from visibility_aware_edge_ldp.public.statistic import (
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, lists_in
+from visibility_aware_edge_ldp.public.surveys.row_parts import (
+    fewest_groups,
+    groups_for_download,
+    groups_for_share,
+    parse_size,
+)
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample
 from visibility_aware_edge_ldp.public.trust import (
@@ -41,6 +48,7 @@ from visibility_aware_edge_ldp.public.trust import (
     Trust,
     trust_model,
 )
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 ESTIMATORS = ("unbiased", "ipw_capped")
@@ -56,6 +64,10 @@ REST_ALONE = (
     "What is not wholly inside a scope is estimated by the unbiased estimator, from a sample outside and everybody "
     "inside, and needs neither a share of the work nor an engine; leave the others out."
 )
+PARTS_ALONE = (
+    "A share of the first answers is downloaded for triangles that are summed as usual, without an engine, and is said "
+    "once, as --share or as --download; leave the others out."
+)
 LEAVE = "leave"
 NOT_OF_THIS_MODEL = {
     "hide": "hide is 'edge', or in the user model 'degree'; got {value!r} in the {trust} model.",
@@ -67,6 +79,8 @@ NOT_OF_THIS_MODEL = {
     "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "clip": "Sums are clipped in the user model, not in {trust}; leave it out.",
+    "share": "Users download a share of the first answers in the user model, not in {trust}; leave it out.",
+    "download": "Users download first answers in the user model, not in {trust}; leave it out.",
     "dropout": "A curator holds everything and cannot drop out; leave dropout out.",
 }
 
@@ -83,6 +97,8 @@ class Keywords(TypedDict, total=False):
     degree_share: Number
     hide: str
     clip: str
+    share: Number
+    download: str | None
     reporters: str
     work: float | None
     sample_positions: Number
@@ -153,9 +169,14 @@ class UserOptions(Options):
     hide: str = "edge"
     engine: str | None = None
     clip: str = "smooth"
+    share: Number = 1
+    download: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        alone = self.hide == "edge" and self.clip == "smooth" and self.engine is None
+        if self.in_parts and (not alone or (self.download is not None and parse_share(self.share, "share") != 1)):
+            raise BadInput(PARTS_ALONE)
         if self.hide not in ("edge", "degree"):
             raise BadInput(NOT_OF_THIS_MODEL["hide"].format(value=self.hide, trust=self.trust.name))
         if self.clip not in ("smooth", "double"):
@@ -166,7 +187,28 @@ class UserOptions(Options):
     @property
     def statistics(self) -> tuple[str, ...]:
         """The statistics that are estimated if none are named: users who hide their degree tell its bin alone."""
-        return ("degree_histogram",) if self.hide == "degree" else self.trust.defaults
+        if self.hide == "degree":
+            return ("degree_histogram",)
+        return tuple(name for name in self.trust.defaults if not (self.in_parts and name == TRANSITIVITY.name))
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether a user may not have to download all first answers."""
+        return self.download is not None or groups_for_share(self.share) > 1
+
+    def groups(self, view: PublicView, epsilon: Number) -> int | None:
+        """How many groups a part of the first answers has; None where everybody downloads all of them.
+
+        A download is an upper limit: where all first answers are less, all are taken.
+        """
+        if not self.in_parts:
+            return None
+        if self.download is None:
+            return groups_for_share(self.share)
+        most = parse_size(self.download)
+        if view.policy.scope is None and 2 * octets(view.positions) <= most:
+            return None
+        return max(groups_for_download(most, view.n), fewest_groups(view, epsilon))
 
 
 @dataclass(frozen=True)
@@ -211,7 +253,9 @@ def options_for(trust: Trust, given: Mapping[str, Any]) -> Options:
 
 def _is_default(name: str, value: Any) -> bool:
     """Whether an option says what it would say if it were left out; a share of 1 is also written "1"."""
-    return position_sample(value) is None if name == "sample_positions" else bool(value == DEFAULTS[name])
+    if name in ("sample_positions", "share"):
+        return position_sample(value) is None
+    return bool(value == DEFAULTS[name])
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.errors import BadInput, BadPolicy, did_you_mean
 from visibility_aware_edge_ldp.evaluation.gains import SPLIT_HEAD, Split, part_inside
 from visibility_aware_edge_ldp.evaluation.plan.assumed_graph import FAMILIES, assumed_graph
 from visibility_aware_edge_ldp.evaluation.plan.base import ALL, Cost, Subsample, subsample
+from visibility_aware_edge_ldp.evaluation.plan.downloads import Download, downloads, smallest_download
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments
 from visibility_aware_edge_ldp.evaluation.plan.moment_sums import MADE_UP_ROWS, ROWS, moments_of, numbers_of, rows_of
 from visibility_aware_edge_ldp.evaluation.plan.predictions import PREDICTIONS, Prediction, marked, offered, predictions
@@ -22,7 +23,14 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
 from visibility_aware_edge_ldp.public.scope import Scope
-from visibility_aware_edge_ldp.public.statistic import FOUR_CYCLES, check_statistics, exact, possible, statistic
+from visibility_aware_edge_ldp.public.statistic import (
+    FOUR_CYCLES,
+    TRIANGLES,
+    check_statistics,
+    exact,
+    possible,
+    statistic,
+)
 from visibility_aware_edge_ldp.public.trust import POSITION, TRUSTS
 from visibility_aware_edge_ldp.public.visibility import Visibility
 from visibility_aware_edge_ldp.simulation.execution import Run
@@ -141,6 +149,20 @@ class Plan(Tabular):
     ) -> list[Publicity]:
         """The effect of making more public: edges, positions, profiles drawn by lot, or the profiles of the hubs."""
         return publicity(self.graph, self._quickly(statistic, epsilon, trust), progress)
+
+    def downloads(self, epsilon: Number = 1) -> list[Download]:
+        """The predicted error of USER triangles against what each user downloads of the first answers."""
+        return downloads(*self._assumed, epsilon=epsilon)
+
+    def smallest_download(self, epsilon: Number = 1, target: float | None = None) -> Download | None:
+        """The smallest download that reaches the target error, or the plan's own; None where none does."""
+        wanted = self.target_error if target is None else target
+        return None if wanted is None else smallest_download(*self._assumed, epsilon=epsilon, target=wanted)
+
+    @property
+    def _assumed(self) -> tuple[VisibilityAwareGraph, float]:
+        """The world that is planned for, and its triangles."""
+        return self._moments.world, float(self._moments.value(TRIANGLES.name))
 
     def split(self, world: VisibilityAwareGraph) -> "Plan":
         """With what each lever of a policy with a scope does to the error of what the first lines are about."""

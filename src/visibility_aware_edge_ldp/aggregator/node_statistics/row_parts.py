@@ -1,0 +1,250 @@
+"""USER triangles where each user read one part of the first answers: the estimate, and how it varies.  [PARTS.4-6]"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from math import comb
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from visibility_aware_edge_ldp.aggregator import round_noise
+from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder, Ints
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, largest_seen, with_large_absent
+from visibility_aware_edge_ldp.aggregator.rows import RowCollection
+from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups
+from visibility_aware_edge_ldp.counts.nonresponse import Spread
+from visibility_aware_edge_ldp.counts.row_noise import ListLaw
+from visibility_aware_edge_ldp.counts.rows import Step
+from visibility_aware_edge_ldp.counts.scores import Floats
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.public.positions import numbers, row_of, row_start
+from visibility_aware_edge_ldp.public.statistic import TRIANGLES
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
+from visibility_aware_edge_ldp.public.transcript import asked_in_rows, ones_between, response_rate
+from visibility_aware_edge_ldp.public.transcript_parts import (
+    AllAnswers,
+    FirstAnswers,
+    bits_at,
+    largest_score,
+    sums_of_scores,
+)
+from visibility_aware_edge_ldp.public.view import PublicView
+
+# A user is needed for triangles as a first and as a middle vertex: what a random numbering makes of it.  [PARTS.6]
+PLACES = round_noise.Places(1.0, 2 / 3, 1.0, 1 / 3)
+
+
+class KeptAnswers(InOrder):
+    """First answers of whole rows, in order, of which only those at some positions are kept: a simulation's.
+
+    A real aggregator keeps all of them, because it does not know who looks up which. ``places`` are the numbers of
+    positions, sorted.
+    """
+
+    def __init__(self, survey: PositionSurvey, view: PublicView, places: Ints) -> None:
+        super().__init__(survey, view)
+        self._places, self._said = places, np.zeros(places.size, np.bool_)
+        self.answered: Bits = np.zeros(view.n, np.bool_)
+        self._asked = asked_in_rows(view)
+
+    def add(self, report: PositionReport) -> None:
+        """Look up what is kept of the next rows; refuse a part of a row, and rows out of order."""
+        super().add(report)
+        if report.start != self._next:
+            raise ProtocolViolation(f"Reports come row after row: the one from position {self._next} is next.")
+        self._digest.update(report.digest.encode())
+        stop = report.start + report.count
+        if not report.count:
+            return
+        rows = slice(row_of(self.view.n, report.start), row_of(self.view.n, stop - 1) + 1)
+        starts = row_start(self.view.n, np.arange(rows.start, rows.stop + 1)) - report.start
+        heard = ones_between(np.frombuffer(report.answered, np.uint8), starts)
+        if starts[0] or starts[-1] != report.count or ((heard != 0) & (heard != self._asked[rows])).any():
+            raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
+        self.answered[rows] = heard > 0
+        first, last = np.searchsorted(self._places, [report.start, stop])
+        here = self._places[first:last] - report.start
+        self._said[first:last] = bits_at(np.frombuffer(report.ones, np.uint8), here)
+        self._next = stop
+
+    def ones(self, u: Ints, v: Ints) -> Bits:
+        """What was said at these positions, which are all kept."""
+        wanted, found = numbers(self.view.n, u, v), np.zeros(u.shape, np.bool_)
+        order = np.argsort(wanted)  # in their order they are looked up near each other, which is many times faster
+        wanted = wanted[order]
+        place = np.searchsorted(self._places, wanted)
+        if wanted.size and (place[-1] >= self._places.size or (self._places[place] != wanted).any()):
+            raise ProtocolViolation("First answers were looked up that were not kept.")
+        found[order] = self._said[place]
+        return found
+
+
+class PartCollection(RowCollection):
+    """Both rounds of a survey of parts; ``first`` takes the first answers, all of them unless another is given."""
+
+    survey: PartSurvey
+
+    def __init__(self, survey: PartSurvey, view: PublicView, first: KeptAnswers | None = None) -> None:
+        if first is None:
+            super().__init__(survey, view)
+        else:
+            super(RowCollection, self).__init__(survey, view, numbers=2)
+            self.first = cast(Any, first)
+
+    @cached_property
+    def first_answers(self) -> FirstAnswers:
+        """The first answers, as users look them up; the first round is closed by it."""
+        if isinstance(self.first, KeptAnswers):
+            return self.first
+        return AllAnswers(self.first.transcript, self.view)
+
+    @cached_property
+    def _closed(self) -> tuple[Any, Bits]:
+        return self.first_answers, self.first_answers.answered
+
+    def absorb_answers(self, report: PositionReport) -> None:
+        """Take a first report in; refused once the first round is closed."""
+        if isinstance(self.first, KeptAnswers) and "_closed" not in vars(self):
+            self.first.absorb(report)
+        else:
+            super().absorb_answers(report)
+
+    @property
+    def lengths(self) -> Ints:
+        """The noisy lengths of the lists of those who answered twice."""
+        return np.asarray(self.reaches[self.answered])
+
+    @property
+    def law(self) -> ListLaw:
+        """How the sum of a list varies with its length."""
+        asked, first, _ = self.counts
+        return list_law(self.survey, self.view, response_rate(asked, first))
+
+
+def list_law(survey: PartSurvey, view: PublicView, rate: float = 1.0) -> ListLaw:
+    """How the sum of a list varies with its length, where this share of the rows was answered.  [PARTS.4-6]"""
+    channels = [float(survey.first.channel(kind).variance(0)) for kind in view.non_public]
+    shares = class_shares(view)
+    variance = sum(share * each for share, each in zip(shares, channels, strict=True)) / rate
+    return ListLaw(
+        survey.groups, survey.longest_short, survey.last_weight, float(survey.reach_noise.rate),
+        largest_score(survey, view, rate), variance, survey.pair_noise.standard_deviation(1),
+        survey.total_noise.standard_deviation(1), float(survey.total_noise.beta), 2 / 2.0**survey.fineness,
+    )  # fmt: skip
+
+
+def class_shares(view: PublicView) -> list[float]:
+    """Of all positions, the share of each non-public class; by kinds of nodes without looking at every position."""
+    if len(view.non_public) <= 1 and len(view.present) == 1:
+        return [1.0] * len(view.non_public)
+    bound = view.classes.by_kinds
+    if bound is None:
+        return [view.class_sizes[kind] / view.positions for kind in view.non_public]
+    table, sizes = np.asarray(bound.table), np.bincount(bound.kinds, minlength=len(bound.table))
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    return [float(pairs[table == kind].sum() / pairs.sum()) for kind in view.non_public]
+
+
+def public_pairs(view: PublicView, asked: Bits) -> Pairs:
+    """All pairs of friends of the users whose row is public: everybody can add them up."""
+    edges = np.sort(view.edges.astype(np.int64), axis=1)
+    edges = edges[~asked[edges[:, 0]]]
+    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(edges[:, 0], minlength=view.n))])
+    return pairs_in_groups(offsets, edges[:, 1].astype(np.int32), np.zeros(len(edges), np.int64))
+
+
+class Sizes(NamedTuple):
+    """How many there are of what sums vary with: edges, pairs of friends and triangles, each over all users."""
+
+    edges: float
+    pairs: float
+    value: float
+
+    @property
+    def density(self) -> float:
+        """The share of pairs of friends with an edge."""
+        return min(max(self.value / self.pairs, 0.0), 1.0) if self.pairs > 0 else 0.0
+
+    @property
+    def branching(self) -> float:
+        """How many further friends a friend has: a third of all 2-stars have their middle first."""
+        return 3 * self.pairs / self.edges if self.edges > 0 else 0.0
+
+    @property
+    def at_edges(self) -> float:
+        """About Σc(c − 1) over edges, c being whose lists hold both ends.  [TRIANGLE.6]"""
+        beyond = max(self.value - self.branching**3 / 6, 0.0) ** 2
+        return round_noise.UNEVEN * beyond / max(self.edges, 1.0)
+
+    @property
+    def shared(self) -> float:
+        """About the same over all pairs of users: what degrees make of those without an edge, and the edges."""
+        return self.branching**4 / 12 + self.at_edges
+
+    def in_common(self, law: ListLaw, parts: int) -> float:
+        """What lists vary by together: first answers that they share; if they share a part, its coin too.  [PARTS.5]"""
+        alike = (law.groups - 1) / parts
+        return law.variance * self.shared * (1 + alike) + self.at_edges * alike
+
+
+def part_triangles(collection: RowCollection, step: Step | None = None) -> Estimate:
+    """The triangle count, without bias, and its standard error.  [PARTS.4-6]"""
+    parts = cast(PartCollection, collection)
+    asked, first, second = parts.counts
+    value = _public_sum(parts, first / asked if asked else 1.0)
+    if not asked:
+        return Estimate(TRIANGLES.name, value, 0.0, parts.releases)
+    if not second or first < min(2, asked):
+        raise BadStatistic(f"Only {second} of {asked} users have answered in both rounds; more are needed.")
+    expansion = asked / second
+    value += expansion * float(parts.sums.sum())
+    law, sizes = parts.law, _sizes(parts, expansion, value)
+    noise, answers = _variances(parts, law, sizes)
+    shared = sizes.in_common(law, parts.survey.parts)
+    spread = Spread(expansion**2 * (noise + answers) + shared, shared / 2)
+    if second == asked:
+        return estimate_of(TRIANGLES.name, value, spread, parts.releases)
+    told = round_noise.Noise(Spread(noise, noise / math.sqrt(second)), 0.0)
+    rows = round_noise.owned(parts.sums, told, answers, asked, float(parts.survey.total_noise.alpha))
+    missed = round_noise.nonresponse_spread(parts.sums, rows, parts.counts, PLACES)
+    found = estimate_of(TRIANGLES.name, value, spread.plus(missed), parts.releases)
+    seen = largest_seen(parts.sums, (noise + answers) / second)
+    return with_large_absent(found, 1 - second / asked, seen, comb(parts.view.n - 1, 2))
+
+
+def _public_sum(parts: PartCollection, rate: float) -> float:
+    """The triangles whose first vertex has a public row, from all first answers."""
+    pairs = public_pairs(parts.view, parts.asked)
+    if not pairs.owner.size:
+        return 0.0
+    found = sums_of_scores(parts.survey, parts.view, parts.first_answers, pairs.owner, pairs.u, pairs.v, rate)
+    return float(found.sum())
+
+
+def _sizes(parts: PartCollection, expansion: float, value: float) -> Sizes:
+    lengths, noise = parts.lengths, parts.survey.reach_noise
+    pairs = noise.unbiased(lambda d: d * (d - 1.0) / 2, lengths).sum()
+    return Sizes(expansion * float(lengths.sum()), expansion * float(pairs), value)
+
+
+def _variances(parts: PartCollection, law: ListLaw, sizes: Sizes) -> tuple[float, float]:
+    """Of those who answered twice: the variance of second-round noise, and what first answers add to their sums.
+
+    Both are sums over users of functions of the length, which the noisy lengths tell without bias.  [PARTS.6]
+    """
+    lengths = parts.lengths
+    longest = int(lengths.max(initial=0)) + 1
+    table = np.arange(longest + 1)
+    of_noise, of_answers, weights = law.second(table, sizes.density), law.first(table), law.weights(table)
+
+    def told(values: Floats) -> float:
+        # Lists with a negative noisy length have the value of an empty one.
+        noise = parts.survey.reach_noise
+        return float(noise.unbiased(lambda at: values[np.clip(at, 0, longest)], lengths).sum())
+
+    triangles = float((weights[np.clip(lengths, 0, longest)] * parts.sums).sum())
+    return max(told(of_noise), float(of_noise[0]) * lengths.size), max(told(of_answers), 0.0) + max(triangles, 0.0)

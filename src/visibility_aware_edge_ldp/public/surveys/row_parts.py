@@ -1,0 +1,189 @@
+"""USER triangles where each user downloads one part of the first answers: groups, parts, noise, price.  [PARTS.0-3]
+
+A public coin puts the users into groups, in another way for each part. A part holds the first answers between users of
+one group, and each user is given one part by the coin.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
+from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_number
+from visibility_aware_edge_ldp.public.layout import Ints, octets
+from visibility_aware_edge_ldp.public.positions import position_count
+from visibility_aware_edge_ldp.public.surveys.base import Content
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
+from visibility_aware_edge_ldp.public.view import PublicView
+
+Bits = npt.NDArray[np.bool_]
+# Of epsilon, what the first answers get, and at least what the noisy length of every list gets.  [PARTS.7]
+FIRST_SHARE, LENGTH_SHARE = Fraction(45, 100), Fraction(1, 20)
+# Times the groups: a list that is longer than this, with its noise, is long.
+SHORT = Fraction(3, 2)
+# The loss for a length is at least so many times the chance of a group, so that a list that is wrongly taken as short
+# is rarer than its sum is large; and at most this part of epsilon.  [PARTS.6]
+LENGTH_STEP, LENGTH_MOST = 3, Fraction(1, 5)
+# A list longer than all but e^-40 of those that are taken as short has the weight of that length.  [PARTS.2]
+RARE = 40
+_WHICH_PART = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class PartSurvey(RowSurvey):
+    """As ``RowSurvey``, for triangles, but a user reads only the first answers of its own part.
+
+    ``reach`` pays for the noisy length of a user's list, which decides how its triangles are summed; ``share`` is the
+    part of ``total`` that pays for the movement of a long list's noise scale.
+
+    Parameters
+    ----------
+    groups
+        G: a part has this many groups of users, and holds about one in G of all positions.
+    parts
+        How many parts there are.
+    coin
+        Any text that was public before anybody answered: with another text the groups are others.
+    """
+
+    groups: int = 0
+    parts: int = 0
+    coin: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.statistic != "triangles":
+            raise BadPrivacyParameter("Parts of the first answers are for triangles alone.")
+        if not 1 <= self.parts < 1 << 32 or not 5 <= self.groups < 1 << 32:
+            raise BadPrivacyParameter(
+                f"There are at least 5 groups and 1 part; got {self.groups} groups and {self.parts} parts."
+            )
+        self.pair_noise  # noqa: B018 - refuses bad numbers before anybody is asked
+
+    def content(self) -> Content:
+        cut = {"groups": self.groups, "parts": self.parts, "coin": self.coin}
+        return {**super().content(), "parts of the first answers": cut}
+
+    @property
+    def chance(self) -> Fraction:
+        """s = 1/G: with it two users are in one group."""
+        return Fraction(1, self.groups)
+
+    @cached_property
+    def pair_noise(self) -> SmoothPower:
+        """The noise on the sum of a short list, whose bound moves by at most 2s.  [PARTS.2]"""
+        whole = self.multipliers.private * self.total
+        return SmoothPower(whole, 2 * self.chance / whole)
+
+    @property
+    def longest_short(self) -> int:
+        """A list whose noisy length is at most this is short."""
+        return math.floor(SHORT * self.groups)
+
+    @property
+    def last_weight(self) -> int:
+        """Where the weights of short lists stop growing with their length."""
+        return self.longest_short + math.ceil(RARE / (self.multipliers.private * self.reach))
+
+    def part_of(self, users: Ints) -> Ints:
+        """Which part each of these users downloads."""
+        return _below(self._words(np.full(users.shape, _WHICH_PART, np.uint64), users), self.parts)
+
+    def group_of(self, part: Ints, users: Ints) -> Ints:
+        """In which group of a part each user is.  [PARTS.1]"""
+        return _below(self._words(part.astype(np.uint64), users), self.groups)
+
+    def _words(self, first: npt.NDArray[np.uint64], second: Ints) -> npt.NDArray[np.uint64]:
+        """A public 64-bit number for each two numbers: AES under a key that everybody works out from the survey."""
+        blocks = np.stack([first, second.astype(np.uint64)], axis=-1).astype("<u8")
+        # Nothing is hidden by it: it is a public function that no graph had a say in.
+        cipher = Cipher(algorithms.AES256(self._key), modes.ECB()).encryptor()  # noqa: S305
+        return np.frombuffer(cipher.update(blocks.tobytes()), "<u8")[::2]
+
+    @cached_property
+    def _key(self) -> bytes:
+        return hashlib.sha256(f"va-edge-ldp parts of first answers\x1f{self.identity}".encode()).digest()
+
+
+def _below(words: npt.NDArray[np.uint64], count: int) -> Ints:
+    """⌊word·count/2⁶⁴⌋: each number below ``count`` has the same chance, up to 2⁻⁶⁴."""
+    half, many = np.uint64(32), np.uint64(count)
+    low = ((words & np.uint64(0xFFFFFFFF)) * many) >> half
+    return (((words >> half) * many + low) >> half).astype(np.int64)
+
+
+def part_survey(view: PublicView, epsilon: Number, groups: int, coin: str = "") -> PartSurvey:
+    """A survey of every user for triangles, for one epsilon in all, with as many parts as groups.  [PARTS.7]"""
+    whole = parse_epsilon(epsilon)
+    private = view.policy.multipliers.private
+    length = max(LENGTH_SHARE * whole, Fraction(LENGTH_STEP, groups) / private)
+    if length > LENGTH_MOST * whole:
+        least = fewest_groups(view, whole)
+        raise BadPrivacyParameter(
+            f"With ε = {float(whole):g} a user downloads at most 1/{least} of the first answers; ask for less, or "
+            "leave the share out, and everybody downloads all of them."
+        )
+    total = whole * (1 - FIRST_SHARE) - length
+    first = PositionSurvey(
+        view.roster_digest, view.n, view.policy.digest, FIRST_SHARE * whole, multipliers=view.policy.multipliers
+    )
+    # Units of about 1/64 of a pair's weight, which is the number of groups.
+    fineness = 6 - round(math.log2(groups)) + min(0, round(3 * math.log2(whole)))
+    return PartSurvey(
+        first, length, total, 1 / (3 + 7 * total), fineness, "triangles", groups, groups, coin
+    )  # fmt: skip
+
+
+def fewest_groups(view: PublicView, epsilon: Number) -> int:
+    """How few groups a survey of parts may have at this epsilon."""
+    return max(5, math.ceil(LENGTH_STEP / (LENGTH_MOST * parse_epsilon(epsilon) * view.policy.multipliers.private)))
+
+
+def groups_for_share(share: Number) -> int:
+    """How many groups there are where a user downloads at most this share of the first answers."""
+    part = parse_number(share, "the share of the first answers that a user downloads")
+    if not 0 < part <= 1:
+        raise BadPrivacyParameter(f"A user downloads a share above 0 and at most 1 of the first answers; got {share}.")
+    return math.ceil(1 / part)
+
+
+def groups_for_download(octets_each: int, nodes: int) -> int:
+    """How many groups there are where a part of this roster's first answers has about so many octets."""
+    left = octets_each - octets(nodes)
+    if left <= 0:
+        raise BadPrivacyParameter(
+            f"Who answered takes {octets(nodes):,} bytes alone, and a download of {octets_each:,} was asked for; "
+            "allow more."
+        )
+    # Groups differ in size, so that the largest part is a little larger than the average one.
+    return max(1, math.ceil(Fraction(position_count(nodes), 8 * left) * Fraction(101, 100)))
+
+
+def part_size(nodes: int, groups: int) -> float:
+    """About how many octets a user downloads: who answered, and the bits of one part."""
+    return octets(nodes) + position_count(nodes) / (8 * groups)
+
+
+_UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
+
+
+def parse_size(text: str) -> int:
+    """From a size such as 10MB, 500 kB or 2000 to octets; refuses what is no size."""
+    digits = str(text).strip().rstrip("BbKkMmGg ")
+    unit = str(text).strip()[len(digits) :].strip().upper()
+    if unit not in _UNITS or not digits.replace(".", "", 1).isdecimal():
+        raise BadPrivacyParameter(f"A download is a size such as 10MB, 500kB or 1GB; got {text!r}.")
+    size = parse_number(digits, "the size of a download") * _UNITS[unit]
+    if size < 1:
+        raise BadPrivacyParameter(f"A download has at least one byte; got {text!r}.")
+    return int(size)

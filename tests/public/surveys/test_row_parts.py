@@ -1,0 +1,103 @@
+"""Surveys of parts: groups by a public coin, prices, and sizes.  [PARTS.0-3]"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.surveys.row_parts import (
+    PartSurvey,
+    fewest_groups,
+    groups_for_download,
+    groups_for_share,
+    parse_size,
+    part_size,
+    part_survey,
+)
+from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+
+VIEW = VisibilityAwareGraph(erdos_renyi(400, 4000, seed=1), VisibilityPolicy.nothing()).public
+
+
+def survey(groups: int = 20, coin: str = "") -> PartSurvey:
+    return part_survey(VIEW, 1, groups, coin)
+
+
+def test_all_of_epsilon_is_spent_and_no_more() -> None:
+    one = survey()
+    assert one.epsilon == 1
+    assert one.first.epsilon + one.reach + one.total == 1
+    for kind in NON_PUBLIC:
+        paid = sum((price.epsilon for price in (one.price(kind, 1), one.price(kind, 2))), Fraction(0))
+        assert paid == VIEW.policy.multiplier(kind)
+
+
+def test_groups_are_even_and_independent_between_parts_and_hang_on_the_survey() -> None:
+    one, users = survey(), np.arange(100_000)
+    first, second = (one.group_of(np.full(users.shape, part), users) for part in (0, 1))
+    # 20 groups of 5,000: no size is off by more than six standard deviations of 69 (chance of a false alarm 1e-7).
+    for groups in (first, second):
+        assert np.abs(np.bincount(groups, minlength=20) - 5000).max() < 414
+    assert abs((first == second).mean() - 0.05) < 6 * (0.05 * 0.95 / users.size) ** 0.5
+    again = survey(coin="another").group_of(np.zeros(users.size, np.int64), users)
+    assert abs((first == again).mean() - 0.05) < 6 * (0.05 * 0.95 / users.size) ** 0.5
+    assert (first == survey().group_of(np.zeros(users.size, np.int64), users)).all()
+    parts = one.part_of(users)
+    assert np.abs(np.bincount(parts, minlength=20) - 5000).max() < 414
+
+
+def test_what_decides_the_coin_is_in_the_identity() -> None:
+    one = survey()
+    assert len({each.identity for each in (one, survey(coin="x"), survey(21), replace(one, parts=19))}) == 4
+    assert one.first.identity == survey(21).first.identity  # several surveys may share their first answers
+
+
+@pytest.mark.parametrize(
+    ("text", "octets"), [("10MB", 10**7), ("500 kB", 500_000), ("2000", 2000), ("1.5GB", 15 * 10**8)]
+)
+def test_sizes_are_read(text: str, octets: int) -> None:
+    assert parse_size(text) == octets
+
+
+@pytest.mark.parametrize("text", ["", "ten", "10XB", "0", "-1MB", "10 MB MB"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(BadPrivacyParameter):
+        parse_size(text)
+
+
+def test_downloads_and_shares_become_groups() -> None:
+    assert groups_for_share("0.01") == 100
+    assert groups_for_share("1") == 1
+    groups = groups_for_download(10**7, 216_665)
+    assert 0.97e7 < part_size(216_665, groups) <= 1e7
+    with pytest.raises(BadPrivacyParameter, match="allow more"):
+        groups_for_download(10, 400)
+    with pytest.raises(BadPrivacyParameter, match="above 0 and at most 1"):
+        groups_for_share(2)
+
+
+def test_too_large_a_share_is_refused_with_the_largest_one() -> None:
+    assert fewest_groups(VIEW, 1) == 15
+    assert part_survey(VIEW, 1, 15).groups == 15
+    with pytest.raises(BadPrivacyParameter, match="at most 1/15"):
+        part_survey(VIEW, 1, 14)
+
+
+def test_what_no_theorem_is_about_is_refused() -> None:
+    with pytest.raises(BadPrivacyParameter, match="triangles alone"):
+        replace(survey(), statistic="four_cycles")
+    with pytest.raises(BadPrivacyParameter, match="at least 5 groups"):
+        replace(survey(), groups=4)
+    with pytest.raises(BadPrivacyParameter):
+        replace(survey(), total=Fraction(1, 10))  # β = 2s would be all of it: noise without a variance
+
+
+def test_friend_visible_edges_cost_their_multiplier() -> None:
+    one = survey()
+    assert one.second_price(Visibility.FRIEND_VISIBLE) == 2 * one.second_price(Visibility.PRIVATE)
