@@ -129,17 +129,17 @@ def estimate(
         "share": share, "download": download,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
-    told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     if share != "1" or download is not None:
         told = _answering(world, as_json)
+    else:
+        told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
             world, trust, epsilon, statistics, delta=delta, dropout=absent, engine=engine, seed=seed,
             progress=progress, **options,
         )  # fmt: skip
     say_what_was_read(graph, held, as_json)
-    for line in why if not as_json else ():
-        typer.echo(f"Note: {line}", err=True)
+    _say_why(why, as_json)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     found = {"graph": about(world.graph), **answers.as_dict()}
     truths = _true_values(world, answers, found) if truth else {}
@@ -149,15 +149,12 @@ def estimate(
     if as_json:
         print_json("estimate", found)
         return
-    if delta != "0" and not any(price.delta for price in answers.bill.values()):
-        typer.echo("Note: this is pure; delta is not spent.", err=True)
+    _say_pure(delta, answers)
     title = f"{world.graph.source}: {world.graph.size}; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *estimate_table(answers, truths))
     for each in (*matrix_tables(found), *list_tables(found)):
         print_table(*each)
-    if least is not None:
-        print_table("The least possible standard errors", least[0], least[1])
-        typer.echo("\n".join(least[2]))
+    _print_least(least)
     central = not brief and local and not trust_model(trust).local
     lines = [
         *_promise(answers, certificate),
@@ -165,9 +162,28 @@ def estimate(
         *([] if brief else [_of_intervals(answers)]),
         *written,
     ]
-    part = {"top": top, "scope": scope, "groups": groups, "attributes": attributes}
-    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, part, bipartite)
+    given = {"top": top, "scope": scope, "groups": groups, "attributes": attributes}
+    steps = {} if brief else _next_steps(trust, graph, policy, epsilon, given, bipartite)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
+
+
+def _say_why(lines: list[str], quiet: bool) -> None:
+    """Say why a trust model was taken."""
+    for line in lines if not quiet else ():
+        typer.echo(f"Note: {line}", err=True)
+
+
+def _print_least(least: Any) -> None:
+    """Print the lower bounds, if they were asked for, and what they hold for."""
+    if least is not None:
+        print_table("The least possible standard errors", least[0], least[1])
+        typer.echo("\n".join(least[2]))
+
+
+def _say_pure(delta: str, answers: Any) -> None:
+    """Say that a delta was given for nothing."""
+    if delta != "0" and not any(price.delta for price in answers.bill.values()):
+        typer.echo("Note: this is pure; delta is not spent.", err=True)
 
 
 def _world(held: Any, policy: str, seed: Any, groups: str | None, scope: str | None, attributes: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,11 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import Bits, Ints, Octets, octets, pack, unpack
 from visibility_aware_edge_ldp.public.positions import numbers
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript
 from visibility_aware_edge_ldp.public.view import PublicView
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator import round_noise
 from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder, Ints
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, largest_seen, with_large_absent
+from visibility_aware_edge_ldp.aggregator.round_noise import UNEVEN, Noise, Places, nonresponse_spread, owned
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
@@ -34,7 +34,7 @@ from visibility_aware_edge_ldp.public.transcript_parts import (
 from visibility_aware_edge_ldp.public.view import PublicView
 
 # A user is needed for triangles as a first and as a middle vertex: what a random numbering makes of it.  [PARTS.6]
-PLACES = round_noise.Places(1.0, 2 / 3, 1.0, 1 / 3)
+PLACES = Places(1.0, 2 / 3, 1.0, 1 / 3)
 
 
 class KeptAnswers(InOrder):
@@ -178,7 +178,7 @@ class Sizes(NamedTuple):
     def at_edges(self) -> float:
         """About Σc(c − 1) over edges, c being whose lists hold both ends.  [TRIANGLE.6]"""
         beyond = max(self.value - self.branching**3 / 6, 0.0) ** 2
-        return round_noise.UNEVEN * beyond / max(self.edges, 1.0)
+        return UNEVEN * beyond / max(self.edges, 1.0)
 
     @property
     def shared(self) -> float:
@@ -208,9 +208,9 @@ def part_triangles(collection: RowCollection, step: Step | None = None) -> Estim
     spread = Spread(expansion**2 * (noise + answers) + shared, shared / 2)
     if second == asked:
         return estimate_of(TRIANGLES.name, value, spread, parts.releases)
-    told = round_noise.Noise(Spread(noise, noise / math.sqrt(second)), 0.0)
-    rows = round_noise.owned(parts.sums, told, answers, asked, float(parts.survey.total_noise.alpha))
-    missed = round_noise.nonresponse_spread(parts.sums, rows, parts.counts, PLACES)
+    told = Noise(Spread(noise, noise / math.sqrt(second)), 0.0)
+    rows = owned(parts.sums, told, answers, asked, float(parts.survey.total_noise.alpha))
+    missed = nonresponse_spread(parts.sums, rows, parts.counts, PLACES)
     found = estimate_of(TRIANGLES.name, value, spread.plus(missed), parts.releases)
     seen = largest_seen(parts.sums, (noise + answers) / second)
     return with_large_absent(found, 1 - second / asked, seen, comb(parts.view.n - 1, 2))
