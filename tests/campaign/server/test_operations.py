@@ -334,6 +334,7 @@ def test_a_store_of_the_version_before_gets_the_tables(tmp_path: Path) -> None:
         for statement in (
             "DROP TABLE amendments",
             "DROP TABLE operations",
+            *(f"ALTER TABLE rounds DROP COLUMN {column}" for column in ("opened", "closed", "sealed")),
             "UPDATE meta SET value = '6' WHERE name = 'version'",
         ):
             old.execute(statement)

@@ -149,15 +149,24 @@ def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
 
 def _tail_laws(larger: float, smaller: float) -> tuple[Floats, Floats]:
     """Var g̃ by the degree's distance from the threshold, and its mean by the noisy degree's; 0 is in the middle."""
-    noise = np.convolve(_noise_law(larger), _noise_law(smaller))
+    one, two = _noise_law(larger), _noise_law(smaller)
+    noise = _smoothed(np.pad(one, 2 * (len(two) // 2)), two)
     reach = len(noise) // 2
     at = np.arange(-2 * reach - 4, 2 * reach + 5)
     here, moved = (at >= 0).astype(np.float64), [(at + shift >= 0).astype(np.float64) for shift in _SHIFTS]
     once = moved[3] - 2 * here + moved[1]
     twice = moved[4] - 4 * moved[3] + 6 * here - 4 * moved[1] + moved[0]
     each = here - (larger + smaller) * once + larger * smaller * twice
-    law = np.maximum(np.convolve(each**2, noise, mode="valid") - here[reach : -reach or None], 0.0)
-    return law, np.convolve(law, noise, mode="same")
+    law = np.maximum(_smoothed(each**2, noise) - here[reach : len(here) - reach], 0.0)
+    return law, _smoothed(np.pad(law, reach), noise)
+
+
+def _smoothed(values: Floats, noise: Floats) -> Floats:
+    """Means of values under a symmetric law, where it lies within them; added in one order on every machine."""
+    found = np.zeros(len(values) - len(noise) + 1)
+    for place, chance in enumerate(noise.tolist()):
+        found += chance * values[place : place + found.size]
+    return found
 
 
 def _noise_law(constant: float) -> Floats:
@@ -167,7 +176,8 @@ def _noise_law(constant: float) -> Floats:
     # c = r/(1 − r)² for chances in proportion to r^|x|.
     ratio = 2 * constant / (2 * constant + 1 + np.sqrt(4 * constant + 1))
     reach = int(np.ceil(np.log(_NEVER) / np.log(ratio))) if ratio > _NEVER else 1
-    return np.asarray((1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1)))
+    above = np.cumprod(np.full(reach, ratio))
+    return np.asarray((1 - ratio) / (1 + ratio) * np.concatenate([above[::-1], [1.0], above]))
 
 
 def binomial(degrees: Ints, k: int) -> Floats:
