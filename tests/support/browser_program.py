@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import copy
+import hashlib
 import http.server
 import json
+import re
 import shutil
 import subprocess
 import threading
@@ -45,6 +48,24 @@ def under_node(folder: Path, vectors: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
+def _hash(data: bytes, name: str) -> str:
+    return f"{name}-{base64.b64encode(hashlib.new(name, data).digest()).decode()}"
+
+
+def sealed() -> str:
+    """``index.html`` as it must be: with the digests of all other files in it."""
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    files = {path.name: _hash(path.read_bytes(), "sha384") for path in sorted(PAGE.glob("*.[jc]s*"))}
+    scripts = {f"./{name}": digest for name, digest in files.items() if name.endswith(".js")}
+    listed = json.dumps({"integrity": scripts}, indent=1)
+    text = re.sub(
+        r'(<script type="importmap">).*?(</script>)', lambda found: found[1] + listed + found[2], text, flags=re.S
+    )
+    for name in ("page.css", "page.js"):
+        text = re.sub(rf'("{re.escape(name)}" integrity=")[^"]*', lambda found, name=name: found[1] + files[name], text)
+    return re.sub(r"(script-src 'self' ')[^']*", lambda found: found[1] + _hash(listed.encode(), "sha256"), text)
+
+
 @contextlib.contextmanager
 def hosted(folder: Path) -> Iterator[str]:
     """The address of a plain host of these files, which is no campaign's server."""
@@ -65,3 +86,7 @@ def hosted(folder: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+if __name__ == "__main__":  # after a change of the page's files
+    (PAGE / "index.html").write_text(sealed(), encoding="utf-8")

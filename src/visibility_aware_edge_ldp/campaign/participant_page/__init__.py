@@ -1,0 +1,65 @@
+"""The page that people answer with in a browser: a folder of files that any host can serve, and their headers.
+
+``index.html`` names the SHA-384 of every other file, so its own SHA-256 stands for all of them.
+"""
+
+import re
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+Header = tuple[bytes, bytes]
+# Pages of any host may read a server's replies: who asks is shown by a token, never by a cookie.
+READABLE: tuple[Header, ...] = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"charter-signature, transcript-digest, retry-after"),
+)
+# What a browser is told before it lets a page of another host send its token.
+ALLOWED: tuple[Header, ...] = (
+    (b"access-control-allow-methods", b"GET, PUT"),
+    (b"access-control-allow-headers", b"authorization, content-type"),
+    (b"access-control-max-age", b"86400"),
+)
+FOLDER = Path(__file__).parent
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+}
+
+
+@lru_cache
+def page_files() -> dict[str, tuple[bytes, bytes]]:
+    """The octets and the media type of each file, by its name."""
+    found = sorted(path for path in FOLDER.iterdir() if path.suffix in _KINDS)
+    return {path.name: (path.read_bytes(), _KINDS[path.suffix].encode()) for path in found}
+
+
+@lru_cache
+def page_headers() -> tuple[Header, ...]:
+    """What the page says of itself, and more: sent by a campaign's own server, it asks this server alone."""
+    said = re.search(rb'Security-Policy" content="([^"]*)"', page_files()["index.html"][0])
+    own = said[1] if said else b"default-src 'none'"
+    policy = re.sub(rb"connect-src [^;]*", b"connect-src 'self'", own) + b"; frame-ancestors 'none'"
+    return (
+        (b"content-security-policy", policy),
+        (b"cache-control", b"no-cache"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-opener-policy", b"same-origin"),
+    )
+
+
+def page_reply(path: tuple[str, ...]) -> tuple[int, bytes, bytes, tuple[Header, ...]] | None:
+    """Status, body, media type and headers for what follows ``/take-part``; None where there is no such file.
+
+    The page's links need the slash at its end; browsers keep what follows the # when they are sent there.
+    """
+    if not path:
+        return 308, b"", _KINDS[".html"].encode(), ((b"location", b"take-part/"),)
+    found = page_files().get(path[0] or "index.html") if len(path) == 1 else None
+    return None if found is None else (200, *found, page_headers())
+
+
+def page_digest() -> str:
+    """SHA-256 of ``index.html`` in hex, which stands for the whole page."""
+    return sha256(page_files()["index.html"][0]).hexdigest()
