@@ -22,7 +22,7 @@ import visibility_aware_edge_ldp.campaign
 from support.campaign_attacks import whole
 from support.campaign_vectors import stored
 
-PAGE = Path(visibility_aware_edge_ldp.campaign.__path__[0]) / "participant_page"
+PAGE = Path(visibility_aware_edge_ldp.campaign.__path__[0]) / "browser_page"
 NODE = shutil.which("node")
 NAMES = ("charters", "uploads", "malicious", "noise", "answers", "lies")
 HARNESS = Path(__file__).with_name("browser_core.mjs")

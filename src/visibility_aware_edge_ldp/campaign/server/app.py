@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign.browser_page import READABLE, page_reply
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-from visibility_aware_edge_ldp.campaign.participant_page import READABLE, page_reply
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.participant_page import ALLOWED
+from visibility_aware_edge_ldp.campaign.browser_page import ALLOWED
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed

@@ -168,7 +168,7 @@ export function openDocuments(charter, data, documents) {
 
 /** Refuses a charter that states anything else than what follows from epsilon. */
 export function refuseOtherNumbers(campaign) {
-  demand(campaign.question !== "hubs", "questions to hubs are not answered in a browser");
+  demand(campaign.question !== "hubs", "questions to hubs are not answered in a browser; use the program");
   demand(!campaign.byGroups || campaign.policy.groups, "groups are asked, and there are none");
   const [shares, mechanisms, survey] = follows(campaign);
   const { shares: s, mechanisms: m, survey: y } = campaign.charter;

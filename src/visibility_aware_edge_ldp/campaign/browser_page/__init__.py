@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlencode
 
 Header = tuple[bytes, bytes]
 # Pages of any host may read a server's replies: who asks is shown by a token, never by a cookie.
@@ -63,3 +64,12 @@ def page_reply(path: tuple[str, ...]) -> tuple[int, bytes, bytes, tuple[Header, 
 def page_digest() -> str:
     """SHA-256 of ``index.html`` in hex, which stands for the whole page."""
     return sha256(page_files()["index.html"][0]).hexdigest()
+
+
+def invitation_link(page: str, server: str, name: str, token: str, issuer: str) -> str:
+    """The link for one participant's letter; what follows the # never leaves the browser that opens it.
+
+    ``page`` is the address of the folder that holds the page, ``https://survey.example.org/take-part/`` on a
+    campaign's own server; ``server`` is that of the campaign's server.
+    """
+    return f"{page}#{urlencode({'server': server, 'name': name, 'token': token, 'issuer': issuer})}"

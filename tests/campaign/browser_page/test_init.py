@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
 from support.browser_program import sealed
-from visibility_aware_edge_ldp.campaign import participant_page
+from visibility_aware_edge_ldp.campaign import browser_page
 from visibility_aware_edge_ldp.campaign.server import messages
 
 
 def test_the_page_names_the_digests_of_its_files() -> None:
-    text = (participant_page.FOLDER / "index.html").read_text(encoding="utf-8")
+    text = (browser_page.FOLDER / "index.html").read_text(encoding="utf-8")
     assert text == sealed(), "run python -m support.browser_program in tests/"
-    assert participant_page.page_digest() == hashlib.sha256(text.encode()).hexdigest()
+    assert browser_page.page_digest() == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_it_is_small_and_names_no_other_host() -> None:
-    files = participant_page.page_files()
+    files = browser_page.page_files()
     assert {"index.html", "page.css", "page.js", "ledger.js"} <= set(files)
     assert sum(len(data) for data, _ in files.values()) < 300_000
     assert b"http" not in b"".join(
@@ -35,12 +36,12 @@ def test_it_is_small_and_names_no_other_host() -> None:
     ("path", "status"), [((), 308), (("",), 200), (("page.js",), 200), (("__init__.py",), 0), (("", ""), 0)]
 )
 def test_what_is_served(path: tuple[str, ...], status: int) -> None:
-    found = participant_page.page_reply(path)
+    found = browser_page.page_reply(path)
     assert (found[0] if found else 0) == status
 
 
 def test_the_headers_are_stricter_than_the_page() -> None:
-    policy = dict(participant_page.page_headers())[b"content-security-policy"]
+    policy = dict(browser_page.page_headers())[b"content-security-policy"]
     assert b"connect-src 'self';" in policy
     assert b"unsafe" not in policy
     assert policy.endswith(b"; frame-ancestors 'none'")
@@ -59,6 +60,13 @@ def test_what_a_browser_asks_before_it_sends_a_token(path: str, status: int) -> 
     reply = asyncio.run(asked())
     assert reply.status == status
     assert (b"access-control-allow-methods" in dict(reply.headers)) == (status == 200)
+
+
+def test_a_link_holds_everything_behind_the_number_sign() -> None:
+    link = browser_page.invitation_link("https://a.example/take-part/", "https://b.example", "Ann & Bo #1", "t", "i")
+    address, _, rest = link.partition("#")
+    assert address == "https://a.example/take-part/"
+    assert parse_qs(rest) == {"server": ["https://b.example"], "name": ["Ann & Bo #1"], "token": ["t"], "issuer": ["i"]}
 
 
 async def _nothing() -> messages.Message:

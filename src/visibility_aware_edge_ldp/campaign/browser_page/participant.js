@@ -37,7 +37,7 @@ export class Server {
     for (let attempt = 1; ; attempt++) {
       const reply = await this.once(method, path, body);
       if (reply && !AGAIN.includes(reply.status)) return this.taken(reply, most);
-      if (attempt === tries) throw new Unreached("the server cannot be reached now; what you did is kept, try again later");
+      if (attempt === tries || !navigator.onLine) throw new Unreached("the server cannot be reached now; what you did is kept, try again later");
       const least = Number(reply?.headers.get("Retry-After")) || 0;
       await wait(Math.min(60, least) * 1000 + 250 * 2 ** attempt * (1 + Math.random()));
     }
@@ -73,6 +73,8 @@ export class Participant {
     Object.assign(found, { server, ledger, name: invitation.name.trim().normalize("NFC") });
     const { headers, body } = await server.ask("GET", "/v1/charter", 2 ** 20);
     const charter = await openCharter(body, headers.get("Charter-Signature") || "", invitation.issuer);
+    const cycles = charter.question === "triangles" && charter.statistics[0] === "four_cycles";
+    demand(!cycles, "4-cycles are not answered in a browser; use the program");
     const documents = {};
     for (const name of ["roster", "policy", "edges"]) documents[name] = (await server.ask("GET", `/v1/${name}`, 2 ** 28)).body;
     found.campaign = refuseOtherNumbers(openDocuments(charter, body, documents));
