@@ -27,7 +27,7 @@ SOON = 20_000
 # What a browser says in its console of replies that are to be expected.
 EXPECTED = ("404 (Not Found)", "409 (Conflict)", "net::ERR_INTERNET_DISCONNECTED")
 # People whose tabs are killed, and how often each.
-PEOPLE, KILLS = 3, 4
+PEOPLE, KILLS = 2, 6
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import pytest
 
 from support.browser_program import sealed
 from visibility_aware_edge_ldp.campaign import browser_page
-from visibility_aware_edge_ldp.campaign.server import messages
 
 
 def test_the_page_names_the_digests_of_its_files() -> None:
@@ -47,19 +46,51 @@ def test_the_headers_are_stricter_than_the_page() -> None:
     assert policy.endswith(b"; frame-ancestors 'none'")
 
 
-@pytest.mark.parametrize(("path", "status"), [("/v1/charter", 200), ("/metrics", 405)])
-def test_what_a_browser_asks_before_it_sends_a_token(path: str, status: int) -> None:
-    async def asked() -> messages.Reply:
-        scope: dict[str, Any] = {"method": "OPTIONS", "path": path, "headers": []}
-        request = messages.Request.of(scope, _nothing)
-        try:
-            return await messages.handler_of({"GET": _never}, request)(request)
-        except messages.Refusal as refusal:
-            return refusal.reply
+def replied(method: str, path: str, page: bool = True) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The head of a reply to this request, and all that was sent; what the page does not answer, 'the server' does."""
+    sent: list[dict[str, Any]] = []
 
-    reply = asyncio.run(asked())
-    assert reply.status == status
-    assert (b"access-control-allow-methods" in dict(reply.headers)) == (status == 200)
+    async def server(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 299, "headers": [(b"own", b"kept")]})
+        await send({"type": "http.response.body", "body": b"the server"})
+
+    async def keep(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def nothing() -> dict[str, Any]:
+        return {}
+
+    whole = browser_page.WithBrowserPage(server, page)
+    asyncio.run(whole({"type": "http", "method": method, "path": path}, nothing, keep))
+    return dict(sent[0]["headers"]), sent
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "is_readable"),
+    [
+        ("OPTIONS", "/v1/charter", 200, True),
+        ("GET", "/v1/charter", 299, True),
+        ("GET", "/", 299, False),
+        ("OPTIONS", "/metrics", 299, False),
+        ("PUT", "/take-part/", 299, False),
+        ("GET", "/take-part/", 200, False),
+        ("GET", "/take-part/nothing.js", 299, False),
+        ("GET", "/take-part", 308, False),
+    ],
+)
+def test_who_answers_and_who_may_read_it(method: str, path: str, status: int, is_readable: bool) -> None:
+    head, sent = replied(method, path)
+    assert sent[0]["status"] == status
+    assert (head.get(b"access-control-allow-origin") == b"*") == is_readable
+    assert (head.get(b"own") == b"kept") == (status == 299)
+    assert (b"access-control-allow-methods" in head) == (method == "OPTIONS" and is_readable)
+
+
+def test_a_head_has_no_body_and_without_a_page_there_is_none() -> None:
+    head, sent = replied("HEAD", "/take-part/page.js")
+    assert sent[1]["body"] == b""
+    assert int(head[b"content-length"]) == len(browser_page.page_files()["page.js"][0])
+    assert replied("GET", "/take-part/", page=False)[1][0]["status"] == 299
 
 
 def test_a_link_holds_everything_behind_the_number_sign() -> None:
@@ -67,11 +98,3 @@ def test_a_link_holds_everything_behind_the_number_sign() -> None:
     address, _, rest = link.partition("#")
     assert address == "https://a.example/take-part/"
     assert parse_qs(rest) == {"server": ["https://b.example"], "name": ["Ann & Bo #1"], "token": ["t"], "issuer": ["i"]}
-
-
-async def _nothing() -> messages.Message:
-    return {}
-
-
-async def _never(*given: object) -> messages.Reply:
-    raise AssertionError

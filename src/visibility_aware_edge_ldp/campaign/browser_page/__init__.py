@@ -4,19 +4,24 @@
 """
 
 import re
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 Header = tuple[bytes, bytes]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 # Pages of any host may read a server's replies: who asks is shown by a token, never by a cookie.
-READABLE: tuple[Header, ...] = (
+_READABLE: tuple[Header, ...] = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"charter-signature, transcript-digest, retry-after"),
 )
 # What a browser is told before it lets a page of another host send its token.
-ALLOWED: tuple[Header, ...] = (
+_ALLOWED: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"GET, PUT"),
     (b"access-control-allow-headers", b"authorization, content-type"),
     (b"access-control-max-age", b"86400"),
@@ -51,7 +56,7 @@ def page_headers() -> tuple[Header, ...]:
 
 
 def page_reply(path: tuple[str, ...]) -> tuple[int, bytes, bytes, tuple[Header, ...]] | None:
-    """Status, body, media type and headers for what follows ``/take-part``; None where there is no such file.
+    """Status, body, media type and headers for what follows ``take-part`` in a path; None where there is no such file.
 
     The page's links need the slash at its end; browsers keep what follows the # when they are sent there.
     """
@@ -59,6 +64,39 @@ def page_reply(path: tuple[str, ...]) -> tuple[int, bytes, bytes, tuple[Header, 
         return 308, b"", _KINDS[".html"].encode(), ((b"location", b"take-part/"),)
     found = page_files().get(path[0] or "index.html") if len(path) == 1 else None
     return None if found is None else (200, *found, page_headers())
+
+
+class WithBrowserPage:
+    """A campaign's server, with the page beside it, and with replies that pages of other hosts may read (ASGI)."""
+
+    def __init__(self, app: Callable[[Message, Receive, Send], Awaitable[None]], page: bool = True) -> None:
+        self._app, self._page = app, page
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        first, *rest = scope["path"].split("/")[1:]
+        found = None
+        if first == "take-part" and self._page and scope["method"] in ("GET", "HEAD"):
+            found = page_reply(tuple(rest))
+        elif first == "v1" and scope["method"] == "OPTIONS":
+            found = 200, b"", b"text/plain", (*_READABLE, *_ALLOWED)
+        if found is None:
+            return await self._app(scope, receive, _readable(send) if first == "v1" else send)
+        status, body, kind, headers = found
+        length = (b"content-length", b"%d" % len(body))
+        head = [(b"content-type", kind), length, (b"x-content-type-options", b"nosniff"), *headers]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        return await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def _readable(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *_READABLE]}
+        await send(message)
+
+    return sent
 
 
 def page_digest() -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.browser_page import READABLE, page_reply
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
@@ -105,8 +104,7 @@ class App:
         except Exception as failure:
             reply = messages.refused(failure)
         self.metrics.replied(route, reply.status)
-        readable = READABLE if scope["path"].startswith("/v1/") else ()
-        return await messages.sent(reply, send, scope["method"] == "HEAD", readable)
+        return await messages.sent(reply, send, scope["method"] == "HEAD")
 
     def _routed(self, request: Request) -> tuple[str, dict[str, messages.Handler], tuple[int, ...]]:
         """What the path names: a word for the metrics, its methods, and the numbers in it."""
@@ -136,8 +134,6 @@ class App:
                 return "metrics", {"GET": self._metrics_text}, ()
             case ("",) if self._page is not None:
                 return "page", {"GET": partial(self._front, self._page)}, ()
-            case ("take-part", *_) if self._page is not None:
-                return "take-part", {"GET": self._take_part}, ()
         raise Refusal("not-found")
 
     def _number(self, text: str) -> int:
@@ -268,12 +264,6 @@ class App:
     async def _front(self, page: Page, request: Request) -> Reply:
         body, headers = await asyncio.to_thread(page, self.rounds)
         return Reply(200, body, messages.HTML, headers)
-
-    async def _take_part(self, request: Request) -> Reply:
-        found = page_reply(request.parts[1:])
-        if found is None:
-            raise Refusal("not-found")
-        return Reply(*found)
 
 
 def default_store(directory: Path) -> str:

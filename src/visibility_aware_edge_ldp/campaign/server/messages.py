@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.browser_page import ALLOWED
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
@@ -159,17 +158,10 @@ Handler = Callable[..., Awaitable[Reply]]
 def handler_of(handlers: dict[str, Handler], request: Request) -> Handler:
     """What answers a request's method; a HEAD is a GET whose body stays here."""
     method = "GET" if request.method == "HEAD" else request.method
-    if method == "OPTIONS" and request.parts[0] == "v1":
-        return _preflight
     if method not in handlers:
         allowed = ", ".join([*handlers, "HEAD"] if "GET" in handlers else handlers).encode()
         raise Refusal("method-not-allowed", headers=((b"allow", allowed), *request.closing))
     return handlers[method]
-
-
-async def _preflight(request: Request, *values: int) -> Reply:
-    """What a browser asks before it lets a page of another host send its token."""
-    return Reply(200, b"", OCTETS, ALLOWED)
 
 
 def refused(failure: Exception) -> Reply:
@@ -193,16 +185,16 @@ def cached(request: Request, data: bytes, digest: str, kind: bytes, extra: tuple
     return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
 
 
-async def sent(reply: Reply, send: Send, head_only: bool, more: tuple[Header, ...] = ()) -> None:
-    """Send a reply with more headers, a large one in parts."""
-    await send({"type": "http.response.start", "status": reply.status, "headers": [*reply.head, *more]})
+async def sent(reply: Reply, send: Send, head_only: bool) -> None:
+    """Send a reply, a large one in parts."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": reply.head})
     body = reply.body
     if len(body) <= PART or head_only:
         return await send({"type": "http.response.body", "body": b"" if head_only else body})
     view = memoryview(body)
     for start in range(0, len(body), PART):
-        unfinished = start + PART < len(body)
-        await send({"type": "http.response.body", "body": view[start : start + PART], "more_body": unfinished})
+        more = start + PART < len(body)
+        await send({"type": "http.response.body", "body": view[start : start + PART], "more_body": more})
     return None
 
 
