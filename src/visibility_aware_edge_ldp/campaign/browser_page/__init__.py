@@ -75,7 +75,7 @@ class WithBrowserPage:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        first, *rest = scope["path"].split("/")[1:]
+        first, *rest = scope["path"].removeprefix("/").split("/")  # a path may be "*", or nothing
         found = None
         if first == "take-part" and self._page and scope["method"] in ("GET", "HEAD"):
             found = page_reply(tuple(rest))
