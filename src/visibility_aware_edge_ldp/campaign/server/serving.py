@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
@@ -107,7 +108,7 @@ def serve(
         },
     )
     config = uvicorn.Config(
-        app,
+        WithBrowserPage(app, page is not None),
         http=watched_protocol(watch),
         ws="none",
         lifespan="on",
