@@ -140,8 +140,8 @@ def _answered(town: Town, person: Participant, name: str, number: int, transcrip
     assert person.answer(["nobody is asked again"], lambda: coins_of(name, 9)) == receipt
 
 
-def _body(town: Town, path: str) -> bytes:
-    status, headers, body = Server(town.url, "").ask("GET", path, 1 << 20)
+def _body(town: Town, path: str, token: str = "") -> bytes:
+    status, headers, body = Server(town.url, token).ask("GET", path, 1 << 20, own=bool(token))
     town.page.check("GET", path, status, headers, body)
     return body
 
@@ -164,8 +164,15 @@ def rehearse(folder: Path, question: str) -> None:
         own = next(place for place, name in enumerate(NAMES) if place % 2 == 0 and _is_asked(people[0], name))
         others = server_checks.check(folder / f"home {own}", surroundings=PATIENT)
         assert {each.standing for each in others} == {"included"}
-        for path in ("/v1/charter", "/v1/roster", "/v1/policy", "/v1/edges", "/v1/rounds/1", "/healthz", "/metrics"):
+        codes = {each.round: each.code for each in others}
+        asked_people = [person for person in people if person.campaign.asks(person.person)]
+        assert [person.codes() for person in asked_people] == [codes] * len(asked_people)
+        for path in ("/v1/charter", "/v1/edges", "/v1/log", "/v1/amendments", "/v1/rounds/1", "/v1/rounds/1/statement"):
             _body(served, path)
+        for path in ("/healthz", "/metrics"):
+            _body(served, path)
+        for path in ("/v1/roster", "/v1/policy"):
+            _body(served, path, served.token(str(NAMES[0])))
 
 
 def _is_asked(person: Participant, name: str | int) -> bool:
