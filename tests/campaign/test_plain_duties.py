@@ -193,6 +193,18 @@ def test_a_false_statement_of_round_1_is_not_answered(
     assert len(served.heard) == 1
 
 
+def test_a_round_that_was_stated_to_be_closed_is_not_open_again(ask: Ask, tmp_path: Path) -> None:
+    served = ask(rounds=2)
+    own = person(served, tmp_path / "home")
+    own.answer(FRIENDS)
+    served.close_first()
+    own.answer(FRIENDS)
+    served.states[1] = "open"
+    with pytest.raises(Refused, match="open again"):
+        own.answer(FRIENDS)
+    assert len(served.heard) == 2
+
+
 def test_a_log_that_shrinks_vanishes_or_names_another_past_is_noticed(ask: Ask, tmp_path: Path) -> None:
     served, later, home = ask(), ask(title="Another"), tmp_path / "home"
     honest, served.log = served.log, later.log

@@ -161,7 +161,10 @@ class Participant:
         return {number: statements.code(each[0]) for number, each in found.items() if each}
 
     def state(self, number: int) -> dict[str, Any]:
-        return round_state(self.server.ask("GET", f"/v1/rounds/{number}", 1 << 16)[2], number)
+        said = round_state(self.server.ask("GET", f"/v1/rounds/{number}", 1 << 16)[2], number)
+        stated = self.ledger.seen("statement", self.campaign.charter["issuer"], self.campaign.identity, number)
+        demand(not stated or said["state"] in ("closed", "estimated"), "a closed round that is open again")
+        return said
 
     def answer(self, friends: Iterable[str], coins: Callable[[], Coins] = lambda: os.urandom) -> dict[str, Any] | None:
         """Answer the round that is open; None where nothing is asked. The receipt, once it is kept."""
