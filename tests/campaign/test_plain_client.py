@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plain_client import answers, client, noise
+from plain_client import answers, client, noise, statements
+from plain_client.amendments import is_about, read_amendments
 from plain_client.campaign import QUESTIONS, Campaign, check_question, open_charter, open_documents
-from plain_client.canonical import Refused, read
+from plain_client.canonical import Refused, read, refuse_signature, sha256, written
 from plain_client.rules import CLASSES
 from plain_client.tree import check_receipt, leaf, proves, root
+from support.campaign_amending import Issuer
 from support.campaign_answer_vectors import Counted
 from support.campaign_attacks import whole
-from support.campaign_vectors import stored
+from support.campaign_vectors import KEY, OTHER_KEY, stored
 from support.plain_program import DOCUMENTS, levels_of, opened, report_of
+from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
+from visibility_aware_edge_ldp.campaign.charter import Charter
 
 Vector = dict[str, Any]
 
@@ -173,6 +178,106 @@ def believes(vector: Vector) -> bool:
 
 def case_of(file: str, vector: Vector) -> Vector:
     return next(each for each in stored(file) if each["case"] == vector["case"])
+
+
+def test_the_log_receipts_statements_and_codes() -> None:
+    kept, *cases = stored("campaign_statements.json")
+    entries = statements.read_log(kept["log"].encode(), kept["issuer"])
+    charters = {each["case"]: each for each in stored("campaign_charters.json")}
+    assert len(entries) == len(cases) == len(charters)
+    for each in cases:
+        campaign = opened(charters[each["case"]])
+        key = statements.server_key(entries, campaign.identity, campaign.charter)
+        assert key == each["server"]
+        refuse_signature(each["receipt"].encode(), each["signature"], key, statements.RECEIPT)
+        before = b""
+        for number, said in enumerate(each["rounds"], 1):
+            data = said["statement"].encode()
+            found = statements.open_statement(data, said["signature"], key)
+            state = {"round": number, "root": "ef" * 32, "transcript": "ab" * 32 if found["transcript"] else ""}
+            salt = f"{cases.index(each):02x}" * 32
+            statements.refuse_misstated(found, campaign.identity, state, salt, before)
+            assert statements.code(data) == said["code"]
+            for wrong in ({"root": "ee" * 32}, {"round": 3 - number}, {"transcript": "aa" * 32}):
+                with pytest.raises(Refused):
+                    statements.refuse_misstated(found, campaign.identity, state | wrong, salt, before)
+            before = data
+
+
+def test_what_is_not_signed_so_is_refused() -> None:
+    kept, case, *_ = stored("campaign_statements.json")
+    log, said, key = json.loads(kept["log"]), case["rounds"][0], case["server"]
+    data = said["statement"].encode()
+    entries = statements.read_log(kept["log"].encode(), kept["issuer"])
+    for wrong in (log["entries"][1:], log["entries"][::-1], [{**log["entries"][0], "signature": "00" * 64}]):
+        with pytest.raises(Refused):
+            statements.read_log(written({**log, "entries": wrong}), kept["issuer"])
+    with pytest.raises(Refused):
+        statements.read_log(kept["log"].encode(), key)
+    assert statements.agree(entries[:2], entries)
+    assert not statements.agree(entries[1:], entries)
+    with pytest.raises(Refused, match="does not name"):
+        statements.server_key(entries, "00" * 32, {})
+    for octets, signature, signer in (
+        (data, said["signature"], kept["issuer"]),
+        (data.replace(b"ef", b"ee"), said["signature"], key),
+        (data, case["signature"], key),
+        (case["receipt"].encode(), case["signature"], key),
+    ):
+        with pytest.raises(Refused):
+            statements.open_statement(octets, signature, signer)
+
+
+def amended_campaign() -> tuple[Campaign, Issuer]:
+    vector = next(each for each in stored("campaign_charters.json") if each["case"] == "position, two rounds")
+    return opened(vector), Issuer(Charter.from_bytes(vector["charter"].encode()), KEY)
+
+
+def test_amendments_are_read_as_the_issuer_signed_them() -> None:
+    campaign, issuer = amended_campaign()
+    first, second = (each["closes"] for each in campaign.charter["rounds"])
+    token, new = issuer.replaces_token(1)
+    device, _ = issuer.replaces_token(2, "device", ledger="ab" * 32)
+    withdrawal, later = issuer.signs("withdrawal", 3), issuer.signs("deadline", round=2, closes=second + 90_000)
+    issuer.signs("deadline", round=1, closes=second)
+    found, deadlines = read_amendments(issuer.amended.data, campaign.charter, campaign.identity)
+    assert found == [each.content for each in issuer.amended.amendments]
+    assert deadlines == [each.closes for each in issuer.amended.rounds] == [second, second + 90_000]
+    assert token.amendment.token == sha256(new.encode())
+    for signed in (token, device, withdrawal):
+        assert signed.person is not None
+        about, salt = signed.person.participant, signed.person.salt.hex()
+        told = [is_about(found[signed.amendment.number - 1], campaign.identity, each, salt) for each in range(5)]
+        assert told == [each == about for each in range(5)]
+    assert not is_about(later.amendment.content, campaign.identity, 3, "")
+    assert first < second
+
+
+def test_amendments_that_may_not_be_are_refused() -> None:
+    campaign, issuer = amended_campaign()
+    issuer.replaces_token(1)
+    good = json.loads(issuer.amended.data)
+    following = issuer.amended.next
+    closes = [each["closes"] for each in campaign.charter["rounds"]]
+    person = {"person": "cd" * 32}
+    wrong = [
+        following("deadline", round=2, closes=closes[1]),
+        following("deadline", round=1, closes=closes[1]),
+        following("deadline", round=3, closes=closes[1] + 9),
+        following("deadline", round=2, closes=closes[1] + 31_622_401),
+        following("token", **person, token=good[0]["amendment"]["token"]),
+        replace(following("withdrawal", **person), number=3),
+        replace(following("withdrawal", **person), previous="ee" * 32),
+        replace(following("withdrawal", **person), campaign="ee" * 32),
+    ]
+    lists = [[*good, SignedAmendment.of(each, KEY).public] for each in wrong]
+    lists += [[*good, SignedAmendment.of(following("withdrawal", **person), OTHER_KEY).public]]
+    lists += [[{"amendment": {**good[0]["amendment"], "kind": "erase"}, "signature": good[0]["signature"]}]]
+    for each in lists:
+        with pytest.raises(Refused):
+            read_amendments(written(each), campaign.charter, campaign.identity)
+    last = [*good, SignedAmendment.of(following("withdrawal", **person), KEY).public]
+    assert len(read_amendments(written(last), campaign.charter, campaign.identity)[0]) == 2
 
 
 def test_lies_are_told_from_truth() -> None:

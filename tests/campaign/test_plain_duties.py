@@ -13,9 +13,13 @@ import pytest
 from campaign.conftest import QUICK
 from plain_client.canonical import Refused
 from plain_client.client import Participant, Reply, Server
+from support.campaign_amending import Issuer
 from support.campaign_answer_vectors import Counted, key
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_stub import Served
+from support.campaign_vectors import KEY, OTHER_KEY
+from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
+from visibility_aware_edge_ldp.campaign.signed_documents import token_hash
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 
 FRIENDS = ["person 03", "person 07", "person 08"]
@@ -124,3 +128,125 @@ def test_what_others_answer_is_charged_to_whom_nothing_is_asked_too(ask: Ask, tm
                 own.answer(FRIENDS)
     assert not rows.heard
     assert not degrees.heard
+
+
+def test_a_token_is_shown_only_after_the_charters_signature_held(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served, sent, shown = ask(), Server.ask, list[tuple[str, bool]]()
+
+    def noted(server: Server, method: str, path: str, *more: Any, own: bool = False, **options: Any) -> Reply:
+        shown.append((path, own))
+        return sent(server, method, path, *more, own=own, **options)
+
+    monkeypatch.setattr(Server, "ask", noted)
+    name = who(served, 0)
+    with pytest.raises(Refused):
+        Participant(served.url, name, served.tokens[name], "ab" * 32, tmp_path)
+    assert shown == [("/v1/charter", False)]
+    person(served, tmp_path / "home")
+    assert [path for path, own in shown if own] == ["/v1/roster", "/v1/policy"]
+
+
+def test_a_receipt_that_is_not_signed_is_not_kept_and_the_same_is_sent_again(ask: Ask, tmp_path: Path) -> None:
+    served = ask()
+    own, honest = person(served, tmp_path / "home"), served.campaign
+    for wrong in (b"", OTHER_KEY):
+        served.campaign = replace(honest, key=wrong)
+        with pytest.raises(Refused):
+            own.answer(FRIENDS)
+        found = own.ledger.upload(own.campaign.identity, 1)
+        assert found is not None
+        assert found[1] is None
+    served.campaign = honest
+    assert own.answer([])
+    assert len({body for _, _, body in served.heard}) == 1
+
+
+@pytest.mark.parametrize(
+    ("lies", "said"),
+    [
+        ({"count": 9}, "as many as are stated"),
+        ({"root": "0f" * 32}, "another round or root"),
+        ({"campaign": "0f" * 32}, "another round or root"),
+        ({"transcript": "0f" * 32}, "another transcript"),
+        ({"closed": 2_001}, "two statements"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_a_false_statement_of_round_1_is_not_answered(
+    ask: Ask, tmp_path: Path, lies: dict[str, Any], said: str
+) -> None:
+    served = ask("triangles" if "transcript" in lies else "position", rounds=2)
+    own = person(served, tmp_path / "home")
+    own.answer(FRIENDS)
+    served.close_first()
+    if "closed" in lies:
+        own._stated(own.state(1))
+    served.lies = lies
+    with pytest.raises(Refused, match=said):
+        own.answer(FRIENDS)
+    served.lies = {}
+    if "closed" in lies:  # both are in the ledger, and the lie stays one
+        with pytest.raises(Refused, match=said):
+            own.answer(FRIENDS)
+    assert len(served.heard) == 1
+
+
+def test_a_round_that_was_stated_to_be_closed_is_not_open_again(ask: Ask, tmp_path: Path) -> None:
+    served = ask(rounds=2)
+    own = person(served, tmp_path / "home")
+    own.answer(FRIENDS)
+    served.close_first()
+    own.answer(FRIENDS)
+    served.states[1] = "open"
+    with pytest.raises(Refused, match="open again"):
+        own.answer(FRIENDS)
+    assert len(served.heard) == 2
+
+
+def test_a_log_that_shrinks_vanishes_or_names_another_past_is_noticed(ask: Ask, tmp_path: Path) -> None:
+    served, later, home = ask(), ask(title="Another"), tmp_path / "home"
+    honest, served.log = served.log, later.log
+    person(served, home)
+    for log, said in ((honest, "an older log"), (None, "not shown any more")):
+        served.log = log
+        for _ in range(2):
+            with pytest.raises(Refused, match=said):
+                person(served, home)
+    assert later.log is not None
+    entry = replace(later.log.entries[0], epoch="another")
+    served.log = replace(later.log, entries=(entry, *later.log.entries[1:]))
+    with pytest.raises(Refused):
+        person(served, home)
+
+
+def test_a_round_is_answered_after_its_deadline_only_if_a_later_one_is_signed(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = ask()
+    own, charter = person(served, tmp_path / "home"), served.campaign.charter
+    closes = charter.rounds[0].closes
+    monkeypatch.setattr("plain_client.client.time.time", lambda: closes + 3_601)
+    forger, issuer = Issuer(charter, OTHER_KEY), Issuer(charter, KEY)
+    forged = SignedAmendment.of(forger.amended.next("deadline", round=1, closes=closes + 9), OTHER_KEY)
+    for shown in (b"[]", b"[%s]" % forged.data):
+        served.amendments = shown
+        with pytest.raises(Refused):
+            own.answer(FRIENDS)
+    issuer.signs("deadline", round=1, closes=closes + 9)
+    served.amendments = issuer.amended.data
+    assert own.answer(FRIENDS)
+
+
+def test_a_token_for_a_ledger_that_was_handed_over_is_not_answered_with(ask: Ask, tmp_path: Path) -> None:
+    served = ask()
+    own, issuer = person(served, tmp_path / "home"), Issuer(served.campaign.charter, KEY)
+    issuer.signs("device", 0, token=token_hash(own.token), ledger="ab" * 32)
+    served.amendments = issuer.amended.data
+    with pytest.raises(Refused, match="ledger of another program"):
+        own.answer(FRIENDS)
+    served.amendments = b"[]"
+    with pytest.raises(Refused, match="not shown any more"):
+        own.answer(FRIENDS)
+    assert not served.heard

@@ -17,6 +17,7 @@ import pytest
 
 from plain_client.canonical import Refused
 from plain_client.client import Participant, Server
+from support.campaign_amending import Issuer
 from support.campaign_answer_vectors import GROUPS, NAMES, Counted, key
 from support.campaign_vectors import SPREAD, every_other_public_edge
 from support.openapi_document import Description
@@ -140,8 +141,8 @@ def _answered(town: Town, person: Participant, name: str, number: int, transcrip
     assert person.answer(["nobody is asked again"], lambda: coins_of(name, 9)) == receipt
 
 
-def _body(town: Town, path: str) -> bytes:
-    status, headers, body = Server(town.url, "").ask("GET", path, 1 << 20)
+def _body(town: Town, path: str, token: str = "") -> bytes:
+    status, headers, body = Server(town.url, token).ask("GET", path, 1 << 20, own=bool(token))
     town.page.check("GET", path, status, headers, body)
     return body
 
@@ -164,8 +165,15 @@ def rehearse(folder: Path, question: str) -> None:
         own = next(place for place, name in enumerate(NAMES) if place % 2 == 0 and _is_asked(people[0], name))
         others = server_checks.check(folder / f"home {own}", surroundings=PATIENT)
         assert {each.standing for each in others} == {"included"}
-        for path in ("/v1/charter", "/v1/roster", "/v1/policy", "/v1/edges", "/v1/rounds/1", "/healthz", "/metrics"):
+        codes = {each.round: each.code for each in others}
+        asked_people = [person for person in people if person.campaign.asks(person.person)]
+        assert [person.codes() for person in asked_people] == [codes] * len(asked_people)
+        for path in ("/v1/charter", "/v1/edges", "/v1/log", "/v1/amendments", "/v1/rounds/1", "/v1/rounds/1/statement"):
             _body(served, path)
+        for path in ("/healthz", "/metrics"):
+            _body(served, path)
+        for path in ("/v1/roster", "/v1/policy"):
+            _body(served, path, served.token(str(NAMES[0])))
 
 
 def _is_asked(person: Participant, name: str | int) -> bool:
@@ -180,3 +188,34 @@ def test_two_programs_answer_about_degrees(tmp_path: Path) -> None:
 @pytest.mark.parametrize("question", ["position", "groups", "triangles"])
 def test_two_programs_answer_in_rows_both_rounds_and_groups(tmp_path: Path, question: str) -> None:
     rehearse(tmp_path, question)
+
+
+@pytest.mark.long
+def test_a_person_of_the_plain_program_withdraws_and_loses_a_token(tmp_path: Path) -> None:
+    with town(tmp_path, "degrees") as served:
+        issuer, people = Issuer.of(served.campaign.charter, served.directory), list[Participant]()
+        for place, name in enumerate(map(str, NAMES[:4])):
+            (tmp_path / str(place)).mkdir()
+            people.append(
+                Participant(served.url, name, served.token(name), issuer.charter.issuer, tmp_path / str(place))
+            )
+        *stay, leaves, loses = people
+        for person in (*stay, leaves):
+            assert person.answer([])
+        new = issuer.replaces_token(loses.person)
+        for signed in (new[0], issuer.signs("withdrawal", leaves.person)):
+            assert served.operator.ask("POST", "/v1/amendments", signed.data).status == 201
+        with pytest.raises(Refused, match="the receipt"):  # asked for it with a token that is nobody's
+            loses.answer([])
+        name = str(loses.campaign.names[loses.person])
+        again = Participant(served.url, name, new[1], issuer.charter.issuer, tmp_path / "3")
+        assert again.answer([])
+        with pytest.raises(Refused, match="withdrawn"):
+            leaves.answer([])
+        served.operator.close(1)
+        made = json.loads(served.operator.answers())
+        assert [each["answered"] for each in made["rounds"]] == [3]
+        roots = [person.check() for person in (*stay, again, leaves)]
+        assert roots == [{1: made["rounds"][0]["root"]}] * 3 + [{}]
+        assert [person.withdrew() for person in (*stay, again, leaves)] == [False, False, False, True]
+        assert len({person.codes()[1] for person in (*stay, again)}) == 1

@@ -11,9 +11,18 @@ from pathlib import Path
 import pytest
 
 from support.openapi_document import REFERENCE, Description, schema_file
-from visibility_aware_edge_ldp.campaign import charter, http_client, signed_documents, wire_format
+from visibility_aware_edge_ldp.campaign import (
+    amendments,
+    charter,
+    charter_log,
+    http_client,
+    signed_documents,
+    statements,
+    wire_format,
+)
 from visibility_aware_edge_ldp.campaign.documents import LONGEST_NAME
-from visibility_aware_edge_ldp.campaign.participant import accounts, lifetime, server_checks
+from visibility_aware_edge_ldp.campaign.participant import accounts, amended, lifetime
+from visibility_aware_edge_ldp.campaign.participant.statements import STATES
 from visibility_aware_edge_ldp.campaign.policy_text import _KINDS
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
 from visibility_aware_edge_ldp.campaign.server import limits, messages, stages
@@ -74,6 +83,31 @@ def test_the_charter() -> None:
     assert len(signed_documents._PURPOSE) == 22
 
 
+def test_the_purposes_of_signatures() -> None:
+    charters = signed_documents._PURPOSE
+    known = {
+        "charter": charters,
+        "amendment": charters,
+        "entry of the log": charter_log.PURPOSE,
+        "receipt": statements.RECEIPT,
+        "statement": statements.STATEMENT,
+    }
+    assert {row[0]: f"{words(row[1])[0]}\n".encode() for row in rows("what is signed")} == known
+    for other in (statements._SEALED, statements._CODE, amendments._PERSON):
+        assert f"`{other.decode().strip()}`" in TEXT
+
+
+def test_statements_the_log_and_amendments() -> None:
+    members = {name for row in rows("in a statement") for name in words(row[0])}
+    assert members == set(schema_file("reply-statement-1.schema.json")["required"])
+    assert members == {"format", *statements._TEXTS, *statements._WHOLES}
+    assert f"`{statements.ALPHABET}`" in TEXT
+    for said in (statements.FORMAT, charter_log.FORMAT, amendments.FORMAT):
+        assert f'`"{said}"`' in TEXT, said
+    kinds = TEXT.split("\n| `kind` |")[3].split("\n")[2:6]
+    assert {line.split("`")[1]: tuple(words(line.split("|")[2])) for line in kinds} == amendments._SAYS
+
+
 def test_the_questions() -> None:
     listed = {words(row[0])[0]: row for row in rows("`question` | `trust`")}
     assert listed.keys() == QUESTIONS.keys()
@@ -92,7 +126,7 @@ def test_the_rules_of_policies_and_the_mechanisms() -> None:
 
 def test_the_states() -> None:
     assert " → ".join(f"`{state}`" for state in stages.State) in TEXT
-    assert tuple(map(str, stages.State)) == server_checks.STATES
+    assert tuple(map(str, stages.State)) == STATES
     assert stages.PATIENCE == 30 * 86_400
     assert stages.FEWEST == 5
 
@@ -106,6 +140,14 @@ def test_the_states() -> None:
         (signed_documents.LARGEST, "a document 2²⁸"),
         (signed_documents.DEEPEST, "nested at most 16 deep"),
         (signed_documents.MOST_MARKS + 1, "hold five or more characters in a row"),
+        (statements.LARGEST, "a statement 2¹²"),
+        (charter_log.LARGEST, "a log of charters 2²⁰"),
+        (amendments.LARGEST, "all amendments together 2²⁶"),
+        (amendments.LARGEST_ONE, "canonical and in at most 4,096 octets"),
+        (amendments.LONGEST_EXTENSION, "at most 366 days (31,622,400 seconds)"),
+        (amended.SLACK, "more than an hour after its deadline"),
+        (statements.TURNS, "65,536 turns"),
+        (statements._LAST_SECOND, "by the server's clock, at most 253402300799"),
         (LONGEST_NAME, "at most 200 characters long"),
         (charter.MOST_NODES, "2 to 2³¹ − 1"),
         (charter._LONGEST, "0 to 315576000"),

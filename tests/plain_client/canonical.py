@@ -1,4 +1,4 @@
-"""Canonical JSON, fractions, texts that people read, and the charter's signature."""
+"""Canonical JSON, fractions, texts that people read, and signatures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRACTION = re.compile(r"(0|[1-9][0-9]{0,199})(/[1-9][0-9]{0,199})?", re.ASCII)
 _HEX = re.compile(r"[0-9a-f]*", re.ASCII)
 _UNSEEN = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
 _UNSEEN |= {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
-_PREFIX = b"va-edge-ldp charter 1\n"
+_CHARTER = b"va-edge-ldp charter 1\n"
 
 
 class Refused(Exception):  # noqa: N818 - what the page calls it
@@ -105,11 +105,12 @@ def refuse_misread(text: Any, most: int) -> None:
         demand(marks < 5, "too many marks")
 
 
-def refuse_signature(charter: bytes, signature: str, pinned: str) -> None:
+def refuse_signature(data: bytes, signature: str, signer: str, purpose: bytes = _CHARTER) -> None:
+    """Refuses what the holder of this key did not sign for this purpose."""
     demand(is_hex(signature, 64), "a signature has 128 hex digits")
-    demand(is_hex(pinned), "a fingerprint has 64 hex digits")
+    demand(is_hex(signer), "a fingerprint has 64 hex digits")
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(pinned))
-        key.verify(bytes.fromhex(signature), _PREFIX + charter)
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signer))
+        key.verify(bytes.fromhex(signature), purpose + data)
     except InvalidSignature as error:
-        raise Refused("the pinned issuer did not sign this") from error
+        raise Refused("whose key is known did not sign this") from error

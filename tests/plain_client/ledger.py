@@ -18,6 +18,7 @@ CAPS: Mapping[int, Fraction] = {FRIEND_VISIBLE: Fraction(2), PRIVATE: Fraction(1
 LIFETIME = 4
 _TABLES = """
 CREATE TABLE IF NOT EXISTS uploads (campaign, round, upload, receipt, PRIMARY KEY (campaign, round));
+CREATE TABLE IF NOT EXISTS seen (what, issuer, campaign, round, octets, signature);
 CREATE TABLE IF NOT EXISTS memos (epoch, question, report, PRIMARY KEY (epoch, question));
 CREATE TABLE IF NOT EXISTS bits (epoch, name, friend, PRIMARY KEY (epoch, name));
 CREATE TABLE IF NOT EXISTS levels (epoch, name, flip, said, PRIMARY KEY (epoch, name, flip));
@@ -54,6 +55,21 @@ class Ledger:
             query = "SELECT upload, receipt FROM uploads WHERE campaign = ? AND round = ?"
             found: tuple[bytes, bytes | None] | None = page.execute(query, (campaign, number)).fetchone()
             return found
+
+    def see(self, what: str, issuer: str, campaign: str, number: int, octets: bytes, signature: str = "") -> None:
+        """Keep what was shown, before it is judged; what is known is not kept twice."""
+        named = (what, issuer, campaign, number, octets, signature)
+        with self.transaction() as page:
+            query = "SELECT * FROM seen WHERE what = ? AND issuer = ? AND campaign = ? AND round = ?"
+            if named not in page.execute(query, named[:4]).fetchall():
+                page.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)", named)
+
+    def seen(self, what: str, issuer: str, campaign: str | None = None, number: int = 0) -> list[bytes]:
+        """All that was ever shown, in order; of all the issuer's campaigns if none is named."""
+        with self.transaction() as page:
+            query = "SELECT octets FROM seen WHERE what = ? AND issuer = ? AND campaign = ifnull(?, campaign)"
+            found = page.execute(f"{query} AND round = ? ORDER BY rowid", (what, issuer, campaign, number))
+            return [octets for (octets,) in found]
 
     def keep_receipt(self, campaign: str, number: int, receipt: bytes) -> None:
         with self.transaction() as page:

@@ -218,6 +218,19 @@ def test_a_log_that_shrinks_or_vanishes_is_noticed(ask: Ask, tmp_path: Path) -> 
             checked(served, home)
 
 
+def test_a_log_that_shrinks_is_noticed_as_often_as_it_is_shown(ask: Ask, tmp_path: Path) -> None:
+    """Also where the older log names the campaign."""
+    served, home = ask(), tmp_path / "home"
+    join(served, home)
+    reply(served, home)
+    older, served.log = served.log, ask(title="Another").log
+    checked(served, home)
+    served.log = older
+    for _ in range(3):
+        with pytest.raises(ProtocolViolation, match="shows 1 charters of the issuer's log; it showed 2 before"):
+            checked(served, home)
+
+
 def test_a_log_with_another_past_is_noticed(ask: Ask, tmp_path: Path) -> None:
     """Also by another campaign's server: an issuer has one log."""
     first, second, home = ask(), ask(title="Another", epoch="summer"), tmp_path / "home"

@@ -12,15 +12,23 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from support.campaign_amending import Issuer
 from support.campaign_inside import Clock, Inside, inside, raw
-from support.campaign_lab import FAR, Running, new_lab, running, sqlite_url
+from support.campaign_lab import FAR, Lab, Running, new_lab, running, sqlite_url
 from support.openapi_document import REFERENCE, Description, schema_file
+from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
+from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY
+from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server.messages import described, problem_reply
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 SIGNED = ("charter-2", "roster-1", "policy-1", "edges-1")
-REPLIES = ("estimates", "health", "problem", "proof", "receipt", "round")
+REPLIES = (
+    *("amendments", "estimates", "health", "log", "operations", "own-amendments"),
+    *("problem", "proof", "receipt", "round", "statement", "unanswered"),
+)
 OWN = [*SIGNED, *(f"reply-{name}-1" for name in REPLIES)]
 
 
@@ -84,7 +92,7 @@ def test_a_schema_of_a_reply_explains_its_fields(name: str) -> None:
     for field in schema.get("properties", {}).values():
         assert field.get("description") or "$ref" in field
     # What is signed, and what a receipt names, is exact; replies may grow.
-    exact = name in ("charter-2", "policy-1", "reply-receipt-1")
+    exact = name in ("charter-2", "policy-1", "reply-log-1", "reply-receipt-1", "reply-statement-1")
     assert (schema.get("additionalProperties") is False) == exact
     for wrong in (None, 3, {"more": 1}):
         assert not Draft202012Validator(schema).is_valid(wrong)
@@ -106,10 +114,14 @@ def test_the_problems_are_those_of_the_server() -> None:
 def compared(tmp_path: Path, page: Description) -> Iterator[Callable[..., Compared]]:
     with contextlib.ExitStack() as stack:
 
-        def make(question: str = "triangles", **options: Any) -> Compared:
+        def make(question: str = "triangles", signs: bool = True, **options: Any) -> Compared:
             place = tmp_path / str(len(list(tmp_path.iterdir())))
             place.mkdir()
             lab = new_lab(place / "lab", 8, question, **options)
+            if not signs:  # a campaign of before servers signed
+                for name in (LOG, SERVER_KEY):
+                    (lab.directory / name).unlink()
+                lab = Lab(lab.directory, ServedCampaign.read(lab.directory))
             return Compared(stack.enter_context(inside(lab, sqlite_url(place), Clock())), page)
 
         yield make
@@ -127,10 +139,12 @@ def test_every_listed_reply_is_given_and_no_other(compared: Callable[..., Compar
     lab, asked = two.server.lab, two.server.lab.asked
     first, other = asked[0], asked[1]
     for name in ("charter", "roster", "policy", "edges"):
-        tag = two.ask("GET", f"/v1/{name}").headers["etag"]
-        two.ask("GET", f"/v1/{name}", if_none_match=tag)
-        two.ask("HEAD", f"/v1/{name}")
-    for path in ("/v1/openapi.json", "/healthz", "/metrics", "/v1/rounds/1", "/v1/rounds/9", "/v1/nothing"):
+        token = lab.tokens[first] if name in NAMED else ""
+        tag = two.ask("GET", f"/v1/{name}", token).headers["etag"]
+        two.ask("GET", f"/v1/{name}", token, if_none_match=tag)
+        two.ask("HEAD", f"/v1/{name}", lab.operator if name in NAMED else "")
+        assert two.ask("GET", f"/v1/{name}").status == (401 if name in NAMED else 200)
+    for path in ("/v1/openapi.json", "/healthz", "/metrics", "/v1/rounds/1", "/v1/rounds/9", "/v1/nothing", "/v1/log"):
         two.ask("GET", path)
     _reports(two, first, other)
     _before_closing(two, first)
@@ -147,7 +161,11 @@ def test_every_listed_reply_is_given_and_no_other(compared: Callable[..., Compar
     two.server.clock.now += 200
     two.server.runner.run(two.server.app.rounds.check_deadlines())
     two.ask("GET", "/v1/rounds/1/transcript")
+    assert "transcript-salt" not in two.ask("GET", "/v1/rounds/1/statement").headers
     _troubles(compared("degrees"))
+    _amendments(compared("degrees", closes=(FAR,)))
+    _unsigned(compared("degrees", signs=False))
+    _failures(compared("degrees"), compared(closes=(FAR, FAR + 100)))
     missing = {each for each in page.problems - page.seen if each[0] != "/"}
     assert missing == set(), "these are published and were not seen"
     assert {name for *_, name in page.seen} >= page.common - {"deadline", "header-too-large"}
@@ -169,7 +187,9 @@ def _reports(two: Compared, first: int, other: int) -> None:
     ):
         two.ask("PUT", path, token, body, **options)
     two.ask("PUT", path, token, bytes(len(body)))
-    assert (two.put(first).status, two.put(first).status, two.put(first, variant=1).status) == (201, 200, 409)
+    stored = two.put(first)
+    assert (stored.status, two.put(first).status, two.put(first, variant=1).status) == (201, 200, 409)
+    assert len(stored.headers["receipt-signature"]) == 128
     for shown in ("", lab.tokens[other], token):
         two.ask("GET", path, shown)
 
@@ -182,8 +202,14 @@ def _before_closing(two: Compared, first: int) -> None:
         for shown in ("", lab.tokens[first], lab.operator):
             two.ask("POST", path, shown)
     two.ask("POST", "/v1/rounds/7/close", lab.operator)
-    for path in ("/v1/rounds/1/transcript", "/v1/rounds/2/transcript", "/v1/estimates"):
+    for path in ("/v1/rounds/1/transcript", "/v1/rounds/2/transcript", "/v1/estimates", "/v1/rounds/1/statement"):
         two.ask("GET", path)
+    two.ask("GET", "/v1/rounds/7/statement")
+    for number in (1, 2, 7):
+        two.ask("GET", f"/v1/rounds/{number}/unanswered", lab.operator)
+    for path in ("/v1/rounds/1/unanswered", "/v1/operations"):
+        for shown in ("", lab.tokens[first]):
+            two.ask("GET", path, shown)
 
 
 def _after_closing(two: Compared, first: int) -> None:
@@ -193,6 +219,8 @@ def _after_closing(two: Compared, first: int) -> None:
     transcript = two.ask("GET", "/v1/rounds/1/transcript")
     two.ask("GET", "/v1/rounds/1/transcript", if_none_match=transcript.headers["etag"])
     two.ask("GET", "/v1/rounds/1")
+    assert "transcript-salt" in two.ask("GET", "/v1/rounds/1/statement").headers
+    assert len(two.ask("GET", "/v1/operations", lab.operator).content["operations"]) >= 3
 
 
 def _troubles(one: Compared) -> None:
@@ -218,6 +246,63 @@ def _troubles(one: Compared) -> None:
     one.put(lab.asked[0])
     one.server.runner.run(rounds._forget_if_due(lambda clock, moment: True))
     one.ask("POST", "/v1/estimate", lab.operator)
+
+
+def _amendments(one: Compared) -> None:
+    """Every kind is handed in and shown, and every refusal of one is met."""
+    lab, path = one.server.lab, "/v1/amendments"
+    issuer = Issuer.of(lab.served.charter, lab.directory)
+
+    def hands_in(signed: SignedAmendment, token: str = lab.operator) -> int:
+        return int(one.ask("POST", path, token, signed.data).status)
+
+    one.ask("GET", path)
+    token, new = issuer.replaces_token(0)
+    assert [hands_in(token, shown) for shown in ("", lab.tokens[1], lab.operator, lab.operator)] == [401, 403, 201, 200]
+    device, _ = issuer.replaces_token(1, "device", ledger="ab" * 32)
+    withdrawal, deadline = issuer.signs("withdrawal", 2), issuer.signs("deadline", round=1, closes=FAR + 9)
+    assert [hands_in(each) for each in (withdrawal, device, withdrawal, deadline)] == [409, 201, 201, 201]
+    assert one.put(2).problem == "withdrawn"
+    assert [each["amendment"]["kind"] for each in one.ask("GET", path).content] == [
+        "token",
+        "device",
+        "withdrawal",
+        "deadline",
+    ]
+    for participant, shown in ((0, new), (0, ""), (3, lab.tokens[4]), (99, lab.operator)):
+        one.ask("GET", f"{path}/{participant}", shown)
+    for body, options in ((b"{}", {}), (b"{}", {"content_length": ""}), (bytes(5_000), {})):
+        one.ask("POST", path, lab.operator, body, **options)
+    one.put(4)
+    one.ask("POST", "/v1/rounds/1/close", lab.operator)
+    assert hands_in(issuer.signs("withdrawal", 4)) == 409
+
+
+def _unsigned(one: Compared) -> None:
+    """What a server does not sign it does not show, and its receipts have the same octets."""
+    assert [one.ask("GET", path).status for path in ("/v1/log", "/v1/rounds/1/statement")] == [404, 404]
+    assert "receipt-signature" not in one.put(one.server.lab.asked[0]).headers
+
+
+def _failures(one: Compared, two: Compared) -> None:
+    """A fault while a round is closed or answers are made; and reports that are not on the disk as they were stored."""
+    rounds = one.server.app.rounds
+    for each in (one, two):
+        each.put(each.server.lab.asked[0])
+    for path, name in (("/v1/rounds/1/close", "close"), ("/v1/estimate", "estimate")):
+        works = getattr(rounds, name)
+
+        async def fails(*ignored: int) -> Any:
+            raise RuntimeError("a fault")
+
+        setattr(rounds, name, fails)
+        assert one.ask("POST", path, one.server.lab.operator).problem == "internal"
+        setattr(rounds, name, works)
+    one.ask("POST", "/v1/rounds/1/close", one.server.lab.operator)
+    change = "UPDATE bodies SET body = zeroblob(length(body))"
+    for each, path in ((one, "/v1/estimate"), (two, "/v1/rounds/1/close")):
+        each.server.runner.run(each.server.app.writer.do(lambda store: store.database.run(change)))  # type: ignore[attr-defined]
+        assert each.ask("POST", path, each.server.lab.operator).problem == "damaged"
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,7 @@ def keep_log(page: Page, charter: Charter, found: CharterLog | None) -> None:
 
 def fault_of_log(page: Page, charter: Charter, found: CharterLog | None) -> str:
     """Why a log contradicts those that were seen before, or does not name the campaign; nothing where all is well."""
-    own = kept_log(page, charter)
+    own = [CharterLog.from_bytes(each.content, charter.issuer) for each in page.entries(_LOG, key=_log_key(charter))]
     if found is None:
         return "The server does not show the issuer's log any more, as it did before. Tell the issuer." if own else ""
     for entry in page.entries(_LOG):
@@ -110,9 +110,10 @@ def fault_of_log(page: Page, charter: Charter, found: CharterLog | None) -> str:
             difference = CharterLog.from_bytes(entry.content, charter.issuer).first_difference(found)
             if difference is not None:
                 return _fork(*difference)
-    if own is not None and len(found.entries) < len(own.entries):
+    longest = max((len(log.entries) for log in own), default=0)  # an older log was kept, too, when it was shown
+    if len(found.entries) < longest:
         return (
-            f"The server shows {len(found.entries)} charters of the issuer's log; it showed {len(own.entries)} before. "
+            f"The server shows {len(found.entries)} charters of the issuer's log; it showed {longest} before. "
             "Tell the issuer that an older log was brought back."
         )
     return "" if _entry_of(found, charter) else _UNNAMED
