@@ -40,6 +40,8 @@ WHY: dict[str, str] = {
     "scope, neighbourhood (b)": f"Walked with two hubs of four users alone. {_INSIDE}",
     "campaign triangles, both rounds": "Rows of three positions alone, where a sum moves by less than its bound; the "
     "same client is audited at size (user triangles).",
+    "user triangles, parts of the first answers": "The second round's noise is made for a PRIVATE edge, whatever its "
+    "class: a friend-visible one loses less there than it may.",
     "many power noises": "A bound from samples; one such noise is walked exactly (power noise).",
 }
 

@@ -151,6 +151,7 @@ class TwoRoundClient(Client[RowSurvey, FriendLists, Any]):
         self._took_part: dict[str, Bits] = {}
         self._gone: set[tuple[str, int]] = set()
         self._first: First | None = None
+        self._row_bits  # noqa: B018 - now, since it takes longer for a longer list, and an answer must not
 
     @cached_property
     def _row_bits(self) -> PositionClient:
