@@ -327,7 +327,7 @@ def test_a_server_that_counts_the_withdrawn_is_caught(lab: Lab, monkeypatch: pyt
     honest = sql._outcome
     monkeypatch.setattr(sql, "_outcome", lambda upload, states, kept, withdrawn: honest(upload, states, kept, False))
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(100, Phase.generate))
+        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(3000, Phase.generate))
 
 
 def test_a_server_that_takes_old_tokens_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +336,7 @@ def test_a_server_that_takes_old_tokens_is_caught(lab: Lab, monkeypatch: pytest.
 
     monkeypatch.setattr(Chain, "tokens", {})
     with pytest.raises(AssertionError):
-        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(100, Phase.generate))
+        run_state_machine_as_test(_machine(lab, Amended), settings=_examples(3000, Phase.generate))
 
 
 def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
