@@ -10,6 +10,7 @@ from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import PartC
 from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
 from visibility_aware_edge_ldp.simulation import row_parts, worlds
 from visibility_aware_edge_ldp.simulation.rows import row_purse
@@ -92,3 +93,17 @@ def test_other_trust_models_and_impossible_shares_are_refused() -> None:
         va.estimate(WORLD, "user", 1, ["triangles"], share=0.5)
     with pytest.raises(BadPrivacyParameter, match="such as 10MB"):
         va.estimate(WORLD, "user", 1, ["triangles"], download="much")
+
+
+def test_rows_out_of_order_in_part_or_looked_up_in_vain_are_refused() -> None:
+    nothing = va.VisibilityAwareGraph(erdos_renyi(150, 1500, seed=1))
+    survey = part_survey(nothing.public, 1, 15)
+    kept = row_parts.KeptAnswers(survey.first, nothing.public, np.array([0, 3]))
+    part = PositionReport(survey.first.identity, 1, 0, 149, b"\x01" + bytes(18), bytes(19))
+    with pytest.raises(ProtocolViolation, match="as a whole"):
+        kept.absorb(part)
+    later = PositionReport(survey.first.identity, 1, 149, 148, bytes(19), bytes(19))
+    with pytest.raises(ProtocolViolation, match="row after row"):
+        kept.absorb(later)
+    with pytest.raises(ProtocolViolation, match="not kept"):
+        kept.ones(np.array([0]), np.array([5]))

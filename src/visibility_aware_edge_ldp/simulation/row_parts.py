@@ -11,7 +11,8 @@ from itertools import islice
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import KeptAnswers, PartCollection, public_pairs
+from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import PartCollection, public_pairs
 from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists
@@ -19,12 +20,14 @@ from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.positions import Ints, numbers
+from visibility_aware_edge_ldp.public.positions import Ints, numbers, row_of, row_start
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport, decode, encode
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, decode, encode
 from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_size, part_survey
 from visibility_aware_edge_ldp.public.surveys.rows import decode_rows, encode_rows
-from visibility_aware_edge_ldp.public.transcript import holders
+from visibility_aware_edge_ldp.public.transcript import asked_in_rows, holders, ones_between
+from visibility_aware_edge_ldp.public.transcript_parts import bits_at
+from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.simulation import memory, worlds
 from visibility_aware_edge_ldp.simulation.execution import Request
 from visibility_aware_edge_ldp.simulation.options import Plan
@@ -34,6 +37,51 @@ from visibility_aware_edge_ldp.simulation.rows import row_purse
 # noise from tables.)
 USERS_AT_ONCE, CLIENTS_AT_ONCE = (512, 1024), 4
 MANY_USERS = 1 << 17
+
+
+class KeptAnswers(InOrder):
+    """First answers of whole rows, in order, of which only those at some positions are kept.
+
+    ``places`` are the numbers of the positions that somebody looks up, sorted. They are private: a real aggregator
+    does not know them, and keeps all answers.
+    """
+
+    def __init__(self, survey: PositionSurvey, view: PublicView, places: Ints) -> None:
+        super().__init__(survey, view)
+        self._places, self._said = places, np.zeros(places.size, np.bool_)
+        self.answered: Bits = np.zeros(view.n, np.bool_)
+        self._asked = asked_in_rows(view)
+
+    def add(self, report: PositionReport) -> None:
+        """Look up what is kept of the next rows; refuse a part of a row, and rows out of order."""
+        super().add(report)
+        if report.start != self._next:
+            raise ProtocolViolation(f"Reports come row after row: the one from position {self._next} is next.")
+        self._digest.update(report.digest.encode())
+        stop = report.start + report.count
+        if not report.count:
+            return
+        rows = slice(row_of(self.view.n, report.start), row_of(self.view.n, stop - 1) + 1)
+        starts = row_start(self.view.n, np.arange(rows.start, rows.stop + 1)) - report.start
+        heard = ones_between(np.frombuffer(report.answered, np.uint8), starts)
+        if starts[0] or starts[-1] != report.count or ((heard != 0) & (heard != self._asked[rows])).any():
+            raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
+        self.answered[rows] = heard > 0
+        first, last = np.searchsorted(self._places, [report.start, stop])
+        here = self._places[first:last] - report.start
+        self._said[first:last] = bits_at(np.frombuffer(report.ones, np.uint8), here)
+        self._next = stop
+
+    def ones(self, u: Ints, v: Ints) -> Bits:
+        """What was said at these positions, which are all kept."""
+        wanted, found = numbers(self.view.n, u, v), np.zeros(u.shape, np.bool_)
+        order = np.argsort(wanted)  # in their order they are looked up near each other, which is many times faster
+        wanted = wanted[order]
+        place = np.searchsorted(self._places, wanted)
+        if wanted.size and (place[-1] >= self._places.size or (self._places[place] != wanted).any()):
+            raise ProtocolViolation("First answers were looked up that were not kept.")
+        found[order] = self._said[place]
+        return found
 
 
 def part_surveys(request: Request, plan: Plan, groups: int) -> dict[str, PartSurvey]:

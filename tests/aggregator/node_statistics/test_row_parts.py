@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import (
-    KeptAnswers,
     PartCollection,
     class_shares,
     part_triangles,
     public_pairs,
 )
 from visibility_aware_edge_ldp.counts.exact import triangles as count
-from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
+from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import part_survey
 from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.simulation.row_parts import collect_parts
@@ -91,19 +89,6 @@ def test_shares_of_classes_are_those_of_all_positions() -> None:
         expected = [view.class_sizes[kind] / view.positions for kind in view.non_public]
         assert class_shares(view) == pytest.approx(expected)
     assert class_shares(NOTHING.public) == [1.0]
-
-
-def test_rows_out_of_order_in_part_or_looked_up_in_vain_are_refused() -> None:
-    survey = part_survey(NOTHING.public, 1, 15)
-    kept = KeptAnswers(survey.first, NOTHING.public, np.array([0, 3]))
-    part = PositionReport(survey.first.identity, 1, 0, 149, b"\x01" + bytes(18), bytes(19))
-    with pytest.raises(ProtocolViolation, match="as a whole"):
-        kept.absorb(part)
-    later = PositionReport(survey.first.identity, 1, 149, 148, bytes(19), bytes(19))
-    with pytest.raises(ProtocolViolation, match="row after row"):
-        kept.absorb(later)
-    with pytest.raises(ProtocolViolation, match="not kept"):
-        kept.ones(np.array([0]), np.array([5]))
 
 
 def test_nothing_is_estimated_before_anybody_answered_twice() -> None:

@@ -18,16 +18,14 @@ from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.counts.row_noise import ListLaw
 from visibility_aware_edge_ldp.counts.rows import Step
 from visibility_aware_edge_ldp.counts.scores import Floats
-from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
-from visibility_aware_edge_ldp.public.positions import numbers, row_of, row_start
+from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
-from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.position import PositionReport
 from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey
-from visibility_aware_edge_ldp.public.transcript import asked_in_rows, ones_between, response_rate
+from visibility_aware_edge_ldp.public.transcript import response_rate
 from visibility_aware_edge_ldp.public.transcript_parts import (
     AllAnswers,
     FirstAnswers,
-    bits_at,
     largest_score,
     sums_of_scores,
 )
@@ -37,57 +35,16 @@ from visibility_aware_edge_ldp.public.view import PublicView
 PLACES = Places(1.0, 2 / 3, 1.0, 1 / 3)
 
 
-class KeptAnswers(InOrder):
-    """First answers of whole rows, in order, of which only those at some positions are kept: a simulation's.
-
-    A real aggregator keeps all of them, because it does not know who looks up which. ``places`` are the numbers of
-    positions, sorted.
-    """
-
-    def __init__(self, survey: PositionSurvey, view: PublicView, places: Ints) -> None:
-        super().__init__(survey, view)
-        self._places, self._said = places, np.zeros(places.size, np.bool_)
-        self.answered: Bits = np.zeros(view.n, np.bool_)
-        self._asked = asked_in_rows(view)
-
-    def add(self, report: PositionReport) -> None:
-        """Look up what is kept of the next rows; refuse a part of a row, and rows out of order."""
-        super().add(report)
-        if report.start != self._next:
-            raise ProtocolViolation(f"Reports come row after row: the one from position {self._next} is next.")
-        self._digest.update(report.digest.encode())
-        stop = report.start + report.count
-        if not report.count:
-            return
-        rows = slice(row_of(self.view.n, report.start), row_of(self.view.n, stop - 1) + 1)
-        starts = row_start(self.view.n, np.arange(rows.start, rows.stop + 1)) - report.start
-        heard = ones_between(np.frombuffer(report.answered, np.uint8), starts)
-        if starts[0] or starts[-1] != report.count or ((heard != 0) & (heard != self._asked[rows])).any():
-            raise ProtocolViolation("A user answered for a part of its row; a row answers as a whole.")
-        self.answered[rows] = heard > 0
-        first, last = np.searchsorted(self._places, [report.start, stop])
-        here = self._places[first:last] - report.start
-        self._said[first:last] = bits_at(np.frombuffer(report.ones, np.uint8), here)
-        self._next = stop
-
-    def ones(self, u: Ints, v: Ints) -> Bits:
-        """What was said at these positions, which are all kept."""
-        wanted, found = numbers(self.view.n, u, v), np.zeros(u.shape, np.bool_)
-        order = np.argsort(wanted)  # in their order they are looked up near each other, which is many times faster
-        wanted = wanted[order]
-        place = np.searchsorted(self._places, wanted)
-        if wanted.size and (place[-1] >= self._places.size or (self._places[place] != wanted).any()):
-            raise ProtocolViolation("First answers were looked up that were not kept.")
-        found[order] = self._said[place]
-        return found
-
-
 class PartCollection(RowCollection):
-    """Both rounds of a survey of parts; ``first`` takes the first answers, all of them unless another is given."""
+    """Both rounds of a survey of parts.
+
+    ``first`` takes the first answers in and looks them up, in place of a collection that keeps all of them.
+    """
 
     survey: PartSurvey
 
-    def __init__(self, survey: PartSurvey, view: PublicView, first: KeptAnswers | None = None) -> None:
+    def __init__(self, survey: PartSurvey, view: PublicView, first: InOrder | None = None) -> None:
+        self._looked_up_in = first
         if first is None:
             super().__init__(survey, view)
         else:
@@ -97,8 +54,8 @@ class PartCollection(RowCollection):
     @cached_property
     def first_answers(self) -> FirstAnswers:
         """The first answers, as users look them up; the first round is closed by it."""
-        if isinstance(self.first, KeptAnswers):
-            return self.first
+        if self._looked_up_in is not None:
+            return cast(FirstAnswers, self._looked_up_in)
         return AllAnswers(self.first.transcript, self.view)
 
     @cached_property
@@ -107,8 +64,8 @@ class PartCollection(RowCollection):
 
     def absorb_answers(self, report: PositionReport) -> None:
         """Take a first report in; refused once the first round is closed."""
-        if isinstance(self.first, KeptAnswers) and "_closed" not in vars(self):
-            self.first.absorb(report)
+        if self._looked_up_in is not None and "_closed" not in vars(self):
+            self._looked_up_in.absorb(report)
         else:
             super().absorb_answers(report)
 
