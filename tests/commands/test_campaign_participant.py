@@ -63,7 +63,7 @@ def test_a_list_is_looked_at_and_a_second_answer_is_the_first_one(served: Served
     assert "'persn 5' is not in the roster; did you mean 'person 5'" in refused.err
     assert campaign("status").out.splitlines()[1] == "  round 1: not answered"
     first = campaign("answer", "--friends", "friends.txt", "--leave-out-unknown", "--yes", "--json").json
-    Path("other.txt").write_text("person 1\n")
+    Path("other.txt").write_text("person 1\na stranger\n")  # nobody looks at it
     second = campaign("answer", "--friends", "other.txt")
     assert "Round 1 was answered before: the same answer was sent again, and no list was read." in second.out
     Path("other.txt").unlink()  # what is in the ledger needs no list

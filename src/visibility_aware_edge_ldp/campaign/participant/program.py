@@ -159,8 +159,13 @@ def looked_at(friends: Source, home: Path, campaign: str | None = None) -> list[
 
 
 def refuse_unknown(friends: Source, home: Path, campaign: str | None = None) -> None:
-    """Refuse a list with names that the roster does not know; before any server hears of it, for the same reason."""
-    context = enrolments.load(home, campaign).context
+    """Refuse a list with names that the roster does not know; before any server hears of it, for the same reason.
+
+    Where every round was answered, or an answer is still to be sent, no list is needed, and none is read.
+    """
+    context, ledger = enrolments.load(home, campaign).context, Ledger(home / LEDGER)
+    if _unsent(ledger, context) or all(_stored(ledger, context, number) for number in context.charter.numbers):
+        return
     if lines := unknown_lines(_given(friends, context).unknown, context.names):
         mend = "Nothing was answered or sent: mend the list, or leave such names out with --leave-out-unknown."
         raise BadInput("\n".join([*lines, mend]))
