@@ -11,11 +11,11 @@ from pathlib import Path
 
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
-from visibility_aware_edge_ldp.campaign.server import store as writer
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import store as writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
 from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 
 

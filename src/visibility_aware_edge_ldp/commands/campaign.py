@@ -228,7 +228,7 @@ def backup(
     """
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.app import STORE
-    from visibility_aware_edge_ldp.campaign.server.sqlite import back_up
+    from visibility_aware_edge_ldp.campaign.server.stores.sqlite import back_up
 
     if keep < 0:
         raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")

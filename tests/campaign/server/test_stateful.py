@@ -322,7 +322,7 @@ def test_amended_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
 @pytest.mark.long
 def test_a_server_that_counts_the_withdrawn_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: nobody is taken for withdrawn where reports are stored."""
-    from visibility_aware_edge_ldp.campaign.server import sql
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
 
     honest = sql._outcome
     monkeypatch.setattr(sql, "_outcome", lambda upload, states, kept, withdrawn: honest(upload, states, kept, False))
@@ -341,8 +341,8 @@ def test_a_server_that_takes_old_tokens_is_caught(lab: Lab, monkeypatch: pytest.
 
 def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a second upload replaces the first."""
-    from visibility_aware_edge_ldp.campaign.server import sql
-    from visibility_aware_edge_ldp.campaign.server.store import Outcome
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
+    from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome
 
     honest = sql._outcome
 
@@ -357,8 +357,9 @@ def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: py
 
 def test_a_server_that_reopens_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a late report is let in while nothing has been estimated."""
-    from visibility_aware_edge_ldp.campaign.server import rounds, sql
+    from visibility_aware_edge_ldp.campaign.server import rounds
     from visibility_aware_edge_ldp.campaign.server.stages import State
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
 
     monkeypatch.setattr(sql, "_TAKES_NONE", {})
     monkeypatch.setattr(rounds.Rounds, "takes", lambda self, number: self.stages[number].state is not State.WAITING)

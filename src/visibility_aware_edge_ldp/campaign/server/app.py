@@ -14,10 +14,10 @@ from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
 from visibility_aware_edge_ldp.campaign.server.operations import Operations
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
-from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
 from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
-from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
 from visibility_aware_edge_ldp.campaign.statements import sign_receipt
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
@@ -304,11 +304,11 @@ def default_store(directory: Path) -> str:
 def open_store(url: str, campaign: str, rounds: int) -> Store:
     """``sqlite:///path`` or ``postgresql://…``; each library is needed only where its store is used."""
     if url.startswith("sqlite:///"):
-        from visibility_aware_edge_ldp.campaign.server.sqlite import sqlite_store
+        from visibility_aware_edge_ldp.campaign.server.stores.sqlite import sqlite_store
 
         return sqlite_store(url.removeprefix("sqlite:///"), campaign, rounds)
     if url.startswith(("postgresql://", "postgres://")):
-        from visibility_aware_edge_ldp.campaign.server.postgres import postgres_store
+        from visibility_aware_edge_ldp.campaign.server.stores.postgres import postgres_store
 
         return postgres_store(url, campaign, rounds)
     raise BadInput("A store is named sqlite:///path or postgresql://…; neither was given.")

@@ -24,9 +24,9 @@ from visibility_aware_edge_ldp.campaign.amendments import (
 )
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
-from visibility_aware_edge_ldp.campaign.server.sql import Store, transaction
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store, transaction
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credentials, encode
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation

@@ -31,7 +31,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     refuse_too_soon,
 )
 from visibility_aware_edge_ldp.campaign.server.statements import new_seal
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError

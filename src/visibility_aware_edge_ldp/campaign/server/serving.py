@@ -20,8 +20,8 @@ from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_sto
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Grouping
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, log_to_stderr
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart, VaEdgeLdpError
 

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import Slot
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.server.sql import Store
+    from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 
 R = TypeVar("R")
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable
 from visibility_aware_edge_ldp.campaign.signed_documents import lock, sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stages import Arrived, Slot, Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import (
+from visibility_aware_edge_ldp.campaign.server.stores.store import (
     IN_ORDER,
     META,
     Database,

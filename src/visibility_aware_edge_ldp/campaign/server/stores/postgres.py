@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
