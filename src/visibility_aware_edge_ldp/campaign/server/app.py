@@ -141,6 +141,8 @@ class App:
                 return "unanswered", {"GET": self.operations.unanswered}, (self._number(number),)
             case ("v1", "operations"):
                 return "operations", {"GET": self.operations.log}, ()
+            case ("v1", "flagged"):
+                return "flagged", {"GET": self.operations.flagged}, ()
             case ("v1", "estimate"):
                 return "estimate", {"POST": self._estimate}, ()
             case ("v1", "estimates"):

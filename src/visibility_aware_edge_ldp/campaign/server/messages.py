@@ -300,6 +300,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     ("/v1/amendments/{participant}", "get", "Which amendments are about oneself, and their salts.", _ONE, True),
     ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
+    ("/v1/flagged", "get", "Whose reports look implausible, by number: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),

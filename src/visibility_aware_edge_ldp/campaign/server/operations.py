@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.amendments import (
     SignedAmendment,
 )
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
+from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store, change, transaction
@@ -244,3 +245,13 @@ class Operations:
         away = np.setdiff1d(asked, [participant for participant, _ in leaves])
         listed = [each for each in away.tolist() if each not in rounds.amended.withdrawn]
         return json_reply({"round": number, "unanswered": listed, "withdrawals": rounds.amended.withdrawals})
+
+    # ── whose reports look implausible ──
+
+    async def flagged(self, request: Request) -> Reply:
+        """Whose reports hardly any honest participant sends: once all rounds are closed, while reports are kept."""
+        self.admit(request, None)
+        await self.note("whose reports are flagged")
+        terms = self._rounds.served.terms
+        found = await asyncio.shield(asyncio.ensure_future(self._writer.do(lambda store: flagged_in(store, terms))))
+        return json_reply({"flagged": [each.as_dict() for each in found]})
