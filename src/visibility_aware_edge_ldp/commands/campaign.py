@@ -138,6 +138,10 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    broadcast: Annotated[
+        Path | None,
+        typer.Option(help="A folder for transcripts of first rounds, which a proxy hands out.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
@@ -168,9 +172,9 @@ def serve(
     log_to_stderr()
     try:
         if processes is None:
-            run(places, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+            run(places, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready, broadcast=broadcast)
         else:
-            serve_in_processes(places, store, host, port, processes, ready)
+            serve_in_processes(places, store, host, port, processes, ready, broadcast)
     finally:
         for path in written:  # a server that did not start leaves the file of the one that runs
             with suppress(OSError):

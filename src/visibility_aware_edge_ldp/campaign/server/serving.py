@@ -19,7 +19,8 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
-from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
+from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
@@ -78,6 +79,7 @@ def serve(
     opened: Callable[..., Store] = open_store,
     shared: bool = False,
     own_port: int | None = None,
+    broadcast: Path | None = None,
 ) -> None:
     """Serve the campaign in this directory, until SIGTERM or SIGINT; then finish what was accepted, and return.
 
@@ -93,6 +95,8 @@ def serve(
         Other processes serve the same campaigns, from the same store and at the same port.
     own_port
         Where this process listens, besides, where others do not.
+    broadcast
+        A folder for transcripts of first rounds as files, which a proxy hands out.
     estimate_bytes
         Makes the answers from all reports of all rounds.
     ready
@@ -102,7 +106,9 @@ def serve(
     watch = Watch(limits)
     together = shared or (len(places) > 1 and bool(store_url))
     opening = partial(opened, shared=True) if together else opened
-    found = [_app(place, store_url, opening, estimate_bytes, page, grouping, watch) for place in places]
+    make = partial(_app, store_url=store_url, opened=opening, estimate_bytes=estimate_bytes, page=page, watch=watch)
+    many = len(places) > 1
+    found = [make(place, grouping=grouping, broadcast=broadcast, many=many) for place in places]
     hosted = Campaigns(
         {app.served.charter.identity: app for app in found}, lambda app: WithBrowserPage(app, bool(page))
     )
@@ -130,6 +136,8 @@ def _app(
     page: Page | None,
     grouping: Grouping,
     watch: Watch,
+    broadcast: Path | None,
+    many: bool,
 ) -> App:
     """What serves the campaign in one directory."""
     served = ServedCampaign.read(directory)
@@ -150,6 +158,7 @@ def _app(
             "malformed_requests_total": watch.malformed,
             "free_octets": shutil.disk_usage(directory).free,
         },
+        file=BroadcastFile(broadcast, f"{PREFIX}{charter.identity}" if many else ""),
     )
 
 
@@ -235,6 +244,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="how long a request may take to arrive")
     parser.add_argument("--shared", action="store_true", help="other processes serve the same from the same store")
     parser.add_argument("--own-port", type=int, help="where to listen besides")
+    parser.add_argument("--broadcast", type=Path, help="a folder for transcripts, which a proxy hands out")
     parser.add_argument("--child", action="store_true", help="stop when standard input ends")
     given = parser.parse_args(arguments)
     log_to_stderr()
@@ -251,6 +261,7 @@ def main(arguments: list[str] | None = None) -> int:
             ready=lambda address: print(address, flush=True),
             shared=given.shared,
             own_port=given.own_port,
+            broadcast=given.broadcast,
         )
     except VaEdgeLdpError as error:
         print(error, file=sys.stderr)
