@@ -81,8 +81,8 @@ class WeightedSample:
 
     @property
     def is_known(self) -> npt.NDArray[np.bool_]:
-        """Of which strata enough answered: two, or all.  [WEIGHTS.4]"""
-        return (self.counts >= 2) | (self.counts >= self.sizes)
+        """Of which strata enough answered: two, or all; where weights are not scaled, any number.  [WEIGHTS.4]"""
+        return (not self.scaled) | (self.counts >= 2) | (self.counts >= self.sizes)
 
     @property
     def _several(self) -> Floats:
