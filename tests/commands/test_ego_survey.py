@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command import Run
+from commands.test_common_schemas import keeps
 from support import ego_surveys
 from support.command_line import assert_one_sentence
 
@@ -30,6 +31,13 @@ def test_what_matched_and_what_did_not(run: Run, words: list[str], tmp_path: Pat
         assert len(list(csv.DictReader(rows))) == 12
     assert files["edges.csv"].read_text(encoding="utf-8") == "from,to\np1,p2\np1,p4\np2,p3\n"
     assert len(list(files["lists"].iterdir())) == 4
+
+
+def test_json_keeps_its_schema(run: Run, words: list[str]) -> None:
+    found = run("ego-survey", *words, "--json").json
+    keeps("ego-survey", found)
+    assert found["alters"]["read as"] == 3
+    assert [row["given"] for row in found["unmatched"]] == ["Nobody Known", "Zoe Krohl", "Jo  Ann?"]
 
 
 def test_commands_take_a_survey(run: Run, words: list[str]) -> None:

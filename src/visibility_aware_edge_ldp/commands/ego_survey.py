@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visibility_aware_edge_ldp.commands.common import ColumnsOption, RosterOption, TiesOption, to_type, try_next
+from visibility_aware_edge_ldp.commands.common import (
+    ColumnsOption,
+    JsonOption,
+    RosterOption,
+    TiesOption,
+    print_json,
+    to_type,
+    try_next,
+)
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.truth.ego_survey import EgoSurvey
@@ -27,16 +36,12 @@ def ego_survey(
     friends: Annotated[
         Path | None, typer.Option(help="Write each respondent's friend list for campaign answer to this folder.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Match the alters of an ego survey to a roster, and say what did not match."""
     from visibility_aware_edge_ldp.truth.ego_survey import EITHER, read_ego_survey
 
     found = read_ego_survey(survey, roster=roster, columns=columns, ties=ties or EITHER)
-    typer.echo("\n".join(f"{line[0].upper()}{line[1:]}." for line in found.lines()))
-    lost = found.matching.lines()
-    more = len(lost) - SHOWN
-    beyond = [f"And {more:,} more; all of them: --matching FILE."] if more > 0 else []
-    typer.echo("\n".join([f"The graph has {found.graph.m:,} ties.", *lost[:SHOWN], *beyond]))
     if matching is not None:
         found.matching.to_csv(matching)
     if edges is not None:
@@ -45,10 +50,35 @@ def ego_survey(
     if friends is not None:
         found.write_friends(friends)
         written.append(f"{friends} (whose list is in which file: index.json)")
+    if as_json:
+        print_json("ego-survey", _counts(found))
+        return
+    typer.echo("\n".join([*_told(found), f"The graph has {found.graph.m:,} ties.", *_lost(found)]))
     if written:
         typer.echo(f"Wrote {', '.join(written)}. They name private ties: keep them to yourself.")
     told = to_type("estimate", str(survey), roster=roster, columns=columns, ties=ties)
     typer.echo("\n".join(try_next({told: "what a private collection among these people would give"}, 2)))
+
+
+def _told(found: EgoSurvey) -> list[str]:
+    return [f"{line[0].upper()}{line[1:]}." for line in found.lines()]
+
+
+def _lost(found: EgoSurvey) -> list[str]:
+    lost = found.matching.lines()
+    more = len(lost) - SHOWN
+    return [*lost[:SHOWN], *([f"And {more:,} more; all of them: --matching FILE."] if more > 0 else [])]
+
+
+def _counts(found: EgoSurvey) -> dict[str, Any]:
+    """How much matched, and the names that did not, for JSON."""
+    both, either = found.agreement
+    outcomes = Counter(row.outcome for row in found.matching.rows if row.ego)
+    return {
+        "source": found.source, "roster": len(found.names), "asked": len(found.named), "ties": found.graph.m,
+        "alters": dict(sorted(outcomes.items())), "agreement": {"both": both, "either": either},
+        "unmatched": [{**row._asdict(), "perhaps": list(row.perhaps)} for row in found.matching.lost],
+    }  # fmt: skip
 
 
 def _write_edges(found: EgoSurvey, path: Path) -> None:
