@@ -96,7 +96,7 @@ def read_text(path: Path, what: str) -> str:
 
 def alike_lines(names: Sequence[str | int]) -> list[str]:
     """A line if names of a roster may be one person twice."""
-    from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
+    from visibility_aware_edge_ldp.name_matching import alike
 
     pairs = alike(tuple(map(str, names)))
     if not pairs:

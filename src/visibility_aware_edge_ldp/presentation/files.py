@@ -25,6 +25,7 @@ SCHEMAS = {
     "audit": 1,
     "policy-check": 1,
     "reproduce": 1,
+    "ego-survey": 1,
     "datasets": 1,
     "datasets-fetch": 1,
     "campaign-new": 1,
