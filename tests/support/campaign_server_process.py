@@ -9,10 +9,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
 from visibility_aware_edge_ldp.campaign.server import store as writer
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
@@ -59,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--twin", choices=["acknowledges-first", "salted"])
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
+    parser.add_argument("--own-process", help="what makes the answers in a process of its own")
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
     given = parser.parse_args(arguments)
     if given.plain:
@@ -84,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.directory,
         given.store,
         port=given.port,
-        estimate_bytes=estimate_bytes,
+        estimate_bytes=OwnProcess(getattr(estimators, given.own_process)) if given.own_process else estimate_bytes,
         limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from visibility_aware_edge_ldp.commands.common import (
     print_table,
 )
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.http_client import Operator
 
 StoreOption = Annotated[str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")]
 
@@ -131,7 +134,7 @@ def serve(
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
     from visibility_aware_edge_ldp.campaign.server.page import page
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
@@ -151,7 +154,7 @@ def serve(
 
     log_to_stderr()
     try:
-        run(directory, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+        run(directory, store, host, port, estimate_bytes=OwnProcess(), page=page, ready=ready)
     finally:
         for path in written:  # a server that did not start leaves the file of the one that runs
             with suppress(OSError):
@@ -175,13 +178,21 @@ def close(
         typer.echo(labels.round_line(closed))
 
 
-def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None, as_json: JsonOption = False) -> None:
+def estimate(
+    place: labels.PlaceArgument,
+    token_file: labels.TokenOption = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop making them; they may be asked for again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
     from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
 
     operator = labels.operator_at(place, token_file)
+    if stop:
+        _stopped(operator)
+        return
     charter = operator.charter()
     content = answers_in(operator.answers(), charter)
     if as_json:
@@ -201,6 +212,16 @@ def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None,
     for title, head, cells in matrix_tables(content) if "groups" in content else ():
         print_table(title, tuple(map(labels.printable, head)), [tuple(map(labels.printable, row)) for row in cells])
     typer.echo("\n".join(map(labels.printable, lines)))
+
+
+def _stopped(operator: "Operator") -> None:
+    """Stop making the answers, and say whether they were being made."""
+    from visibility_aware_edge_ldp.campaign.http_client import json_object
+
+    if not operator.token:
+        raise BadInput("Only the operator stops the estimate; name its token with --token-file.")
+    said = json_object(operator.ask("DELETE", "/v1/estimate").body)
+    typer.echo("Stopped; nothing is lost." if said.get("stopped") else "No answers are being made.")
 
 
 def _hand_out(directory: Path) -> list[str]:

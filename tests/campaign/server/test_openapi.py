@@ -201,6 +201,8 @@ def _before_closing(two: Compared, first: int) -> None:
     for path in ("/v1/rounds/1/close", "/v1/estimate"):
         for shown in ("", lab.tokens[first], lab.operator):
             two.ask("POST", path, shown)
+            if path == "/v1/estimate":
+                two.ask("DELETE", path, shown)
     two.ask("POST", "/v1/rounds/7/close", lab.operator)
     for path in ("/v1/rounds/1/transcript", "/v1/rounds/2/transcript", "/v1/estimates", "/v1/rounds/1/statement"):
         two.ask("GET", path)

@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
-from visibility_aware_edge_ldp.campaign.server.operations import Operations
+from visibility_aware_edge_ldp.campaign.server.operations import ESTIMATE, STOP, Operations, last_asked
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
@@ -71,6 +71,7 @@ class App:
         try:
             await self.operations.start()
             await self.rounds.start()
+            self.rounds.go_on(await self.writer.do(last_asked))
         except BaseException:
             await self.writer.end()
             raise
@@ -147,7 +148,7 @@ class App:
             case ("v1", "operations"):
                 return "operations", {"GET": self.operations.log}, ()
             case ("v1", "estimate"):
-                return "estimate", {"POST": self._estimate}, ()
+                return "estimate", {"POST": self._estimate, "DELETE": self._stop_estimate}, ()
             case ("v1", "estimates"):
                 return "estimates", {"GET": self._estimates}, ()
             case ("v1", "openapi.json"):
@@ -242,8 +243,13 @@ class App:
 
     async def _estimate(self, request: Request) -> Reply:
         self.operations.admit(request, None)
-        await self.operations.note("estimate")
+        await self.operations.note(ESTIMATE)
         return Reply(200, await asyncio.shield(asyncio.ensure_future(self.rounds.estimate())))
+
+    async def _stop_estimate(self, request: Request) -> Reply:
+        self.operations.admit(request, None)
+        await self.operations.note(STOP)
+        return messages.json_reply({"stopped": self.rounds.stop_estimate()})
 
     async def _estimates(self, request: Request) -> Reply:
         if self.rounds.answers is None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
+from visibility_aware_edge_ldp.campaign.server.stages import Erased, EstimateFailed, NotReady
 from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
@@ -178,6 +178,8 @@ def refused(failure: Exception) -> Reply:
         if isinstance(failure, kind):
             return Refusal(name, str(failure)).reply
     failed("request", failure)
+    if isinstance(failure, EstimateFailed):  # whoever asks for this is the operator
+        return problem_reply(INTERNAL, str(failure))
     if isinstance(failure, StoreDamaged):  # only what operators ask for looks at whole rounds
         return Refusal("damaged", str(failure)).reply
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
@@ -285,6 +287,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/amendments/{participant}", "get", "Which amendments are about oneself, and their salts.", _ONE, True),
     ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
+    ("/v1/estimate", "delete", "Stop making the answers; whether they were being made.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),
     ("/metrics", "get", "Counters for Prometheus.", {200: "text/plain"}),

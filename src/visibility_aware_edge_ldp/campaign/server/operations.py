@@ -32,6 +32,8 @@ from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credent
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 _START = bytes(32)
+# Lines of the log that a server which starts again goes by.
+ESTIMATE, STOP = "estimate", "stop the estimate"
 _NOT_FROZEN = (State.WAITING, State.OPEN)
 
 
@@ -92,6 +94,15 @@ def keep_amendment(store: Store, signed: SignedAmendment, made: int) -> dict[int
                 store.database.run(statement, number, signed.person.participant)
     note(store, made, f"amendment {amendment.number} ({amendment.kind}) {amendment.digest}")
     return removed
+
+
+@transaction
+def last_asked(store: Store) -> int | None:
+    """When answers were asked for that nobody has stopped since."""
+    rows = store.database.run(
+        "SELECT what, made FROM operations WHERE what IN (?, ?) ORDER BY number DESC LIMIT 1", ESTIMATE, STOP
+    )
+    return int(rows[0][1]) if rows and rows[0][0] == ESTIMATE else None
 
 
 class Operations:

@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     NotReady,
     Stage,
     State,
+    Stopped,
     kept_until,
     lacks,
     refuse_too_soon,
@@ -53,11 +54,12 @@ class Rounds:
         self.amended, self.arrivals = Amended(served.charter), Arrivals(served.charter, clock)
         self.answers: bytes | None = None
         self.broadcast: FirstRoundBroadcast | None = None
-        self.erased = self._tried = False
+        self.erased = self._tried = self._ending = False
         self.first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
         self.turn = asyncio.Lock()
         self._keeper: asyncio.Task[None] | None = None
+        self._asked: asyncio.Task[None] | None = None
 
     @property
     def charter(self) -> Charter:
@@ -81,11 +83,37 @@ class Rounds:
             await self._read_broadcast()
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
+    def go_on(self, asked: int | None) -> None:
+        """Make the answers that an operator had asked for, at this second, when the server was ended."""
+        closed = max(stage.closed for stage in self.stages.values())
+        if asked is not None and self.answers is None and asked >= closed and not self.erased:
+            self._asked = asyncio.create_task(self._estimate_again())
+
+    async def _estimate_again(self) -> None:
+        try:
+            await self.estimate()
+        except NotReady:  # some round is not closed, or has too few reports: so it was refused when it was asked for
+            return
+        except Exception as failure:
+            failed("estimate", failure)
+
     async def stop(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+        self.end_estimate()
+        for task in (self._keeper, self._asked):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    def end_estimate(self) -> None:
+        """The server ends: whoever waits for answers is told so, and the next server goes on with them."""
+        self._ending = True
+        self.stop_estimate()
+
+    def stop_estimate(self) -> bool:
+        """Whether answers were being made, where that can be stopped; they are not any more."""
+        stop: Callable[[], bool] | None = getattr(self._estimate_bytes, "stop", None)
+        return stop is not None and stop()
 
     async def _refresh(self) -> None:
         self.stages = {stage.round: stage for stage in await self._writer.do(lambda store: store.stages())}
@@ -211,6 +239,8 @@ class Rounds:
         """The answers; the first ones stand."""
         async with self.turn:
             if self.answers is None:
+                if self._ending:
+                    raise Stopped("The server is shutting down. Ask again later.")
                 self._refuse_estimate()
                 reports = {number: await self._frozen(number) for number in self.stages}
                 work = partial(self._estimate_bytes, self.charter, self.served.view, reports)
@@ -297,5 +327,8 @@ class Rounds:
             self._tried = True
             try:
                 await self.estimate()
+            except Stopped:
+                self._tried = False  # whoever stopped it did not want the reports erased
+                raise
             except Exception as failure:  # what cannot be estimated by now is erased all the same
                 failed("estimate", failure)

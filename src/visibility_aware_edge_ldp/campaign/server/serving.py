@@ -34,9 +34,9 @@ except ImportError as missing:
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
-    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], app: App) -> None:
         super().__init__(config)
-        self._watch, self._listening = watch, listening
+        self._watch, self._listening, self._app = watch, listening, app
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -46,6 +46,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
         over = asyncio.get_running_loop().call_later(self._watch.limits.grace, self._watch.cut_readers)
+        self._app.rounds.end_estimate()
         try:
             await super().shutdown(sockets)
         finally:
@@ -83,7 +84,7 @@ def serve(
     port
         0 takes any that is free.
     estimate_bytes
-        Makes the answers from all reports of all rounds.
+        Makes the answers from all reports of all rounds; with a method ``stop``, its work can be stopped.
     ready
         Called with the server's address as soon as it accepts connections.
     """
@@ -127,7 +128,7 @@ def serve(
             event("listening", address=address)
             ready(address)
 
-        server = _Server(config, watch, listening)
+        server = _Server(config, watch, listening, app)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listener))
     if not server.started:
@@ -169,7 +170,7 @@ def _written(listener: socket.socket) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve the directory that these arguments name, and return the exit code."""
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 
     parser = argparse.ArgumentParser(prog="campaign.server")
     parser.add_argument("directory")
@@ -185,7 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.store,
             given.host,
             given.port,
-            estimate_bytes=estimate_bytes,
+            estimate_bytes=OwnProcess(),
             limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
         )
