@@ -51,6 +51,13 @@ def new(
             "Default: 14 days for each."
         ),
     ] = None,
+    consent_until: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask only about people who both consent, and let them do so until then: a date (UTC), or a span from "
+            "now such as 7d. The first round opens then."
+        ),
+    ] = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
@@ -64,6 +71,8 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
+    import time
+
     from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
@@ -91,6 +100,7 @@ def new(
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
         key_file=issuer_key_file,
+        consent=0 if consent_until is None else labels.moment(consent_until, time.time()),
     )
     written = read_campaign(directory)
     view = written.documents.view
@@ -163,7 +173,10 @@ def serve(
 
 def close(
     place: labels.PlaceArgument,
-    number: Annotated[int, typer.Option("--round", help="Which round.")],
+    number: Annotated[int, typer.Option("--round", help="Which round.")] = 0,
+    consents: Annotated[
+        bool, typer.Option("--consents", help="Freeze the list of those who consented, and open round 1.")
+    ] = False,
     token_file: labels.TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -171,7 +184,11 @@ def close(
     operator = labels.operator_at(place, token_file)
     if not operator.token:
         raise BadInput("Only the operator closes a round; name its token with --token-file.")
-    closed = operator.close(number)
+    if consents == bool(number):
+        raise BadInput("Say what is closed: a round, with --round NUMBER, or the list of consents, with --consents.")
+    if consents:
+        operator.ask("POST", "/v1/consents")
+    closed = operator.rounds(operator.charter())[0] if consents else operator.close(number)
     if as_json:
         print_json("campaign-close", closed)
     else:

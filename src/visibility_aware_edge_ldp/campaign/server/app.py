@@ -143,6 +143,11 @@ class App:
                 return "amendments", {"GET": self.operations.amendments, "POST": self.operations.amend}, ()
             case ("v1", "amendments", participant):
                 return "own amendments", {"GET": self.operations.own_amendments}, self._place("1", participant)[1:]
+            case ("v1", "consents") if self.served.charter.consent:
+                return "consents", {"GET": self.operations.consents, "POST": self._freeze_consents}, ()
+            case ("v1", "consents", participant) if self.served.charter.consent:
+                own = self.operations
+                return "own consent", {"GET": own.consent, "PUT": own.say_consent}, self._place("1", participant)[1:]
             case ("v1", "rounds", number, "unanswered"):
                 return "unanswered", {"GET": self.operations.unanswered}, (self._number(number),)
             case ("v1", "operations"):
@@ -230,7 +235,7 @@ class App:
         return messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
 
     async def _statement(self, request: Request, number: int) -> Reply:
-        return Reply(200, *stated_reply(self.served.campaign, self.rounds.stages, number, self.rounds.erased))
+        return Reply(200, *stated_reply(self.rounds.served, self.rounds.stages, number, self.rounds.erased))
 
     async def _log(self, data: bytes, request: Request) -> Reply:
         return Reply(200, data)
@@ -240,6 +245,12 @@ class App:
         await self.operations.note(f"close round {number}")
         await asyncio.shield(asyncio.ensure_future(self.rounds.close(number)))
         return await self._round(request, number)
+
+    async def _freeze_consents(self, request: Request) -> Reply:
+        self.operations.admit(request, None)
+        await self.operations.note("freeze the consents")
+        await asyncio.shield(asyncio.ensure_future(self.rounds.freeze_consents()))
+        return await self.operations.consents(request)
 
     async def _estimate(self, request: Request) -> Reply:
         self.operations.admit(request, None)

@@ -30,6 +30,7 @@ from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import leaf, root
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.scope import consenting_in
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
@@ -75,6 +76,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "documents": {"roster": charter.roster, "policy": charter.policy, "edges": charter.edges},
         "rounds": [_round(terms, number, rounds) for number in rounds],
         **({} if view.groups is None else {"groups": view.groups.about}),
+        **_consents(view),
         **answers,
         "estimates": {
             name: nameless(each, known, found.degree_step) if name == "degrees" else each
@@ -183,6 +185,14 @@ def _round(terms: Terms, number: int, rounds: Mapping[int, Bodies]) -> dict[str,
     asked, answered, rate = _response(terms, number, rounds)
     leaves = [leaf(participant, digest(body)) for participant, body in rounds[number].items()]
     return {"asked": asked, "answered": answered, "response_rate": rate, "root": root(leaves).hex()}
+
+
+def _consents(view: PublicView) -> dict[str, Any]:
+    """Among whom everything was estimated, where both ends of a position had to consent."""
+    found = consenting_in(view.policy.scope)
+    if found is None:
+        return {}
+    return {"consents": {"list": found.attribute, "people": found.people, "of": view.n}}
 
 
 def _dropout(found: QuestionEstimates, estimates: Mapping[str, Estimate]) -> dict[str, list[float] | None]:

@@ -22,10 +22,12 @@ from visibility_aware_edge_ldp.campaign.amendments import (
     Person,
     SignedAmendment,
 )
+from visibility_aware_edge_ldp.campaign.consents import LARGEST_WORD, read_word, word
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 from visibility_aware_edge_ldp.campaign.server.sql import Store, transaction
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
+from visibility_aware_edge_ldp.campaign.server.statements import said, say
 from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credentials, encode
@@ -232,6 +234,36 @@ class Operations:
         found = ((each.amendment.number, each.person) for each in self._rounds.amended.signed)
         own = [(number, person) for number, person in found if person and person.participant == participant]
         return json_reply({"amendments": [{"number": number, "salt": person.salt.hex()} for number, person in own]})
+
+    # ── who consents ──
+
+    async def consents(self, request: Request) -> Reply:
+        """The frozen list, signed: for whoever has a token, as the roster is."""
+        self.admit_anybody(request)
+        served = self._rounds.served
+        if served.consents is None:
+            raise NotReady("The list of those who consent is not frozen yet.")
+        signature = served.consents.signature(served.campaign.key).hex().encode()
+        return Reply(200, served.consents.data, headers=((b"consents-signature", signature),))
+
+    async def consent(self, request: Request, participant: int) -> Reply:
+        """What a person said last, for that person alone."""
+        self.admit(request, participant)
+        given = await self._writer.do(lambda store: said(store, participant))
+        return Reply(200, word(self._rounds.charter, participant, given))
+
+    async def say_consent(self, request: Request, participant: int) -> Reply:
+        """Keep what a person says; it may say something else until the list is frozen."""
+        self.admit(request, participant)
+        data = await request.body(request.checked_length(LARGEST_WORD))
+        given = read_word(self._rounds.charter, participant, data)
+        if participant in self._rounds.amended.withdrawn:
+            raise Refusal("withdrawn")
+        try:
+            await self._writer.do(lambda store: say(store, participant, given))
+        except NotReady as reason:
+            raise Refusal("late", str(reason)) from reason
+        return Reply(200, data)
 
     # ── who has not answered ──
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
@@ -31,7 +32,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     lacks,
     refuse_too_soon,
 )
-from visibility_aware_edge_ldp.campaign.server.statements import new_seal
+from visibility_aware_edge_ldp.campaign.server.statements import freeze_consents, held_back, new_seal
 from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
@@ -69,7 +70,7 @@ class Rounds:
 
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
-        await self._writer.do(lambda store: store.begin(int(self.clock())))
+        await self._begin()
         await self._refresh()
         received, arrivals, self.answers, erased = await self._writer.do(
             lambda store: (store.received(), store.arrivals(), store.estimate(), store.erased_at())
@@ -82,6 +83,27 @@ class Rounds:
         if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1):
             await self._read_broadcast()
         self._keeper = asyncio.create_task(self._keep_deadlines())
+
+    async def _begin(self) -> None:
+        """Open the first round; where both ends must consent, only once it is known who did.  [CONSENT.1]"""
+        if not self.charter.consent:
+            return await self._writer.do(lambda store: store.begin(int(self.clock())))
+        if (kept := await self._writer.do(held_back)) is not None:
+            await self._keep_to(kept)
+        return None
+
+    async def _keep_to(self, consents: bytes) -> None:
+        found = Consents.from_bytes(self.charter, consents)
+        self.served = await asyncio.to_thread(self.served.among, found)
+
+    async def freeze_consents(self) -> None:
+        """Once their time is over, or the operator says so: nothing is answered before, and nobody joins after."""
+        async with self.turn:
+            if self.served.consents is None:
+                at = int(self.clock())
+                await self._keep_to(await self._writer.do(lambda store: freeze_consents(store, self.charter, at)))
+                await self._refresh()
+                event("consents frozen", people=len(self.served.consents.people) if self.served.consents else 0)
 
     def go_on(self, asked: int | None) -> None:
         """Make the answers that an operator had asked for, at this second, when the server was ended."""
@@ -311,6 +333,10 @@ class Rounds:
 
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
+        if self.charter.consent and self.served.consents is None:
+            if not has_passed(self.clock, self.charter.consent):
+                return
+            await self.freeze_consents()
         for number, stage in list(self.stages.items()):
             over = has_passed(self.clock, self.amended.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
