@@ -7,7 +7,7 @@ import io
 import shutil
 import tempfile
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -84,6 +84,7 @@ def new_campaign(
     groups: Groups | None = None,
     key_file: Path | None = None,
     consent: int = 0,
+    written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -109,6 +110,8 @@ def new_campaign(
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
     consent
         Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
+    written
+        Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
@@ -124,7 +127,7 @@ def new_campaign(
     charter = charter_of(
         documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen, consent
     )
-    write(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
+    (written or write)(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
     return charter
 
 

@@ -224,6 +224,10 @@ class OwnProcess:
         self._process: SpawnProcess | None = None
         self._stopped = False
 
+    def another(self) -> "OwnProcess":
+        """The same for another campaign, to be stopped by itself."""
+        return OwnProcess(self._make)
+
     def __call__(self, *given: object) -> bytes:
         """The answers; blocks until they are made, and refuses where the process was stopped or ended without any."""
         context = multiprocessing.get_context("spawn")
