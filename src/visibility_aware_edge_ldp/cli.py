@@ -57,7 +57,7 @@ app.add_typer(datasets, name="datasets")
 COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
     app: (estimate, publish, compare, plan, ego_survey, audit, reproduce),
     campaign: (
-        *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
+        *(campaigns.new, campaigns.serve, people.enroll, people.consent, people.answer, people.status, people.check),
         *(devices.device_code, devices.hand_over, devices.take_over),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
         *(operators.amend, operators.submit, operators.unanswered, operators.log, consoles.console),

@@ -296,6 +296,7 @@ def head_lines(charter: Charter) -> list[str]:
         f"Title      {charter.title}",
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
+        *([f"Consent    of both ends, until {date(charter.consent)}; then round 1 opens"] if charter.consent else []),
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
     ]

@@ -31,6 +31,7 @@ SCHEMAS = {
     "campaign-new": 1,
     "campaign-serve": 1,
     "campaign-enroll": 1,
+    "campaign-consent": 1,
     "campaign-answer": 1,
     "campaign-answer-dry-run": 1,
     "campaign-status": 1,

@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
@@ -38,9 +39,9 @@ except ImportError as missing:
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
-    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], hosted: Campaigns) -> None:
         super().__init__(config)
-        self._watch, self._listening = watch, listening
+        self._watch, self._listening, self._hosted = watch, listening, hosted
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -50,6 +51,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
         over = asyncio.get_running_loop().call_later(self._watch.limits.grace, self._watch.cut_readers)
+        self._hosted.end_estimates()
         try:
             await super().shutdown(sockets)
         finally:
@@ -98,7 +100,7 @@ def serve(
     broadcast
         A folder for transcripts of first rounds as files, which a proxy hands out.
     estimate_bytes
-        Makes the answers from all reports of all rounds.
+        Makes the answers from all reports of all rounds; with a method ``stop``, its work can be stopped.
     ready
         Called with the server's address as soon as it accepts connections.
     """
@@ -121,7 +123,7 @@ def serve(
             event("listening", address=address)
             ready(address)
 
-        server = _Server(_config(hosted, watch), watch, listening)
+        server = _Server(_config(hosted, watch), watch, listening, hosted)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listeners))
     if not server.started:
@@ -148,7 +150,7 @@ def _app(
     return App(
         served,
         lambda: opened(url, charter.identity, len(charter.rounds)),
-        estimate_bytes,
+        estimate_bytes.another() if isinstance(estimate_bytes, OwnProcess) else estimate_bytes,
         page=page,
         grouping=grouping,
         gauges=lambda: {
@@ -234,8 +236,6 @@ def _stop_with_parent() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve the directory that these arguments name, and return the exit code."""
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-
     parser = argparse.ArgumentParser(prog="campaign.server")
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--store", default="", help="sqlite:///path or postgresql://…")
@@ -256,7 +256,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.store,
             given.host,
             given.port,
-            estimate_bytes=estimate_bytes,
+            estimate_bytes=OwnProcess(),
             limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
             shared=given.shared,
