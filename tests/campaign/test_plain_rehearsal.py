@@ -23,6 +23,7 @@ from support.campaign_vectors import SPREAD, every_other_public_edge
 from support.openapi_document import Description
 from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator, Patience
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.participant import program, server_checks
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
@@ -61,7 +62,7 @@ class Town:
 
 
 @contextlib.contextmanager
-def town(folder: Path, question: str) -> Iterator[Town]:
+def town(folder: Path, question: str, store: str = "", invitations: Invitations | None = None) -> Iterator[Town]:
     new_campaign(
         folder / "campaign",
         names=NAMES,
@@ -76,9 +77,12 @@ def town(folder: Path, question: str) -> Iterator[Town]:
         epoch="autumn",
         split=(Fraction(1, 2), Fraction(1, 2)) if question == "position" else (),
         groups=GROUPS if question == "groups" else None,
+        invitations=invitations,
     )
     command = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server.serving", str(folder / "campaign")]
-    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [*command, "--port", "0", "--store", store], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         try:
             yield Town(folder / "campaign", process.stdout.readline().decode().strip())

@@ -52,10 +52,10 @@ def _hash(data: bytes, name: str) -> str:
     return f"{name}-{base64.b64encode(hashlib.new(name, data).digest()).decode()}"
 
 
-def sealed() -> str:
+def sealed(folder: Path = PAGE) -> str:
     """``index.html`` as it must be: with the digests of all other files in it."""
-    text = (PAGE / "index.html").read_text(encoding="utf-8")
-    files = {path.name: _hash(path.read_bytes(), "sha384") for path in sorted(PAGE.glob("*.[jc]s*"))}
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    files = {path.name: _hash(path.read_bytes(), "sha384") for path in sorted(folder.glob("*.[jc]s*"))}
     scripts = {f"./{name}": digest for name, digest in files.items() if name.endswith(".js")}
     listed = json.dumps({"integrity": scripts}, indent=1)
     text = re.sub(
@@ -64,6 +64,18 @@ def sealed() -> str:
     for name in ("page.css", "page.js"):
         text = re.sub(rf'("{re.escape(name)}" integrity=")[^"]*', lambda found, name=name: found[1] + files[name], text)
     return re.sub(r"(script-src 'self' ')[^']*", lambda found: found[1] + _hash(listed.encode(), "sha256"), text)
+
+
+def copied(folder: Path, changes: dict[str, tuple[str, str]] | None = None) -> Path:
+    """A copy of the page in this folder's ``take-part``, with one text put in place of another, and sealed."""
+    place = folder / "take-part"
+    shutil.copytree(PAGE, place, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for name, (old, new) in (changes or {}).items():
+        text = (place / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old} stands {text.count(old)} times in {name}"
+        (place / name).write_text(text.replace(old, new), encoding="utf-8")
+    (place / "index.html").write_text(sealed(place), encoding="utf-8")
+    return place
 
 
 @contextlib.contextmanager

@@ -282,14 +282,15 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
         "epsilon": str(charter.epsilon),
         "closes": [each.closes for each in charter.rounds],
         "retention": charter.retention,
+        **({"page": charter.page.content} if charter.page else {}),
     }
 
 
 def head_lines(charter: Charter) -> list[str]:
     """A charter as the lines that commands print."""
-    from visibility_aware_edge_ldp.campaign.charter import date, kept_for
+    from visibility_aware_edge_ldp.campaign.charter import kept_for
 
-    closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
+    closing = "; ".join(f"round {number} on {moment}" for number, moment in enumerate(charter.closing, 1))
     return [
         f"Campaign   {charter.identity}",
         f"Issuer     {charter.issuer}",
@@ -298,6 +299,7 @@ def head_lines(charter: Charter) -> list[str]:
         f"for {', '.join(charter.statistics)}",
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
+        *([f"Page       SHA-256 {charter.page.digest}"] if charter.page else []),
     ]
 
 

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
-from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
+from visibility_aware_edge_ldp.campaign.browser_page import FOLDER, WithBrowserPage, page_digest
+from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, LETTERS, PAGE, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
@@ -88,7 +88,7 @@ def serve(
         Called with the server's address as soon as it accepts connections.
     """
     served = ServedCampaign.read(directory)
-    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (Path(directory) / name).exists()]:
+    if secret := [name for name in (KEY, TOKENS, LETTERS, AMENDMENTS) if (Path(directory) / name).exists()]:
         # Who breaks into this machine could sign other charters, or answer for everybody.
         event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
     charter, watch = served.charter, Watch(limits)
@@ -108,7 +108,7 @@ def serve(
         },
     )
     config = uvicorn.Config(
-        WithBrowserPage(app, page is not None),
+        WithBrowserPage(app, *_browser_page(Path(directory), served) if page is not None else (None,)),
         http=watched_protocol(watch),
         ws="none",
         lifespan="on",
@@ -132,6 +132,17 @@ def serve(
             runner.run(_served(server, listener))
     if not server.started:
         raise app.failure or BadInput("The server could not be started; its log says why.")
+
+
+def _browser_page(directory: Path, served: ServedCampaign) -> tuple[Path | None, tuple[str, ...] | None]:
+    """The folder of the page to show, and the hosts that may show it, too: what the charter names, else this one."""
+    named = served.charter.page
+    if named is None:
+        return FOLDER, None
+    fits = next((folder for folder in (directory / PAGE, FOLDER) if page_digest(folder) == named.digest), None)
+    if fits is None:
+        event("no page", logging.WARNING, digest=named.digest, do=f"bring back {PAGE}, as it was made with the charter")
+    return fits, named.hosts
 
 
 async def _served(server: _Server, listener: socket.socket) -> None:
