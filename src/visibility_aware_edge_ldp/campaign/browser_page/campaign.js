@@ -97,7 +97,7 @@ function checkRounds(charter) {
 /** A charter with its documents, all checked; `rowSurvey` is the identity that reports of rows name. */
 export class Campaign {
   constructor(charter, identity, names, policy) {
-    Object.assign(this, { charter, identity, names, policy, rowSurvey: "" });
+    Object.assign(this, { charter, identity, names, policy, rowSurvey: "", lost: {} });
     this.nodes = names.length;
     this.question = charter.question;
     this.epsilon = fraction(charter.epsilon);
@@ -137,7 +137,11 @@ export class Campaign {
   }
 
   /** What an edge of each class loses by all reports of a round: a map from classes. */
-  losses(number, decimals = 60) {
+  losses(number) {
+    return (this.lost[number] ??= this.lossesOf(number, 60));
+  }
+
+  lossesOf(number, decimals) {
     const stated = this.charter.mechanisms[number - 1];
     const map = (object, loss) => new Map(Object.keys(object).map((name) => [CLASSES.indexOf(name), loss(object[name])]));
     if (stated.kind === "randomized response") {

@@ -2,11 +2,12 @@
 
 import { calendarFile } from "./calendar.js";
 import { Refused, demand } from "./canonical.js";
-import { LIFETIME, Ledger, UNITS } from "./ledger.js";
+import { LIFETIME, Ledger } from "./ledger.js";
 import { invitationIn, ownPage } from "./invitation.js";
 import { folded, matches, meant } from "./names.js";
 import { Participant, Unreached } from "./participant.js";
 import { CLASSES } from "./rules.js";
+import { afterSentence, costSentence, days, epsilonOf, hiddenSentence, moment, whenSentence } from "./words.js";
 
 const STEPS = ["invitation", "consent", "picker", "review", "finished"];
 const SHOWN = 60;
@@ -58,10 +59,6 @@ function tryLater(act, button) {
   setTimeout(again, 20000);
 }
 
-const moment = (seconds) => new Date(seconds * 1000).toLocaleString([], { dateStyle: "long", timeStyle: "short" });
-const epsilonOf = (units) => `${Math.ceil(Number(units * 1000n / UNITS + (units * 1000n % UNITS ? 1n : 0n))) / 1000}`;
-const days = (seconds) => (seconds >= 86400 ? `${Math.round(seconds / 86400)} days` : `${Math.round(seconds / 3600)} hours`);
-
 async function begin(invitation) {
   say("Checking who asks, and what …");
   state.ledger = await Ledger.open();
@@ -101,12 +98,8 @@ async function askConsent(number) {
   state.round = number;
   const { classes: costs, isBeyond } = await participant.costs(number);
   const largest = [...costs.values()].reduce((most, each) => (each.after > most ? each.after : most), 0n);
-  const odds = Math.exp(Number(largest) / 1e12);
-  const said = odds > 1000 ? "more than 1,000" : odds.toPrecision(2);
-  at("sentence").textContent =
-    `${participant.name}, “${charter.title}” asks ${number === 2 ? "a second time " : ""}who of ${(nodes - 1).toLocaleString()} people you know: ` +
-    `your answer is randomized on this device, and all reports together tell about any one of your friendships at most ε = ${epsilonOf(largest)}, ` +
-    `that is, they change the odds of a guess at most ${said} times.`;
+  at("sentence").textContent = costSentence(participant.name, charter, nodes - 1, number, largest);
+  at("when").textContent = whenSentence(participant.witness.deadlines, number);
   at("costs").replaceChildren(...[...costs].map(([kind, each]) => {
     const row = document.createElement("tr");
     row.append(Object.assign(element("th", WORDS[CLASSES[kind]]), { scope: "row" }),
@@ -151,7 +144,7 @@ async function agreed() {
   if (!open.size) return review();
   const hidden = participant.campaign.nodes - 1 - state.people.length;
   at("hint").textContent = "Tick everybody whom you know as the letter says." +
-    (hidden ? ` ${hidden.toLocaleString()} people are not listed: what is asked about them is public, or is answered by them.` : "");
+    (hidden ? ` ${hiddenSentence(hidden)}` : "");
   list();
   show("picker");
 }
@@ -224,11 +217,7 @@ function finish() {
   const answered = kept.filter(Boolean).length;
   const { deadlines } = state.participant.witness;
   const isNext = act === "wait" && answered === 1 && charter.rounds.length === 2;
-  at("finished-text").textContent = !answered
-    ? "No round is open now that you could answer."
-    : isNext
-      ? `Your answer has arrived. There is a second round: open the link of your letter again, in this browser, after ${moment(deadlines[0])} and before ${moment(deadlines[1])}.`
-      : "Your answer has arrived. You need not do anything more.";
+  at("finished-text").textContent = answered ? afterSentence(deadlines, isNext) : "No round is open now that you could answer.";
   at("calendar-line").hidden = !isNext;
   facts(at("receipt"), Object.fromEntries(kept.flatMap((each, i) =>
     each ? [[`Receipt of round ${i + 1}`, JSON.parse(each.receipt).digest]] : [])));
