@@ -18,9 +18,15 @@ from support.campaign_lab import FAR
 from support.campaign_vectors import KEY, charter_for, documents_of
 from visibility_aware_edge_ldp.campaign.browser_page import FOLDER, page_digest, page_files
 from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
-from visibility_aware_edge_ldp.campaign.directory import LETTERS, PAGE, TOKENS, ServedCampaign, new_campaign
-from visibility_aware_edge_ldp.campaign.invitations import Invitations, NamedPage, refuse_formulas
-from visibility_aware_edge_ldp.campaign.server.serving import _browser_page
+from visibility_aware_edge_ldp.campaign.directory import TOKENS, new_campaign
+from visibility_aware_edge_ldp.campaign.invitations import (
+    LETTERS,
+    PAGE,
+    Invitations,
+    NamedPage,
+    refuse_formulas,
+    shown_page,
+)
 from visibility_aware_edge_ldp.campaign.signed_documents import sign
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -76,6 +82,12 @@ def test_a_letter_says_everything_and_its_link_nothing_before_the_number_sign() 
     without = LIBRARY.fields(7, "t", PLAIN)
     assert (without["name"], without["page SHA-256"]) == ("7", "")
     assert "page=" not in without["link"]
+
+
+def test_a_server_of_several_campaigns_has_the_campaign_in_its_address() -> None:
+    said = Invitations("https://survey.example.org/c/CAMPAIGN/").fields("Ann", "t", PLAIN)
+    assert said["page"] == f"https://survey.example.org/c/{PLAIN.identity}/take-part/"
+    assert parse_qs(said["link"].partition("#")[2])["server"] == [f"https://survey.example.org/c/{PLAIN.identity}/"]
 
 
 @pytest.mark.parametrize("hosts", [(), ("https://a.example",), ("http://localhost:8000", "https://a.example:8443")])
@@ -136,16 +148,15 @@ def test_a_server_shows_the_page_that_the_charter_names_or_none(
 ) -> None:
     _campaign(tmp_path / "plain", None)
     assert not (tmp_path / "plain" / LETTERS).exists()
-    assert _browser_page(tmp_path / "plain", ServedCampaign.read(tmp_path / "plain")) == (FOLDER, None)
+    assert shown_page(tmp_path / "plain", None) == (FOLDER, None)
     place = tmp_path / "named"
-    _campaign(place, LIBRARY)
-    served = ServedCampaign.read(place)
+    named = _campaign(place, LIBRARY).page
     hosts = ("https://library.example.org:8443",)
-    assert _browser_page(place, served) == (place / PAGE, hosts)
+    assert shown_page(place, named) == (place / PAGE, hosts)
     place = tmp_path / "nothing"  # the installed page is the same one, until the package is another
-    assert _browser_page(place, served) == (FOLDER, hosts)
-    monkeypatch.setattr("visibility_aware_edge_ldp.campaign.server.serving.FOLDER", tmp_path / "newer")
-    assert _browser_page(place, served) == (None, hosts)
+    assert shown_page(place, named) == (FOLDER, hosts)
+    monkeypatch.setattr("visibility_aware_edge_ldp.campaign.invitations.FOLDER", tmp_path / "newer")
+    assert shown_page(place, named) == (None, hosts)
 
 
 def test_formulas() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.browser_page import page_files
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
-from visibility_aware_edge_ldp.campaign.invitations import Invitations, NamedPage, refuse_formulas, token_table
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
@@ -44,7 +43,6 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
-LETTERS, PAGE = "letters.csv", "take-part"
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, LETTERS, HASHES, SERVER_KEY})
 
 
@@ -81,6 +79,7 @@ def new_campaign(
     groups: Groups | None = None,
     key_file: Path | None = None,
     invitations: Invitations | None = None,
+    written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -107,6 +106,8 @@ def new_campaign(
     invitations
         Where people take part with a browser: the charter then names the page, which is copied into the directory,
         and there is a table of everybody's letters.  [CHARTER.10]
+    written
+        Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
@@ -123,7 +124,8 @@ def new_campaign(
     charter = charter_of(
         documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen, named
     )
-    write(place, {**_files(charter, documents, secret, invitations), **_signing(charter, secret, key_file)})
+    files = {**_files(charter, documents, secret, invitations), **_signing(charter, secret, key_file)}
+    (written or write)(place, files)
     return charter
 
 
@@ -233,13 +235,8 @@ def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invi
         OPERATOR: operator.encode(),
         TOKENS: token_table(people),
         HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
-        **({LETTERS: invitations.table(people, charter), **_page()} if invitations else {}),
+        **(invitations.files(people, charter) if invitations else {}),
     }
-
-
-def _page() -> dict[str, bytes]:
-    """The page that charter and letters name, as it is now."""
-    return {f"{PAGE}/{name}": data for name, (data, _) in page_files().items()}
 
 
 def _signing(charter: Charter, issuer_key: bytes, key_file: Path | None) -> dict[str, bytes]:

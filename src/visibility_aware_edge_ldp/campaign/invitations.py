@@ -7,17 +7,20 @@ import io
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from visibility_aware_edge_ldp.campaign.browser_page import page_digest
+from visibility_aware_edge_ldp.campaign.browser_page import FOLDER, page_digest, page_files
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.charter import Charter
 
+LETTERS, PAGE = "letters.csv", "take-part"
 MOST_HOSTS = 16
+_CAMPAIGN = "CAMPAIGN"
 # What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
 # As a browser names where a page is from: no path, no capitals, no port that goes without saying.
@@ -61,7 +64,8 @@ class NamedPage:
 class Invitations:
     """Where people take part: the address of the campaign's server, and that of the folder with the page.
 
-    ``page`` is the server's own ``/take-part/`` where it is left out.
+    ``page`` is the server's own ``/take-part/`` where it is left out. CAMPAIGN in an address stands for the campaign's
+    identity, which is part of the address of a server of several: ``https://survey.example.org/c/CAMPAIGN/``.
     """
 
     server: str
@@ -94,14 +98,15 @@ class Invitations:
         the issuer's fingerprint and, where the charter names one, the page's digest.
         """
         digest = charter.page.digest if charter.page else ""
-        given = {"server": self.server, "name": str(name), "token": token, "issuer": charter.issuer}
+        server, page = (each.replace(_CAMPAIGN, charter.identity) for each in (self.server, self.address))
+        given = {"server": server, "name": str(name), "token": token, "issuer": charter.issuer}
         given |= {"page": digest} if digest else {}
         closes = {f"round {number} closes": moment for number, moment in enumerate(charter.closing, 1)}
         return {
             "name": str(name),
             "title": charter.title,
-            "link": f"{self.address}#{urlencode(given)}",
-            "page": self.address,
+            "link": f"{page}#{urlencode(given)}",
+            "page": page,
             "page SHA-256": digest,
             "issuer": charter.issuer,
             **closes,
@@ -111,6 +116,23 @@ class Invitations:
         """A line for each (name, token), for a mail merge."""
         lines = [self.fields(name, token, charter) for name, token in people]
         return _table([lines[0], *(each.values() for each in lines)])
+
+    def files(self, people: Sequence[tuple[str | int, str]], charter: Charter) -> dict[str, bytes]:
+        """Everybody's letters, and the page that they name: files of a campaign's directory."""
+        return {LETTERS: self.table(people, charter)} | {
+            f"{PAGE}/{name}": data for name, (data, _) in page_files().items()
+        }
+
+
+def shown_page(directory: Path, named: NamedPage | None) -> tuple[Path | None, tuple[str, ...] | None]:
+    """The folder of the page that a campaign's server shows, and which hosts show it, too.
+
+    It is the page that the charter names, from the campaign's directory or this package, or none; where the charter
+    names none it is this package's, and other hosts are not told apart.
+    """
+    if named is None:
+        return FOLDER, None
+    return next((each for each in (directory / PAGE, FOLDER) if page_digest(each) == named.digest), None), named.hosts
 
 
 def token_table(people: Sequence[tuple[str | int, str]]) -> bytes:
