@@ -10,7 +10,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
+from visibility_aware_edge_ldp.campaign.question import Question
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     decode,
@@ -24,6 +25,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     verify,
     why_misread,
 )
+from visibility_aware_edge_ldp.campaign.waves import STATISTICS, Wave
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics
@@ -37,6 +39,7 @@ DAY = 86_400
 _LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
+_WAVE = "wave"  # stands in the charters of waves after the first alone
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
 
 
@@ -73,6 +76,8 @@ class Charter:
         are kept; then their salted digests alone are. If too few reports come in, the time runs from that round's
         deadline; if nobody asks for the estimate, it is made and the time begins, 30 days and this time after the last
         deadline.
+    wave
+        Which wave of a series the campaign is; none for a first one, and for any other campaign.  [WAVES.1]
     """
 
     title: str
@@ -90,6 +95,7 @@ class Charter:
     survey: str
     rounds: tuple[Round, ...]
     retention: int = 0
+    wave: Wave | None = None
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -104,7 +110,12 @@ class Charter:
     @property
     def trust(self) -> str:
         """The trust model of the question."""
-        return QUESTIONS[self.question].trust.title
+        return self.asked.trust.title
+
+    @property
+    def asked(self) -> Question:
+        """The question, as it is asked here: of a wave, what has changed."""
+        return question_of(self.question, self.wave)
 
     @cached_property
     def data(self) -> bytes:
@@ -119,6 +130,7 @@ class Charter:
             "shares": [str(share) for share in self.shares],
             "mechanisms": list(self.mechanisms),
             "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
+            **({} if self.wave is None else {_WAVE: self.wave.content}),
         }
         return encode(content)
 
@@ -131,6 +143,7 @@ class Charter:
                 "This is not a charter of a version that is understood here. A campaign of another version is ended, "
                 "and its reports are erased, by the program that began it."
             )
+        wave = content.pop(_WAVE, None)
         _refuse_other_fields(content, _FIELDS, "A charter")
         lists: dict[str, list[Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
         charter = cls(
@@ -141,6 +154,7 @@ class Charter:
             shares=tuple(exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
             mechanisms=tuple(_typed(each, dict, "mechanisms") for each in lists["mechanisms"]),
             rounds=tuple(_round(each) for each in lists["rounds"]),
+            wave=None if wave is None else Wave.of(wave),
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -224,6 +238,8 @@ def _check_question(charter: Charter) -> None:
         parse_epsilon(charter.epsilon)
     except (BadStatistic, BadPrivacyParameter) as error:
         raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
+    if charter.wave is not None and (charter.question, charter.statistics) != ("position", STATISTICS):
+        raise ProtocolViolation("A wave after the first asks positions, and tells how many edges formed and ended.")
     other = [name for name in asked if not question.answers(name)]
     if other:
         raise ProtocolViolation(f"The question {charter.question!r} does not answer {other[0]}.")
@@ -233,7 +249,7 @@ def _check_question(charter: Charter) -> None:
 
 def _check_rounds(charter: Charter) -> None:
     count = len(charter.rounds)
-    if count not in QUESTIONS[charter.question].rounds:
+    if count not in charter.asked.rounds:
         raise ProtocolViolation(f"The question {charter.question!r} is not asked in {count} rounds.")
     if len(charter.shares) != count or min(charter.shares) <= 0 or sum(charter.shares) != 1:
         raise ProtocolViolation("Epsilon is split over the rounds by positive shares, one for each, that sum to 1.")

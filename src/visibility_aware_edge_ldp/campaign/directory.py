@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCha
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.questions import question_named, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Credentials,
     decode,
@@ -35,6 +35,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     write_new,
 )
 from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
+from visibility_aware_edge_ldp.campaign.waves import Wave
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -120,7 +121,7 @@ def new_campaign(
     charter = charter_of(
         documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
     )
-    write(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
+    write(place, new_files(charter, documents, secret, key_file))
     return charter
 
 
@@ -135,9 +136,10 @@ def charter_of(
     epoch: str,
     retention: int = 0,
     split: tuple[Fraction, ...] = (),
+    wave: Wave | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    kind, exact = question_named(question), parse_epsilon(epsilon)
+    kind, exact = question_of(question_named(question).name, wave), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
         refuse_unfit(kind, documents.view)
@@ -156,6 +158,7 @@ def charter_of(
             survey=survey.identity,
             rounds=rounds,
             retention=retention,
+            wave=wave,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -223,6 +226,11 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
     if split:
         raise BadInput(f"The question {question!r} splits epsilon by itself; leave the shares out.")
     return ()
+
+
+def new_files(charter: Charter, documents: Documents, key: bytes, key_file: Path | None) -> dict[str, bytes]:
+    """All that stands in a new campaign's directory: new tokens, and the issuer's log continued."""
+    return {**_files(charter, documents, key), **_signing(charter, key, key_file)}
 
 
 def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:

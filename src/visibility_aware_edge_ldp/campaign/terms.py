@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.question import Bits, Losses, Question, Received, Report, Survey
-from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, round_loss, total_loss
+from visibility_aware_edge_ldp.campaign.questions import round_loss, total_loss
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, shortened
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -48,7 +48,7 @@ class Terms:
     @property
     def question(self) -> Question:
         """The charter's question."""
-        return QUESTIONS[self.charter.question]
+        return self.charter.asked
 
     @cached_property
     def survey(self) -> Survey:
@@ -155,7 +155,7 @@ def refuse_unfit(question: Question, view: PublicView) -> None:
 
 def refuse_misstated(charter: Charter, survey: Survey) -> None:
     """Refuses a charter that states anything else than what follows from epsilon, the policy and the public edges."""
-    question = QUESTIONS[charter.question]
+    question = charter.asked
     own: dict[str, Any] = {
         "shares": [str(each) for each in question.shares(survey)],
         "mechanisms": list(question.stated(survey)),
