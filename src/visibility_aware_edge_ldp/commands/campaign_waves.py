@@ -3,7 +3,7 @@
 import json
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -70,7 +70,26 @@ def wave(
             f"Wave       {told.number} of the series that began with {told.first[:12]}: the promise is of all waves "
             f"after the first together, of which each edge tells at most {told.changes}"
         )
-    typer.echo("\n".join(lines))
+    typer.echo("\n".join([*lines, *_price_lines(view, charter, losses, after)]))
+
+
+def _price_lines(view: Any, charter: Any, losses: Any, after: Path) -> list[str]:
+    """How exact a wave will be, and what a participant's program says of the price."""
+    from visibility_aware_edge_ldp.aggregator.answers import number
+    from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.terms import Terms
+
+    survey, before = Terms(charter, view).survey, read_campaign(after)
+    noise = sum(float(survey.mechanism(kind).channel.variance(0)) * view.inside_sizes[kind] for kind in losses)
+    lines = [
+        f"Errors     edges formed ± {number(noise**0.5)} and edges ended ± {number(noise**0.5)} between two waves, net "
+        f"change ± {number((2 * noise) ** 0.5)}, if all answer"
+    ]
+    if before.charter.wave is not None:
+        return lines
+    first = Terms(before.charter, before.documents.view).losses
+    total = {kind: first[kind] + loss for kind, loss in losses.items()}
+    return [*lines, *(f"Lifetime   {line[11:]}" for line in labels.promise_lines(total)), *labels.dear_lines(total)]
 
 
 def changes(
