@@ -77,6 +77,7 @@ def _price_lines(view: Any, charter: Any, losses: Any, after: Path) -> list[str]
     """How exact a wave will be, and what a participant's program says of the price."""
     from visibility_aware_edge_ldp.aggregator.answers import number
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.participant.accounts import number as loss_text
     from visibility_aware_edge_ldp.campaign.terms import Terms
 
     survey, before = Terms(charter, view).survey, read_campaign(after)
@@ -89,7 +90,11 @@ def _price_lines(view: Any, charter: Any, losses: Any, after: Path) -> list[str]
         return lines
     first = Terms(before.charter, before.documents.view).losses
     total = {kind: first[kind] + loss for kind, loss in losses.items()}
-    return [*lines, *(f"Lifetime   {line[11:]}" for line in labels.promise_lines(total)), *labels.dear_lines(total)]
+    lines += [
+        f"Lifetime   a {kind} edge's whole history loses at most ε = {loss_text(loss)} by all waves"
+        for kind, loss in total.items()
+    ]
+    return [*lines, *labels.dear_lines(total)]
 
 
 def changes(
