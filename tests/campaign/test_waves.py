@@ -53,6 +53,7 @@ def test_the_rule_stands_in_the_charter_and_nowhere_else(charter: Charter, tmp_p
     content = json.loads(charter.data)
     assert content["wave"] == {"first": read_campaign(tmp_path / "wave 1").charter.identity, "number": 2, "changes": 3}
     assert b"wave" not in read_campaign(tmp_path / "wave 1").charter.data
+    assert replace(charter, wave=Wave(FIRST, 2, 3)).identity != charter.identity
     for change in ({"question": "degrees"}, {"statistics": ["triangles"]}, {"wave": {}}):
         with pytest.raises(ProtocolViolation):
             Charter.from_bytes(encode({**content, **change}))

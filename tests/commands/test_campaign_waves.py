@@ -26,7 +26,7 @@ def test_waves_are_written_and_priced(club: Path, campaign: Run) -> None:
     lines = said.out.splitlines()
     assert lines[2] == "Title      Second"
     assert any(line.startswith("Wave       2 of the series that began with ") for line in lines)
-    assert "Errors     edges formed ± 9.7" in said.out
+    assert "Errors     edges formed ± 9.697" in said.out
     assert "Lifetime   a PRIVATE edge's whole history loses at most ε = 1 by all waves" in lines
     found = campaign("wave", "three", "--after", "two", "--title", "Third", "--json").json
     keeps("campaign-wave", found)

@@ -7,7 +7,7 @@ import io
 import shutil
 import tempfile
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -83,6 +83,7 @@ def new_campaign(
     scope: ScopeWords | None = None,
     groups: Groups | None = None,
     key_file: Path | None = None,
+    written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -106,6 +107,8 @@ def new_campaign(
         Everybody's public group, in the order of ``names``, for the question "groups".
     key_file
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
+    written
+        Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
@@ -121,7 +124,7 @@ def new_campaign(
     charter = charter_of(
         documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
     )
-    write(place, new_files(charter, documents, secret, key_file))
+    (written or write)(place, new_files(charter, documents, secret, key_file))
     return charter
 
 

@@ -49,6 +49,7 @@ SCHEMAS = {
     "campaign-device-code": 1,
     "campaign-hand-over": 1,
     "campaign-take-over": 1,
+    "campaign-console": 1,
 }
 
 

@@ -21,12 +21,12 @@ from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server.messages import described, problem_reply
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 SIGNED = ("charter-2", "roster-1", "policy-1", "edges-1")
 REPLIES = (
-    *("amendments", "estimates", "health", "log", "operations", "own-amendments"),
+    *("amendments", "estimates", "flagged", "health", "log", "operations", "own-amendments"),
     *("problem", "proof", "receipt", "round", "statement", "unanswered"),
 )
 OWN = [*SIGNED, *(f"reply-{name}-1" for name in REPLIES)]
@@ -155,12 +155,14 @@ def test_every_listed_reply_is_given_and_no_other(compared: Callable[..., Compar
     for participant in asked:
         two.put(participant, 2)
     two.ask("POST", "/v1/rounds/2/close", lab.operator)
+    assert two.ask("GET", "/v1/flagged", lab.operator).status == 200
     two.ask("GET", "/v1/estimates")
     assert two.ask("POST", "/v1/estimate", lab.operator).status == 200
     two.ask("GET", "/v1/estimates")
     two.server.clock.now += 200
     two.server.runner.run(two.server.app.rounds.check_deadlines())
     two.ask("GET", "/v1/rounds/1/transcript")
+    assert two.ask("GET", "/v1/flagged", lab.operator).problem == "erased"
     assert "transcript-salt" not in two.ask("GET", "/v1/rounds/1/statement").headers
     _troubles(compared("degrees"))
     _amendments(compared("degrees", closes=(FAR,)))
@@ -207,9 +209,10 @@ def _before_closing(two: Compared, first: int) -> None:
     two.ask("GET", "/v1/rounds/7/statement")
     for number in (1, 2, 7):
         two.ask("GET", f"/v1/rounds/{number}/unanswered", lab.operator)
-    for path in ("/v1/rounds/1/unanswered", "/v1/operations"):
+    for path in ("/v1/rounds/1/unanswered", "/v1/operations", "/v1/flagged"):
         for shown in ("", lab.tokens[first]):
             two.ask("GET", path, shown)
+    two.ask("GET", "/v1/flagged", lab.operator)
 
 
 def _after_closing(two: Compared, first: int) -> None:
@@ -298,11 +301,16 @@ def _failures(one: Compared, two: Compared) -> None:
         setattr(rounds, name, fails)
         assert one.ask("POST", path, one.server.lab.operator).problem == "internal"
         setattr(rounds, name, works)
+    operations, noted = one.server.app.operations, one.server.app.operations.note
+    operations.note = fails  # type: ignore[method-assign]
+    assert one.ask("GET", "/v1/flagged", one.server.lab.operator).problem == "internal"
+    operations.note = noted  # type: ignore[method-assign]
     one.ask("POST", "/v1/rounds/1/close", one.server.lab.operator)
     change = "UPDATE bodies SET body = zeroblob(length(body))"
     for each, path in ((one, "/v1/estimate"), (two, "/v1/rounds/1/close")):
         each.server.runner.run(each.server.app.writer.do(lambda store: store.database.run(change)))  # type: ignore[attr-defined]
         assert each.ask("POST", path, each.server.lab.operator).problem == "damaged"
+    assert one.ask("GET", "/v1/flagged", one.server.lab.operator).problem == "damaged"
 
 
 @pytest.fixture(scope="module")

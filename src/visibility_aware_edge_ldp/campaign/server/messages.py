@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
 from visibility_aware_edge_ldp.errors import ProtocolViolation
@@ -284,6 +284,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     ("/v1/amendments/{participant}", "get", "Which amendments are about oneself, and their salts.", _ONE, True),
     ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
+    ("/v1/flagged", "get", "Whose reports look implausible, by number: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),
