@@ -6,12 +6,18 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from plain_client.campaign import open_charter
+from plain_client.canonical import Refused as PlainlyRefused
+from support.campaign_vectors import stored
+from support.campaign_wave_vectors import FILE, waves
 from support.campaign_waves import Village
-from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
 from visibility_aware_edge_ldp.campaign.directory import read_campaign
+from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.signed_documents import encode
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.waves import LAYOUT, Wave, WaveReport
@@ -19,6 +25,7 @@ from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 FIRST = "ab" * 32
+VECTORS = stored(FILE)
 PRIVATE = Visibility.PRIVATE
 
 
@@ -101,3 +108,27 @@ def test_the_server_takes_what_this_row_can_write_and_nothing_else(charter: Char
             terms.check_upload(0, 1, upload(replace(report, **change)))
     with pytest.raises(ProtocolViolation):
         terms.check_upload(1, 1, upload(report))
+
+
+def test_what_is_told_today_is_what_was_told_then() -> None:
+    assert waves() == VECTORS
+    assert {len(each["report"]) for each in VECTORS} == {2 * (57 + 2 * 2)}
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda each: str(each["case"]))
+def test_a_wave_that_was_signed_is_read_for_ever(vector: dict[str, Any]) -> None:
+    signed = SignedCharter.from_hex(vector["charter"].encode(), vector["signature"])
+    charter = signed.opened(vector["pinned"])
+    documents = Documents.from_bytes(charter, *(vector[name].encode() for name in ("roster", "policy", "edges")))
+    terms = Terms(charter, documents.view)
+    assert charter.identity == vector["identity"]
+    assert {str(kind): str(loss) for kind, loss in terms.losses.items()} == vector["losses"]
+    found = terms.check_upload(0, 1, bytes(32) + bytes.fromhex(vector["report"]))
+    assert isinstance(found, WaveReport)
+    assert found.since == vector["since"]
+
+
+def test_a_program_that_knows_no_waves_says_so() -> None:
+    vector = VECTORS[0]
+    with pytest.raises(PlainlyRefused, match="a wave of a series, which is not answered by this program"):
+        open_charter(vector["charter"].encode(), vector["signature"], vector["pinned"])

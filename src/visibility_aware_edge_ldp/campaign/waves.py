@@ -150,7 +150,7 @@ class _TwoFlags(Layout[WaveReport]):
             raise ProtocolViolation("A wave's report says what changed since an earlier wave.")
 
 
-LAYOUT = _TwoFlags("report of a wave", b"VAEC", "survey:32s wave:H since:H start:Q count:Q", WaveReport)
+LAYOUT = _TwoFlags("report of a wave", b"VAEW", "survey:32s wave:H since:H start:Q count:Q", WaveReport)
 
 
 def stated(survey: WaveSurvey) -> dict[str, Content]:
