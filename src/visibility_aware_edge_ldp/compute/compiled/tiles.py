@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, list_ones
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -26,7 +26,7 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 GROUP, LEVELS = 16, 4
 # Counts of up to 512 have so many binary digits.
 DIGITS = 10
-# A panel of so many sides stays in the second cache.
+# So many sides are listed at a time.
 NEAR_SIDES = 8
 # Numbers added at a time, and so many rows of them as stay in the first cache.
 LANES, NEAR_ROWS = 64, 128
@@ -197,31 +197,37 @@ def column_ones(rows: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
-    """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
-    end = ends[0] = 0
+    """For each slot and each of some sides, the places in it that the slot has ones with; filled up to whole groups."""
+    end = ends[0, 0] = 0
     for i in range(slots.size):
         for side in range(first, last):
-            end = list_ones(octets[side, slots[i]], table, ones, 8, (side - first) * SIDE, listed, end)
-        while end & (code.GROUP - 1):
-            listed[end] = (last - first) * SIDE
-            end += 1
-        ends[i + 1] = end
+            end = list_ones(octets[side, slots[i]], table, ones, 8, 0, listed, end)
+            while end & (code.GROUP - 1):
+                listed[end] = SIDE
+                end += 1
+            ends[i, side - first + 1] = end
+        ends[i + 1, 0] = end
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _share(
-    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, counts: Any
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, panel: Any, slices: Any, counts: Any
 ) -> None:
-    """Add to the counts what is shared through the slots from side ``first`` to ``last``.
+    """Add to the counts what is shared through the slots of the sides from ``first`` on: a panel after the other.
 
-    ``panel`` has room for them and for an empty row.
+    A panel of 512 rows stays in the nearest cache while the rows of all slots are added. It has an empty row besides.
     """
-    size, work, found = (last - first) * SIDE, np.zeros((code.SLICES, WORDS), np.uint64), np.empty(SIDE, np.uint16)
+    size, sides, found = ends.shape[0] - 1, ends.shape[1] - 1, np.empty(SIDE, np.uint16)
+    levels = code.levels_of(sides * SIDE)
     for column in range(counts.shape[1] // SIDE):
-        panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
-        for i in range(ends.size - 1):
-            if ends[i] < ends[i + 1]:
-                count_columns(panel, listed, ends[i], ends[i + 1], work, found)
+        slices[:] = uint64(0)
+        for side in range(sides):
+            panel[:SIDE] = plane[first_column + column, (first + side) * SIDE : (first + side + 1) * SIDE]
+            for i in range(size):
+                code.add_columns(panel, listed, ends[i, side], ends[i, side + 1], slices[i], levels)
+        for i in range(size):
+            if ends[i, 0] < ends[i, sides]:
+                code.spread_columns(slices[i], levels, found)
                 total = counts[i, column * SIDE : (column + 1) * SIDE]
                 for x in range(SIDE):
                     total[x] += found[x]
@@ -232,12 +238,14 @@ def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tupl
 
     A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
     """
-    octets, ends = near.view(np.uint8), np.empty(slots.size + 1, np.int64)
-    listed = np.empty(slots.size * (NEAR_SIDES * SIDE + code.GROUP) + ROOM, np.uint16)
+    octets = near.view(np.uint8)
     for first in range(through[0], through[1], NEAR_SIDES):
         last = min(first + NEAR_SIDES, through[1])
+        ends = np.empty((slots.size + 1, last - first + 1), np.int64)
+        listed = np.empty(slots.size * (last - first) * (SIDE + code.GROUP) + ROOM, np.uint16)
         _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
-        _share(far, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
+        slices = zeros_in_line(slots.size, (code.levels_of(SIDE * (last - first)) + 7) // 8 * 8, WORDS)
+        _share(far, ends, listed, first_column, first, zeros_in_line(SIDE + 1, WORDS), slices, counts)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
