@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 import visibility_aware_edge_ldp.commands.campaign as campaigns
+import visibility_aware_edge_ldp.commands.campaign_console as consoles
 import visibility_aware_edge_ldp.commands.campaign_device as devices
 import visibility_aware_edge_ldp.commands.campaign_operator as operators
 import visibility_aware_edge_ldp.commands.campaign_participant as people
@@ -56,10 +57,10 @@ app.add_typer(datasets, name="datasets")
 COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
     app: (estimate, publish, compare, plan, ego_survey, audit, reproduce),
     campaign: (
-        *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
+        *(campaigns.new, campaigns.serve, people.enroll, people.consent, people.answer, people.status, people.check),
         *(devices.device_code, devices.hand_over, devices.take_over),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
-        *(operators.amend, operators.submit, operators.unanswered, operators.log),
+        *(operators.amend, operators.submit, operators.unanswered, operators.log, consoles.console),
     ),
 }
 for group, commands in COMMANDS.items():
