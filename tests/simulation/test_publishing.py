@@ -200,7 +200,7 @@ def test_intervals_of_several_statistics_from_one_budget_cover_together(delta: s
     truths = np.array([float(exact(world.graph, name)) for name in JOINT])
     for seed in range(60):
         centre = Centre(world, worked_out=known)
-        answers, surveys = ask_within(centre, 4, delta, list(JOINT), seed=f"joint {seed}", publish=True)
+        answers, _ = ask_within(centre, 4, delta, list(JOINT), seed=f"joint {seed}", publish=True)
         low, high = np.array([answers[name].estimate.interval(0.95) for name in JOINT]).T
         middle = (low + high) / 2
         held.append((low <= truths) & (truths <= high))

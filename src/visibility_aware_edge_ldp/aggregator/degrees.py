@@ -148,7 +148,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         )
 
     def as_if_alike(self) -> DegreeCollection:
-        """The same reports, with one weight for all users: for a ratio whose other part has no others.  [DEGREESUM.8]"""
+        """The same reports, with one weight for all users, as triangles have it.  [DEGREESUM.8]"""
         found = copy(self)
         found._all_alike = True
         return found
