@@ -25,11 +25,13 @@ SCHEMAS = {
     "audit": 1,
     "policy-check": 1,
     "reproduce": 1,
+    "ego-survey": 1,
     "datasets": 1,
     "datasets-fetch": 1,
     "campaign-new": 1,
     "campaign-serve": 1,
     "campaign-enroll": 1,
+    "campaign-consent": 1,
     "campaign-answer": 1,
     "campaign-answer-dry-run": 1,
     "campaign-status": 1,
@@ -47,6 +49,7 @@ SCHEMAS = {
     "campaign-device-code": 1,
     "campaign-hand-over": 1,
     "campaign-take-over": 1,
+    "campaign-console": 1,
 }
 
 
