@@ -106,10 +106,9 @@ def frozen_figures(small: bool) -> Figures:
 
 def connection_figures(small: bool) -> Figures:
     found = held_connections(1_000 if small else 4_000, 2_000)
-    twin = held_connections(300, 300, "--connections", "100")
-    crowded = twin["they were told"] != {"deadline": 300}
-    met = found["ratio"] < 2 and found["they were told"] == {"deadline": 2_000} and crowded  # type: ignore[operator]
-    return {**found, "a twin with room for 100 told 300": twin["they were told"], "met": met}
+    twin = held_connections(300, 300, 600.0)["they were told"]
+    met = found["ratio"] < 2 and found["they were told"] == {"deadline": 2_000}  # type: ignore[operator]
+    return {**found, "the twin that hurries nobody told 300": twin, "met": met and twin == {"held": 300}}
 
 
 def malformed_figures(small: bool) -> Figures:

@@ -252,16 +252,19 @@ def frozen(postgres: Postgres, folder: Path, *twin: str) -> Frozen:
 # ── connections ──
 
 
-def held_connections(people: int, connections: int, *twin: str) -> dict[str, object]:
-    """Honest uploads alone, and beside so many connections that send a byte now and then."""
+def held_connections(people: int, connections: int, hurries: float = 4.0) -> dict[str, object]:
+    """Honest uploads alone, and beside so many connections that send a byte now and then.
+
+    ``hurries`` is how long the server lets a request take to arrive; a twin gives it ten minutes.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lab = new_lab(folder / "lab", people, "position", (FAR,))
-        with running(lab, sqlite_url(folder), "--seconds", "6", *twin) as server:
+        with running(lab, sqlite_url(folder), "--seconds", str(hurries)) as server:
             before = server.memory
-            found = asyncio.run(slow(server, connections, 6.0))
+            found = asyncio.run(slow(server, connections, 4.0))
             grown = server.memory - before
     times = {"honest p99 alone, ms": 1000 * found.alone, "beside them, ms": 1000 * found.beside, "ratio": found.ratio}
     return {**times, "they were told": dict(found.answered), "memory grown by KiB": grown >> 10}

@@ -145,9 +145,12 @@ def test_a_store_by_another_name_is_the_same_store(tmp_path: Path) -> None:
 
 
 def test_why_a_store_cannot_be_opened_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "folder.db").mkdir()
-    with pytest.raises(StoreUnavailable, match=r"folder\.db cannot be opened \(IsADirectoryError: Is a directory\)"):
-        sqlite_store.sqlite_store(tmp_path / "folder.db", "c", 1)
+    def no_place(*anything: object) -> object:
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patched, pytest.raises(StoreUnavailable, match="OSError: Read-only file system"):
+        patched.setattr(sqlite_store, "_only_server", no_place)
+        sqlite_store.sqlite_store(tmp_path / "store.db", "c", 1)
 
     def may_only_be_read(*anything: object) -> object:
         raise sqlite_store.apsw.ReadOnlyError("attempt to write a readonly database")
