@@ -64,6 +64,7 @@ class Jumps:
 
 def jumps(folder: Path, *twin: str) -> Jumps:
     """A round with an hour to go and too few reports so far: a day ahead, right, a day behind, and right again."""
+    folder.mkdir(exist_ok=True)
     lab = new_lab(folder / "lab", 12, "degrees", (int(time.time()) + 3_600,), fewest=11)
     wall, found = folder / "wall", Jumps()
     wall.write_text("0")

@@ -148,9 +148,10 @@ def test_why_a_store_cannot_be_opened_is_said(tmp_path: Path, monkeypatch: pytes
     def no_place(*anything: object) -> object:
         raise OSError(30, "Read-only file system")
 
-    with monkeypatch.context() as patched, pytest.raises(StoreUnavailable, match="OSError: Read-only file system"):
+    with monkeypatch.context() as patched:
         patched.setattr(sqlite_store, "_only_server", no_place)
-        sqlite_store.sqlite_store(tmp_path / "store.db", "c", 1)
+        with pytest.raises(StoreUnavailable, match="OSError: Read-only file system"):
+            sqlite_store.sqlite_store(tmp_path / "store.db", "c", 1)
 
     def may_only_be_read(*anything: object) -> object:
         raise sqlite_store.apsw.ReadOnlyError("attempt to write a readonly database")
