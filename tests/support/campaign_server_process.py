@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
@@ -23,9 +22,6 @@ from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Uplo
 from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 
-if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
-
 
 class AcknowledgesFirst(writer.Writer):
     """The twin that says "stored" before it is."""
@@ -37,8 +33,17 @@ class AcknowledgesFirst(writer.Writer):
         return early
 
 
-def unfenced(database: SharedPostgres, entry: Entry) -> None:
-    """The twin that believes what it knew before it was paused."""
+def unfenced() -> None:
+    """The twin whose turn is never over: it does not compare its number with the store's."""
+    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
+
+    honest = SharedPostgres.enter
+
+    def enter(database: SharedPostgres, entry: Entry) -> None:
+        database.epoch = database._counted("epoch") if entry is Entry.TURN else 0
+        honest(database, entry)
+
+    SharedPostgres.enter = enter  # type: ignore[method-assign]
 
 
 class Slowed:
@@ -105,9 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app.Writer = AcknowledgesFirst  # type: ignore[misc]
 
     if given.twin == "unfenced":
-        from visibility_aware_edge_ldp.campaign.server.stores import shared
-
-        shared.SharedPostgres.enter = unfenced  # type: ignore[method-assign]
+        unfenced()
 
     if given.longest:
         from visibility_aware_edge_ldp.campaign.server.stores import postgres

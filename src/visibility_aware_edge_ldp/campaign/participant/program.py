@@ -27,7 +27,6 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
 )
 from visibility_aware_edge_ldp.campaign.participant.handover import refuse_waiting
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, UnusableLedger, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.name_matching import unknown_lines
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
@@ -35,6 +34,7 @@ from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.name_matching import unknown_lines
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 

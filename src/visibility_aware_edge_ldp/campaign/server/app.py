@@ -12,6 +12,7 @@ from typing import Protocol
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server import messages
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
 from visibility_aware_edge_ldp.campaign.server.operations import ESTIMATE, STOP, Operations, last_asked
@@ -59,10 +60,11 @@ class App:
         page: Page | None = None,
         grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
         gauges: Gauges = dict,
+        file: BroadcastFile = BroadcastFile(),  # noqa: B008 - nowhere
     ) -> None:
         self.served, self._open_store, self._estimate_bytes = served, open_store, estimate_bytes
         self._clock: Callable[[], float] = clock or SteadyClock()
-        self._page, self._grouping, self._gauges = page, grouping, gauges
+        self._page, self._grouping, self._gauges, self._file = page, grouping, gauges, file
         self.metrics, self._probe_at = Metrics(), 0.0
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
@@ -74,7 +76,7 @@ class App:
     async def start(self) -> None:
         store = await asyncio.to_thread(self._open_store)
         self.writer = Writer(store, self._grouping)
-        self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock)
+        self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock, self._file)
         self.operations = Operations(self.rounds, self.writer)
         try:
             await self.operations.start()
@@ -244,7 +246,8 @@ class App:
             raise Refusal("not-found", "This round has no transcript that others need.")
         broadcast = self.rounds.transcript(number)
         said = ((b"transcript-digest", broadcast.digest.encode()),)
-        return messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
+        whole = messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
+        return messages.part_of(whole, request)
 
     async def _statement(self, request: Request, number: int) -> Reply:
         return Reply(200, *stated_reply(self.rounds.served, self.rounds.stages, number, self.rounds.erased))

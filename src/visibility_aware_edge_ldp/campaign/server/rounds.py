@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
     Bodies,
@@ -53,7 +54,15 @@ _RECOUNT = 2.0
 class Rounds:
     """What the event loop knows of the rounds."""
 
-    def __init__(self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock) -> None:
+    def __init__(
+        self,
+        served: ServedCampaign,
+        writer: Writer,
+        estimate_bytes: EstimateBytes,
+        clock: Clock,
+        file: BroadcastFile = BroadcastFile(),  # noqa: B008 - nowhere
+    ) -> None:
+        self._file = file
         self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
@@ -269,6 +278,11 @@ class Rounds:
     async def _publish(self, broadcast: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
         self.first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
+        if broadcast is None:
+            await asyncio.to_thread(self._file.remove)
+        else:
+            closed = (await self._writer.do(lambda store: store.stages()))[0].closed
+            await asyncio.to_thread(self._file.keep, broadcast.octets, closed)
 
     async def _read_broadcast(self) -> None:
         """What was stored of the first round."""
@@ -364,6 +378,7 @@ class Rounds:
             return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
+        await asyncio.to_thread(self._file.remove)
         await self._writer.do(lambda store: store.forget_bodies(now))
         await self._refresh()
         event("reports erased", estimated=self.answers is not None)
