@@ -301,7 +301,9 @@ _add_cycle_pairs, _add_cycle_pair = _pair_adder(PAIRS, 8), _pair_adder(1, 8)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_pair_sums(ordered: Any, planes: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
+def _add_pair_sums(
+    ordered: Any, planes: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any
+) -> None:
     columns = sums.shape[1]
     for i in range(min(ordered.shape[2], columns - 1)):
         mine, held = ordered[:, :, i], bits[:, i]
