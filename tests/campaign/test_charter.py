@@ -39,6 +39,7 @@ OTHERS: dict[str, Any] = {
     "rounds": (Round(1, 1), Round(2, 1)),
     "retention": 7,
     "page": NamedPage("0" * 64, ("https://a.example",)),
+    "consent": 1,
 }
 
 
