@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.questions import question_named, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Credentials,
     decode,
@@ -34,6 +34,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     write_new,
 )
 from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
+from visibility_aware_edge_ldp.campaign.waves import Wave
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -79,8 +80,8 @@ def new_campaign(
     scope: ScopeWords | None = None,
     groups: Groups | None = None,
     key_file: Path | None = None,
-    invitations: Invitations | None = None,
     consent: int = 0,
+    invitations: Invitations | None = None,
     written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
@@ -105,11 +106,11 @@ def new_campaign(
         Everybody's public group, in the order of ``names``, for the question "groups".
     key_file
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
+    consent
+        Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
     invitations
         Where people take part with a browser: the charter then names the page, which is copied into the directory,
         and there is a table of everybody's letters.  [CHARTER.10]
-    consent
-        Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
@@ -124,7 +125,6 @@ def new_campaign(
         raise BadInput("A round cannot close in the past; participants would refuse it. Choose later deadlines.")
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
-    named = invitations.named if invitations else None
     charter = charter_of(
         documents,
         fingerprint(secret),
@@ -136,11 +136,10 @@ def new_campaign(
         epoch,
         retention,
         chosen,
-        named,
         consent,
+        invitations.named if invitations else None,
     )
-    files = {**_files(charter, documents, secret, invitations), **_signing(charter, secret, key_file)}
-    (written or write)(place, files)
+    (written or write)(place, new_files(charter, documents, secret, key_file, invitations))
     return charter
 
 
@@ -155,11 +154,12 @@ def charter_of(
     epoch: str,
     retention: int = 0,
     split: tuple[Fraction, ...] = (),
-    page: NamedPage | None = None,
     consent: int = 0,
+    page: NamedPage | None = None,
+    wave: Wave | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    kind, exact = question_named(question), parse_epsilon(epsilon)
+    kind, exact = question_of(question_named(question).name, wave), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
         refuse_unfit(kind, documents.view)
@@ -178,8 +178,9 @@ def charter_of(
             survey=survey.identity,
             rounds=rounds,
             retention=retention,
-            page=page,
             consent=consent,
+            page=page,
+            wave=wave,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -239,6 +240,13 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
     if split:
         raise BadInput(f"The question {question!r} splits epsilon by itself; leave the shares out.")
     return ()
+
+
+def new_files(
+    charter: Charter, documents: Documents, key: bytes, key_file: Path | None, invitations: Invitations | None = None
+) -> dict[str, bytes]:
+    """All that stands in a new campaign's directory: new tokens, and the issuer's log continued."""
+    return {**_files(charter, documents, key, invitations), **_signing(charter, key, key_file)}
 
 
 def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invitations | None) -> dict[str, bytes]:

@@ -110,8 +110,8 @@ def new(
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
         key_file=issuer_key_file,
-        invitations=None if server is None else Invitations(server, page or ""),
         consent=0 if consent_until is None else labels.moment(consent_until, time.time()),
+        invitations=None if server is None else Invitations(server, page or ""),
     )
     written = read_campaign(directory)
     view = written.documents.view

@@ -1,4 +1,4 @@
-"""Small versions of ``python -m benchmarks.campaign_server kills power rounds``, each with the twin that it catches."""
+"""Small versions of ``python -m benchmarks.campaign_server``: kills, power, rounds, takeover, each with its twin."""
 
 from __future__ import annotations
 
