@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.tile_planes import in_strips, random_matrix
-from visibility_aware_edge_ldp.compute.plain import group_sums, tiles
+from visibility_aware_edge_ldp.compute.plain import group_sums, pair_sums, tiles
 
 compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.group_sums", reason="numba is not installed")
 

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, whole_cycles
 
