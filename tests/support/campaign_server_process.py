@@ -9,13 +9,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
-from visibility_aware_edge_ldp.campaign.server import store as writer
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import store as writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 
 
@@ -27,6 +30,19 @@ class AcknowledgesFirst(writer.Writer):
         early: asyncio.Future[Outcome] = self._loop.create_future()
         early.set_result(Outcome.STORED)
         return early
+
+
+def unfenced() -> None:
+    """The twin whose turn is never over: it does not compare its number with the store's."""
+    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
+
+    honest = SharedPostgres.enter
+
+    def enter(database: SharedPostgres, entry: Entry) -> None:
+        database.epoch = database._counted("epoch") if entry is Entry.TURN else 0
+        honest(database, entry)
+
+    SharedPostgres.enter = enter  # type: ignore[method-assign]
 
 
 class Slowed:
@@ -56,9 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--connections", type=int, default=4096)
     parser.add_argument("--grace", type=float, default=5.0)
-    parser.add_argument("--twin", choices=["acknowledges-first", "salted"])
+    parser.add_argument("--twin", choices=["acknowledges-first", "salted", "unfenced"])
+    parser.add_argument("--shared", action="store_true", help="beside other processes on one store")
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
+    parser.add_argument("--own-process", help="what makes the answers in a process of its own")
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
     given = parser.parse_args(arguments)
     if given.plain:
@@ -69,8 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         app.Writer = AcknowledgesFirst  # type: ignore[misc]
 
-    def opened(url: str, campaign: str, rounds: int) -> Store:
-        store = open_store(url, campaign, rounds)
+    if given.twin == "unfenced":
+        unfenced()
+
+    def opened(url: str, campaign: str, rounds: int, shared: bool = False) -> Store:
+        store = open_store(url, campaign, rounds, shared)
         return Slowed(store, given.slow, given.mark) if given.slow else store  # type: ignore[return-value]
 
     def estimate_bytes(charter: object, view: object, reports: object) -> bytes:
@@ -84,10 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.directory,
         given.store,
         port=given.port,
-        estimate_bytes=estimate_bytes,
+        estimate_bytes=OwnProcess(getattr(estimators, given.own_process)) if given.own_process else estimate_bytes,
         limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,
+        shared=given.shared,
     )
 
 

@@ -25,11 +25,13 @@ SCHEMAS = {
     "audit": 1,
     "policy-check": 1,
     "reproduce": 1,
+    "ego-survey": 1,
     "datasets": 1,
     "datasets-fetch": 1,
     "campaign-new": 1,
     "campaign-serve": 1,
     "campaign-enroll": 1,
+    "campaign-consent": 1,
     "campaign-answer": 1,
     "campaign-answer-dry-run": 1,
     "campaign-status": 1,
@@ -39,6 +41,8 @@ SCHEMAS = {
     "campaign-estimate": 1,
     "campaign-flagged": 1,
     "campaign-backup": 1,
+    "campaign-wave": 1,
+    "campaign-changes": 1,
     "campaign-rehearse": 1,
     "campaign-amend": 1,
     "campaign-submit": 1,
@@ -47,6 +51,7 @@ SCHEMAS = {
     "campaign-device-code": 1,
     "campaign-hand-over": 1,
     "campaign-take-over": 1,
+    "campaign-console": 1,
 }
 
 

@@ -22,16 +22,22 @@ from visibility_aware_edge_ldp.campaign.amendments import (
     Person,
     SignedAmendment,
 )
+from visibility_aware_edge_ldp.campaign.consents import LARGEST_WORD, read_word, word
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
+from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
-from visibility_aware_edge_ldp.campaign.server.sql import Store, transaction
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.consents import said, say
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store, change, transaction
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credentials, encode
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 _START = bytes(32)
+# Lines of the log that a server which starts again goes by.
+ESTIMATE, STOP = "estimate", "stop the estimate"
 _NOT_FROZEN = (State.WAITING, State.OPEN)
 
 
@@ -65,6 +71,7 @@ def log_of(store: Store) -> list[dict[str, Content]]:
 @transaction
 def note(store: Store, made: int, what: str) -> None:
     """One more line of the log."""
+    store.database.enter(Entry.ALONE)
     rows = store.database.run("SELECT number, octets FROM operations ORDER BY number DESC LIMIT 1")
     number, before = rows[0] if rows else (0, _START)
     head = line_head(bytes(before), number + 1, made, what)
@@ -78,7 +85,7 @@ def amendments_of(store: Store) -> list[bytes]:
     return [bytes(octets) for (octets,) in rows]
 
 
-@transaction
+@change
 def keep_amendment(store: Store, signed: SignedAmendment, made: int) -> dict[int, int]:
     """Keep an amendment and do what it says, both or nothing; of each round, how many reports it removed."""
     amendment, removed = signed.amendment, dict[int, int]()
@@ -94,6 +101,15 @@ def keep_amendment(store: Store, signed: SignedAmendment, made: int) -> dict[int
     return removed
 
 
+@transaction
+def last_asked(store: Store) -> int | None:
+    """When answers were asked for that nobody has stopped since."""
+    rows = store.database.run(
+        "SELECT what, made FROM operations WHERE what IN (?, ?) ORDER BY number DESC LIMIT 1", ESTIMATE, STOP
+    )
+    return int(rows[0][1]) if rows and rows[0][0] == ESTIMATE else None
+
+
 class Operations:
     """What is done in a campaign by others than participants; ``credentials`` are the tokens that hold now."""
 
@@ -102,7 +118,8 @@ class Operations:
         self.credentials = rounds.served.credentials
 
     async def start(self) -> None:
-        """Read what was amended; every signature is checked again."""
+        """Read what was amended; every signature is checked again. Again after other processes' changes."""
+        self._rounds.before_reading = self.start
         amended = Amended(self._rounds.charter)
         for data in await self._writer.do(amendments_of):
             amended = amended.after(SignedAmendment.from_bytes(data))
@@ -128,6 +145,11 @@ class Operations:
         is_operator, is_participant = self.credentials.is_operator, self.credentials.is_participant
         if not (is_operator(shown) if participant is None else is_participant(shown, participant)):
             raise Refusal("forbidden", headers=request.closing)
+
+    def admits(self, request: Request, participant: int) -> bool:
+        """Whether it is that participant who asks, as far as this process knows."""
+        shown = self.credentials.shown(request.headers.get(b"authorization"))
+        return shown is not None and self.credentials.is_participant(shown, participant)
 
     async def note(self, what: str) -> None:
         """Write into the log what an operator is about to do; if that fails, it is not done."""
@@ -222,6 +244,36 @@ class Operations:
         own = [(number, person) for number, person in found if person and person.participant == participant]
         return json_reply({"amendments": [{"number": number, "salt": person.salt.hex()} for number, person in own]})
 
+    # ── who consents ──
+
+    async def consents(self, request: Request) -> Reply:
+        """The frozen list, signed: for whoever has a token, as the roster is."""
+        self.admit_anybody(request)
+        served = self._rounds.served
+        if served.consents is None:
+            raise NotReady("The list of those who consent is not frozen yet.")
+        signature = served.consents.signature(served.campaign.key).hex().encode()
+        return Reply(200, served.consents.data, headers=((b"consents-signature", signature),))
+
+    async def consent(self, request: Request, participant: int) -> Reply:
+        """What a person said last, for that person alone."""
+        self.admit(request, participant)
+        given = await self._writer.do(lambda store: said(store, participant))
+        return Reply(200, word(self._rounds.charter, participant, given))
+
+    async def say_consent(self, request: Request, participant: int) -> Reply:
+        """Keep what a person says; it may say something else until the list is frozen."""
+        self.admit(request, participant)
+        data = await request.body(request.checked_length(LARGEST_WORD))
+        given = read_word(self._rounds.charter, participant, data)
+        if participant in self._rounds.amended.withdrawn:
+            raise Refusal("withdrawn")
+        try:
+            await self._writer.do(lambda store: say(store, participant, given))
+        except NotReady as reason:
+            raise Refusal("late", str(reason)) from reason
+        return Reply(200, data)
+
     # ── who has not answered ──
 
     async def unanswered(self, request: Request, number: int) -> Reply:
@@ -236,3 +288,13 @@ class Operations:
         away = np.setdiff1d(asked, [participant for participant, _ in leaves])
         listed = [each for each in away.tolist() if each not in rounds.amended.withdrawn]
         return json_reply({"round": number, "unanswered": listed, "withdrawals": rounds.amended.withdrawals})
+
+    # ── whose reports look implausible ──
+
+    async def flagged(self, request: Request) -> Reply:
+        """Whose reports hardly any honest participant sends: once all rounds are closed, while reports are kept."""
+        self.admit(request, None)
+        await self.note("whose reports are flagged")
+        terms = self._rounds.served.terms
+        found = await asyncio.shield(asyncio.ensure_future(self._writer.do(lambda store: flagged_in(store, terms))))
+        return json_reply({"flagged": [each.as_dict() for each in found]})

@@ -6,12 +6,15 @@ point goes on where it was.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
     Bodies,
@@ -26,12 +29,15 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     NotReady,
     Stage,
     State,
+    Stopped,
     kept_until,
     lacks,
     refuse_too_soon,
 )
 from visibility_aware_edge_ldp.campaign.server.statements import new_seal
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.consents import freeze_consents, frozen_list, held_back
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Turn
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError
@@ -41,23 +47,36 @@ EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
 Clock = Callable[[], float]
 # Seconds between two looks at the clock; the second after many failures.
 _PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+# Seconds between two counts of what other processes have taken.
+_RECOUNT = 2.0
 
 
 class Rounds:
     """What the event loop knows of the rounds."""
 
-    def __init__(self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock) -> None:
+    def __init__(
+        self,
+        served: ServedCampaign,
+        writer: Writer,
+        estimate_bytes: EstimateBytes,
+        clock: Clock,
+        file: BroadcastFile = BroadcastFile(),  # noqa: B008 - nowhere
+    ) -> None:
+        self._file = file
         self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
         self.amended, self.arrivals = Amended(served.charter), Arrivals(served.charter, clock)
         self.answers: bytes | None = None
         self.broadcast: FirstRoundBroadcast | None = None
-        self.erased = self._tried = False
+        self.erased = self._tried = self._ending = False
         self.first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
-        self.turn = asyncio.Lock()
+        self.turn = Turn(writer.database.turn_lock(), self._begin_turn)
+        self.before_reading: Callable[[], Awaitable[None]] | None = None  # what else is read again with the rounds
+        self._reading, self._counted = asyncio.Lock(), 0.0
         self._keeper: asyncio.Task[None] | None = None
+        self._asked: asyncio.Task[None] | None = None
 
     @property
     def charter(self) -> Charter:
@@ -67,25 +86,113 @@ class Rounds:
 
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
-        await self._writer.do(lambda store: store.begin(int(self.clock())))
-        await self._refresh()
-        received, arrivals, self.answers, erased = await self._writer.do(
-            lambda store: (store.received(), store.arrivals(), store.estimate(), store.erased_at())
-        )
-        self.received, self.erased = self.received | received, erased is not None
-        self.arrivals.load(arrivals)
-        for stage in self.stages.values():
+        await self._begin()
+        await (self.fresh() if self._shared else self._read())
+        for stage in () if self._shared else tuple(self.stages.values()):  # else whoever has the turn does it
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
-        if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1):
-            await self._read_broadcast()
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
+    async def _begin(self) -> None:
+        """Open the first round; where both ends must consent, only once it is known who did.  [CONSENT.1]"""
+        if not self.charter.consent:
+            return await self._writer.do(lambda store: store.begin(int(self.clock())))
+        return await self._writer.do(held_back)
+
+    async def _keep_to(self, consents: bytes) -> None:
+        found = Consents.from_bytes(self.charter, consents)
+        self.served = await asyncio.to_thread(self.served.among, found)
+
+    async def freeze_consents(self) -> None:
+        """Once their time is over, or the operator says so: nothing is answered before, and nobody joins after."""
+        async with self.turn:
+            if self.served.consents is None:
+                at = int(self.clock())
+                await self._keep_to(await self._writer.do(lambda store: freeze_consents(store, self.charter, at)))
+                await self._refresh()
+                event("consents frozen", people=len(self.served.consents.people) if self.served.consents else 0)
+
+    def go_on(self, asked: int | None) -> None:
+        """Make the answers that an operator had asked for, at this second, when the server was ended."""
+        closed = max(stage.closed for stage in self.stages.values())
+        if asked is not None and self.answers is None and asked >= closed and not self.erased:
+            self._asked = asyncio.create_task(self._estimate_again())
+
+    async def _estimate_again(self) -> None:
+        try:
+            await self.estimate()
+        except NotReady:  # some round is not closed, or has too few reports: so it was refused when it was asked for
+            return
+        except Exception as failure:
+            failed("estimate", failure)
+
     async def stop(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+        self.end_estimate()
+        for task in (self._keeper, self._asked):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    def end_estimate(self) -> None:
+        """The server ends: whoever waits for answers is told so, and the next server goes on with them."""
+        self._ending = True
+        self.stop_estimate()
+
+    def stop_estimate(self) -> bool:
+        """Whether answers were being made, where that can be stopped; they are not any more."""
+        stop: Callable[[], bool] | None = getattr(self._estimate_bytes, "stop", None)
+        return stop is not None and stop()
+
+    async def _read(self) -> None:
+        """Everything, as the store has it."""
+        kept = await self._writer.do(frozen_list) if self.charter.consent and self.served.consents is None else None
+        if kept is not None:
+            await self._keep_to(kept)
+        await self._refresh()
+        self.answers, erased = await self._writer.do(lambda store: (store.estimate(), store.erased_at()))
+        self.erased = erased is not None
+        if self.erased:
+            self.arrivals.clear()
+        await self._recount()
+        ended = self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1)
+        if ended and (self.erased or self.broadcast is None):
+            await self._read_broadcast()
+
+    async def _recount(self) -> None:
+        """How many reports have come, whichever process took them."""
+        received, arrivals = await self._writer.do(lambda store: (store.received(), store.arrivals()))
+        self.received = dict.fromkeys(self.stages, 0) | received
+        self.arrivals.load(arrivals)
+
+    # ── beside other processes ──
+
+    @property
+    def _shared(self) -> bool:
+        return self._writer.database.is_shared
+
+    async def _begin_turn(self, epoch: int) -> None:
+        await self._writer.do(lambda store: setattr(store.database, "epoch", epoch))
+        await self.fresh(again=True)
+
+    async def _count_others(self) -> None:
+        """How many reports others have taken is read now and then, while a round is open."""
+        is_open = any(stage.state is State.OPEN for stage in self.stages.values())
+        if self._shared and is_open and time.monotonic() >= self._counted + _RECOUNT:
+            self._counted = time.monotonic()
+            await self._recount()
+
+    async def fresh(self, again: bool = False) -> None:
+        """Read what other processes have changed; what is read is at least as new as the count that goes with it."""
+        if not self._shared:
+            return
+        async with self._reading:
+            changes, seen = await self._writer.do(lambda store: (store.changes(), store.database.seen))
+            if changes != seen or again:
+                if self.before_reading is not None:
+                    await self.before_reading()
+                await self._read()
+                await self._writer.do(lambda store: setattr(store.database, "seen", changes))
 
     async def _refresh(self) -> None:
         self.stages = {stage.round: stage for stage in await self._writer.do(lambda store: store.stages())}
@@ -171,6 +278,11 @@ class Rounds:
     async def _publish(self, broadcast: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
         self.first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
+        if broadcast is None:
+            await asyncio.to_thread(self._file.remove)
+        else:
+            closed = (await self._writer.do(lambda store: store.stages()))[0].closed
+            await asyncio.to_thread(self._file.keep, broadcast.octets, closed)
 
     async def _read_broadcast(self) -> None:
         """What was stored of the first round."""
@@ -211,6 +323,8 @@ class Rounds:
         """The answers; the first ones stand."""
         async with self.turn:
             if self.answers is None:
+                if self._ending:
+                    raise Stopped("The server is shutting down. Ask again later.")
                 self._refuse_estimate()
                 reports = {number: await self._frozen(number) for number in self.stages}
                 work = partial(self._estimate_bytes, self.charter, self.served.view, reports)
@@ -252,17 +366,22 @@ class Rounds:
         except (TimeoutError, VaEdgeLdpError):
             return None, None
 
+    async def _erases(self, due: Callable[[Clock, float], bool] = has_passed) -> bool:
+        """Whether there are reports whose time is over, or that somebody has begun to erase."""
+        made, kept = await self._writer.do(lambda store: store.retained())
+        return kept and (self.erased or due(self.clock, kept_until(self.amended, self.stages.values(), made)))
+
     async def _forget_if_due(self, due: Callable[[Clock, float], bool] = has_passed) -> None:
         """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
-        made, kept = await self._writer.do(lambda store: store.retained())
         now = int(self.clock())
-        if not kept or not due(self.clock, kept_until(self.amended, self.stages.values(), made)):
+        if not await self._erases(due):
             return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
+        await asyncio.to_thread(self._file.remove)
         await self._writer.do(lambda store: store.forget_bodies(now))
         await self._refresh()
-        event("reports erased", estimated=made is not None)
+        event("reports erased", estimated=self.answers is not None)
 
     async def _keep_deadlines(self) -> None:
         """What fails is tried again, the later the more often it has failed: others want the store meanwhile."""
@@ -270,6 +389,7 @@ class Rounds:
         while True:
             try:
                 await self.check_deadlines()
+                await self._count_others()
                 pause = _PAUSE
             except Exception as failure:
                 failed("deadline", failure)
@@ -281,14 +401,20 @@ class Rounds:
 
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
+        await self.fresh()
+        if self.charter.consent and self.served.consents is None:
+            if not has_passed(self.clock, self.charter.consent):
+                return
+            await self.freeze_consents()
         for number, stage in list(self.stages.items()):
             over = has_passed(self.clock, self.amended.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
                 await self.close(number, early=False)
         if not any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
             await self._estimate_unasked()
-            async with self.turn:
-                await self._forget_if_due()
+            if await self._erases():
+                async with self.turn:
+                    await self._forget_if_due()
 
     async def _estimate_unasked(self) -> None:
         possible = not self.erased and not any(map(self.lacks, self.stages))
@@ -297,5 +423,8 @@ class Rounds:
             self._tried = True
             try:
                 await self.estimate()
+            except Stopped:
+                self._tried = False  # whoever stopped it did not want the reports erased
+                raise
             except Exception as failure:  # what cannot be estimated by now is erased all the same
                 failed("estimate", failure)

@@ -1,0 +1,258 @@
+"""What an operator does with a study, once admitted: each function from a visit to its reply.
+
+What is done is noted before it is done; names and tokens are never noted.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from visibility_aware_edge_ldp.aggregator.answers import number as written
+from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKEN, WITHDRAWAL
+from visibility_aware_edge_ldp.campaign.charter import date
+from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages, pages, study_pages
+from visibility_aware_edge_ldp.campaign.console.choices import moment
+from visibility_aware_edge_ldp.campaign.console.desk import Desk, back_to
+from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
+from visibility_aware_edge_ldp.campaign.console.people import Person
+from visibility_aware_edge_ldp.campaign.console.results import answers_of, results_csv, results_pdf
+from visibility_aware_edge_ldp.campaign.console.standing import glance, glance_log
+from visibility_aware_edge_ldp.campaign.console.studies import Study
+from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standing
+from visibility_aware_edge_ldp.campaign.console.vault import Key
+from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, download, elsewhere, html
+from visibility_aware_edge_ldp.campaign.http_client import json_object
+from visibility_aware_edge_ldp.campaign.server.messages import Reply
+from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
+
+CSV, PDF, JSON, ICS, ZIP = (
+    "text/csv; charset=utf-8",
+    "application/pdf",
+    "application/json",
+    "text/calendar",
+    "application/zip",
+)
+
+
+def look(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """The study's page, as a draft or as it stands now."""
+    key = visit.session.key
+    if study.is_signed:
+        return html(study_pages.study_page(desk.shown(visit, study, _standing(desk, study, key))))
+    choices, people = study.draft(key)
+    try:
+        found = study.prepared(key) if choices.chosen else ""
+    except VaEdgeLdpError as error:
+        found = str(error)
+    return html(draft_page.draft_page(visit.session, study.name, choices, people, found, desk.outside))
+
+
+def serve(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Start or stop the server here, or say that it runs elsewhere."""
+    act = visit.form.get("act", "")
+    if act not in ("start", "stop", "here", "away"):
+        raise BadInput("Say start, stop, here or away.")
+    desk.journal.note(f"{study.name}: server {act}")
+    if act == "start":
+        if glance(study, visit.session.key).silent:  # one that was left over from a console that was killed goes on
+            desk.servers.start(study.name, study.served, study.settings.port)
+        study.set(running=True)
+        visit.session.say("The server runs.")
+    else:
+        desk.servers.stop(study.name)
+        study.set(running=False, here={"here": True, "away": False}.get(act, study.settings.here))
+    return back_to(study)
+
+
+def server_part(desk: Desk, visit: Visit, study: Study) -> Reply:
+    desk.journal.note(f"{study.name}: the folder for a server is taken")
+    return download(f"{study.name}.zip", ZIP, study.server_part())
+
+
+def letters(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Letters to print, some hundred at a time, or all as a table."""
+    signing = desk.signing(visit)
+    desk.journal.note(f"{study.name}: letters are shown")
+    shown = desk.shown(visit, study, Standing(closes=study.amended(visit.session.key).rounds))
+    tokens, labels = study.tokens(signing), shown.people.roster
+    if visit.form.get("as") == "csv":
+        return download(
+            f"{study.name}-letters.csv", CSV, letters_table(_letter(shown, each, tokens[each]) for each in labels)
+        )
+    start = visit.form.get("start", "0")
+    first = int(start) if start.isascii() and start.isdecimal() else 0
+    return html(
+        handout_pages.letters_page(shown, [_letter(shown, each, tokens[each]) for each in labels[first : first + RUN]])
+    )
+
+
+def forget(desk: Desk, visit: Visit, study: Study) -> Reply:
+    desk.journal.note(f"{study.name}: the letters are deleted")
+    study.forget_tokens()
+    visit.session.say("All tokens are deleted.")
+    return back_to(study)
+
+
+def codes(desk: Desk, visit: Visit, study: Study) -> Reply:
+    return html(handout_pages.codes_page(desk.shown(visit, study)))
+
+
+def away(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Who has not answered a round: as a page, or as a table, with links if the passphrase is given."""
+    round_number, key = _round(visit, study), visit.session.key
+    desk.journal.note(f"{study.name}: who has not answered round {round_number}")
+    operator, shown = study.operator(key), desk.shown(visit, study)
+    said = json_object(operator.ask("GET", f"/v1/rounds/{round_number}/unanswered").body)
+    roster = [str(each) for each in study.campaign.documents.roster]
+    try:
+        listed = sorted(roster[int(each)] for each in said["unanswered"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise ProtocolViolation("The server does not say who has not answered.") from error
+    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    found = [(label, people[label]) for label in listed]
+    if visit.form.get("as") != "csv":
+        return html(handout_pages.away_page(shown, round_number, found))
+    tokens = study.tokens(desk.signing(visit)) if visit.form.get("passphrase") else {}
+    closes = date(study.amended(key).rounds[round_number - 1].closes)
+
+    def own(label: str) -> str:
+        return _letter(shown, label, tokens[label]).link if tokens else shown.choices.page
+
+    data = reminders_table(found, study.charter, round_number, closes, own)
+    return download(f"{study.name}-round-{round_number}.csv", CSV, data)
+
+
+def replace(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Another token for one person, with the letter that holds it."""
+    label, ledger, key = visit.form.get("label", "").strip(), visit.form.get("ledger", "").strip(), visit.session.key
+    signing = desk.signing(visit)
+    says = {"ledger": ledger} if ledger else {}
+    made, token = study.amend(key, signing, DEVICE if ledger else TOKEN, label, **says)
+    desk.journal.note(f"{study.name}: amendment {made}, another token")
+    handed = _handed_in(desk, visit, study)
+    shown = desk.shown(visit, study, Standing(closes=study.amended(key).rounds))
+    note = (
+        ""
+        if handed
+        else "The server did not take the amendment yet: hand it in on the study's page before you send this."
+    )
+    return html(handout_pages.letters_page(shown, [_letter(shown, label, token)], note))
+
+
+def withdraw(desk: Desk, visit: Visit, study: Study) -> Reply:
+    made, _ = study.amend(visit.session.key, desk.signing(visit), WITHDRAWAL, visit.form.get("label", "").strip())
+    desk.journal.note(f"{study.name}: amendment {made}, a withdrawal")
+    if _handed_in(desk, visit, study):
+        visit.session.say("The withdrawal is in force.")
+    return back_to(study)
+
+
+def extend(desk: Desk, visit: Visit, study: Study) -> Reply:
+    round_number, closes = _round(visit, study), moment(visit.form.get("closes", ""))
+    made, _ = study.amend(visit.session.key, desk.signing(visit), DEADLINE, round=round_number, closes=closes)
+    desk.journal.note(f"{study.name}: amendment {made}, round {round_number} is extended")
+    if _handed_in(desk, visit, study):
+        visit.session.say(f"Round {round_number} now closes {date(closes)}.")
+    return back_to(study)
+
+
+def hand_in(desk: Desk, visit: Visit, study: Study) -> Reply:
+    if _handed_in(desk, visit, study):
+        visit.session.say("The server has all amendments.")
+    return back_to(study)
+
+
+def close(desk: Desk, visit: Visit, study: Study) -> Reply:
+    round_number = _round(visit, study)
+    desk.journal.note(f"{study.name}: close round {round_number}")
+    study.operator(visit.session.key).close(round_number)
+    visit.session.say(f"Round {round_number} is closed.")
+    return back_to(study)
+
+
+def estimate(desk: Desk, visit: Visit, study: Study) -> Reply:
+    desk.journal.note(f"{study.name}: estimate")
+    answers_of(study.operator(visit.session.key).answers(), study.charter)
+    visit.session.say("The estimate is made.")
+    return elsewhere(f"/studies/{study.name}#results")
+
+
+def flagged(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Whose reports hardly any honest participant sends."""
+    desk.journal.note(f"{study.name}: whose reports are flagged")
+    said = json_object(study.operator(visit.session.key).ask("GET", "/v1/flagged").body)
+    shown = desk.shown(visit, study)
+    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    roster, rows = [str(each) for each in study.campaign.documents.roster], list[tuple[str, ...]]()
+    try:
+        for each in said["flagged"]:
+            label = roster[int(each["participant"])]
+            who = label if people[label].name == label else f"{label} ({people[label].name})"
+            numbers = (written(float(each[part])) for part in ("value", "low", "high"))
+            rows.append((who, str(each["round"]), str(each["what"]), *numbers))
+    except (LookupError, TypeError, ValueError) as error:
+        raise ProtocolViolation("The server does not say which reports are flagged.") from error
+    return html(handout_pages.flagged_page(shown, rows))
+
+
+def results(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """The answers as CSV, JSON or PDF."""
+    kind = visit.parts[-1].rpartition(".")[2]
+    data = study.operator(visit.session.key).ask("GET", "/v1/estimates").body
+    answers = answers_of(data, study.charter)
+    desk.journal.note(f"{study.name}: results as {kind}")
+    name = f"{study.name}.{kind}"
+    if kind == "csv":
+        return download(name, CSV, results_csv(answers))
+    if kind == "pdf":
+        return download(name, PDF, results_pdf(answers, study.charter))
+    return download(name, JSON, data)
+
+
+def second_round(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """When to come back, as a calendar's file."""
+    rounds = study.amended(visit.session.key).rounds
+    if len(rounds) < 2:
+        raise Turned(404, "This study has one round.")
+    page = study.draft(visit.session.key)[0].page
+    return download(f"{study.name}-round-2.ics", ICS, calendar(study.charter, rounds, page, desk.clock()))
+
+
+def logs(desk: Desk, visit: Visit, studies: list[Study]) -> Reply:
+    """What was done here, and what each server wrote down."""
+    found = [("This console", desk.journal.lines())]
+    for study in studies:
+        if study.is_signed:
+            with suppress(VaEdgeLdpError, json.JSONDecodeError):
+                found.append((f"Server of {study.name}", glance_log(study, visit.session.key)))
+    return html(pages.log_page(visit.session, found))
+
+
+def _standing(desk: Desk, study: Study, key: Key) -> Standing:
+    """How it stands; a server that this console has stopped is not asked."""
+    if study.settings.here and not study.settings.running:
+        return Standing(closes=study.amended(key).rounds, silent="It is stopped. Start it below.")
+    return glance(study, key)
+
+
+def _letter(shown: Shown, label: str, token: str) -> Invitation:
+    person: Person = shown.people.called(label)
+    return Invitation.of(shown.charter, shown.choices.address, shown.choices.page, person, label, token)
+
+
+def _handed_in(desk: Desk, visit: Visit, study: Study) -> bool:
+    """Whether the server has all amendments now; what was signed stays, and is handed in later."""
+    try:
+        study.hand_in(visit.session.key)
+    except VaEdgeLdpError as error:
+        visit.session.say(f"It is signed, and the server did not take it: {error}", "bad")
+        return False
+    return True
+
+
+def _round(visit: Visit, study: Study) -> int:
+    said = visit.form.get("round", "")
+    if said not in map(str, study.charter.numbers):
+        raise BadInput("Say which round.")
+    return int(said)
