@@ -134,3 +134,10 @@ def test_waves_follow_positions_in_one_round_and_keep_the_rule(tmp_path: Path) -
     twice.first(closes=[LATER, LATER + 1])
     with pytest.raises(BadInput, match="in one round"):
         twice.next(1)
+
+
+def test_consent_of_both_ends_has_no_waves(tmp_path: Path) -> None:
+    asked = Village(tmp_path, ["a", "b", "c"])
+    asked.first(consent=LATER - 10)
+    with pytest.raises(BadInput, match="has no waves after it"):
+        asked.next(1)

@@ -47,6 +47,8 @@ def new_wave(
         raise BadInput("The waves of a series have one issuer; give the issuer.key of the wave before.")
     if was.question != "position" or len(was.rounds) != 1:
         raise BadInput("Waves follow a campaign that asked positions in one round; other questions are asked anew.")
+    if was.consent:
+        raise BadInput("Who consented was asked once; a campaign with consent of both ends has no waves after it.")
     if was.wave is None:
         if epsilon is None:
             raise BadInput("The second wave says what all waves after the first may cost together: give an epsilon.")
