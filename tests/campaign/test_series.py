@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +135,15 @@ def test_waves_follow_positions_in_one_round_and_keep_the_rule(tmp_path: Path) -
     twice.first(closes=[LATER, LATER + 1])
     with pytest.raises(BadInput, match="in one round"):
         twice.next(1)
+    consented = Village(tmp_path / "consented", ["a", "b", "c"])
+    consented.first(consent=LATER - 1)
+    with pytest.raises(BadInput, match="asked about everybody"):
+        consented.next(1)
 
 
-def test_consent_of_both_ends_has_no_waves(tmp_path: Path) -> None:
-    asked = Village(tmp_path, ["a", "b", "c"])
-    asked.first(consent=LATER - 10)
-    with pytest.raises(BadInput, match="has no waves after it"):
-        asked.next(1)
+def test_a_wave_does_not_ask_for_consent(tmp_path: Path) -> None:
+    found = Village(tmp_path, ["a", "b", "c"])
+    found.first()
+    wave = found.next(1)
+    with pytest.raises(ProtocolViolation, match="do not ask for the consent"):
+        replace(wave, consent=1)

@@ -40,9 +40,8 @@ DAY = 86_400
 _LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
-_WAVE = "wave"  # stands in the charters of waves after the first alone
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
-_OPTIONAL = {CONSENT, "page", _WAVE}
+_OPTIONAL = {CONSENT, "page", "wave"}
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class Charter:
             "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
             **({CONSENT: self.consent} if self.consent else {}),
             **({"page": self.page.content} if self.page else {}),
-            **({} if self.wave is None else {_WAVE: self.wave.content}),
+            **({"wave": self.wave.content} if self.wave else {}),
         }
         return encode(content)
 
@@ -171,7 +170,7 @@ class Charter:
             rounds=tuple(_round(each) for each in lists["rounds"]),
             consent=_typed(content.get(CONSENT, 0), int, CONSENT),
             page=NamedPage.read(content["page"]) if "page" in content else None,
-            wave=Wave.of(content[_WAVE]) if _WAVE in content else None,
+            wave=Wave.of(content["wave"]) if "wave" in content else None,
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -257,8 +256,6 @@ def _check_question(charter: Charter) -> None:
         raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
     if charter.wave is not None and (charter.question, charter.statistics) != ("position", STATISTICS):
         raise ProtocolViolation("A wave after the first asks positions, and tells how many edges formed and ended.")
-    if charter.wave is not None and charter.consent:
-        raise ProtocolViolation("A wave after the first asks whom the first one asked; it takes no consent of its own.")
     other = [name for name in asked if not question.answers(name)]
     if other:
         raise ProtocolViolation(f"The question {charter.question!r} does not answer {other[0]}.")
@@ -279,6 +276,8 @@ def _check_rounds(charter: Charter) -> None:
         raise ProtocolViolation("Rounds close one after the other, at seconds of Unix time after 1970.")
     if charter.consent and not 0 < charter.consent < charter.rounds[0].closes:
         raise ProtocolViolation("People may consent until a second of Unix time before the first round closes.")
+    if charter.consent and charter.wave:
+        raise ProtocolViolation("Waves after the first do not ask for the consent of both ends.")
     if charter.consent and QUESTIONS[charter.question].sees_edges:
         raise ProtocolViolation(f"The question {charter.question!r} cannot keep to the consent of both ends.")
     if any(not 1 <= each.fewest <= charter.nodes for each in charter.rounds):

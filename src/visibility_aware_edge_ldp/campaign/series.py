@@ -48,7 +48,7 @@ def new_wave(
     if was.question != "position" or len(was.rounds) != 1:
         raise BadInput("Waves follow a campaign that asked positions in one round; other questions are asked anew.")
     if was.consent:
-        raise BadInput("Who consented was asked once; a campaign with consent of both ends has no waves after it.")
+        raise BadInput("Waves follow a campaign that asked about everybody; this one asked where both ends consented.")
     if was.wave is None:
         if epsilon is None:
             raise BadInput("The second wave says what all waves after the first may cost together: give an epsilon.")
