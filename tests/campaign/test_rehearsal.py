@@ -54,7 +54,7 @@ def test_those_who_consent_are_asked_and_counted(tmp_path: Path) -> None:
     found = rehearse(world(), "degrees", 2, processes=2, consent_share="0.6", progress=lambda *now: heard.append(now))
     assert found.same
     people, listed = found.turnout[0], found.answers["consents"]
-    assert people.answered == people.asked == listed["people"] < listed["of"] == 60
+    assert 0 < people.answered == people.asked <= listed["people"] < listed["of"] == 60
     inside = world().inside(drawn_consents(world().graph.names, "0.6"))
     assert [each.truth for each in found.found] == [float(exact(inside.graph, each.statistic)) for each in found.found]
     assert heard[-1] == (180, 180)

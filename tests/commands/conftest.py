@@ -75,9 +75,12 @@ def serving(town: Path) -> Iterator[Served]:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         assert said["campaign"] == program_identity(town)
-        yield Served(town, said["address"])
-        process.terminate()
-        assert process.wait(30) == 0
+        try:
+            yield Served(town, said["address"])
+        finally:  # else a test that fails waits for it for ever
+            process.terminate()
+            code = process.wait(30)
+        assert code == 0
     assert not (town / "server.address").exists()
 
 

@@ -154,7 +154,7 @@ def test_two_people_consent_and_are_asked(town: Path, campaign: Run, quick: None
         assert campaign("consent", "--yes", "--home", PEOPLE[2], "--json").json["consents"] is True
         said = campaign("consent", "--yes", "--withdraw", "--home", PEOPLE[2])
         assert said.out.splitlines()[-1] == "The server knows that you do not consent."
-        Path("friends.txt").write_text(f"{PEOPLE[1]}\n")
+        Path("friends.txt").write_text("person 3\n")
         early = campaign("answer", "--friends", "friends.txt", "--yes", "--home", PEOPLE[0])
         assert (early.code, "people say whether they consent" in early.err) == (4, True)
         assert campaign("close", "agreed").code == 2, "what is closed?"

@@ -66,6 +66,6 @@ def test_consent_of_both_ends_has_a_price(made: Plan) -> None:
     for name in ("edges", "triangles"):
         before, after = made.row("position", name, 1), less.row("position", name, 1)
         assert after.standard_error < before.standard_error, "fewer positions are asked"
-        assert after.error > before.error, "of less"
+        assert after.standard_error / after.value > before.standard_error / before.value, "of less"
     with pytest.raises(BadPrivacyParameter, match="share of people who consent"):
         plan(family=GRAPH, consent_share=2)
