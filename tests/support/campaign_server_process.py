@@ -9,9 +9,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
 from visibility_aware_edge_ldp.campaign.server.stores import store as writer
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
@@ -74,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--shared", action="store_true", help="beside other processes on one store")
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
+    parser.add_argument("--own-process", help="what makes the answers in a process of its own")
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
     given = parser.parse_args(arguments)
     if given.plain:
@@ -102,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.directory,
         given.store,
         port=given.port,
-        estimate_bytes=estimate_bytes,
+        estimate_bytes=OwnProcess(getattr(estimators, given.own_process)) if given.own_process else estimate_bytes,
         limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +15,11 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.questions import question_named, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Credentials,
     decode,
@@ -29,12 +29,12 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     is_fingerprint,
     new_key,
     new_token,
-    shortened,
     sync,
     token_hash,
     write_new,
 )
 from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
+from visibility_aware_edge_ldp.campaign.waves import Wave
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -45,9 +45,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
-PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES, SERVER_KEY})
-# What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
+PRIVATE = frozenset({KEY, OPERATOR, TOKENS, LETTERS, HASHES, SERVER_KEY})
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +80,8 @@ def new_campaign(
     scope: ScopeWords | None = None,
     groups: Groups | None = None,
     key_file: Path | None = None,
+    consent: int = 0,
+    invitations: Invitations | None = None,
     written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
@@ -106,6 +106,11 @@ def new_campaign(
         Everybody's public group, in the order of ``names``, for the question "groups".
     key_file
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
+    consent
+        Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
+    invitations
+        Where people take part with a browser: the charter then names the page, which is copied into the directory,
+        and there is a table of everybody's letters.  [CHARTER.10]
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
@@ -116,14 +121,25 @@ def new_campaign(
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
-    if any(0 < each <= time.time() for each in closes):
+    if any(0 < each <= time.time() for each in (consent, *closes)):
         raise BadInput("A round cannot close in the past; participants would refuse it. Choose later deadlines.")
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
-        documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
+        documents,
+        fingerprint(secret),
+        question,
+        epsilon,
+        statistics,
+        rounds,
+        title,
+        epoch,
+        retention,
+        chosen,
+        consent,
+        invitations.named if invitations else None,
     )
-    (written or write)(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
+    (written or write)(place, new_files(charter, documents, secret, key_file, invitations))
     return charter
 
 
@@ -138,9 +154,12 @@ def charter_of(
     epoch: str,
     retention: int = 0,
     split: tuple[Fraction, ...] = (),
+    consent: int = 0,
+    page: NamedPage | None = None,
+    wave: Wave | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    kind, exact = question_named(question), parse_epsilon(epsilon)
+    kind, exact = question_of(question_named(question).name, wave), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
         refuse_unfit(kind, documents.view)
@@ -159,6 +178,9 @@ def charter_of(
             survey=survey.identity,
             rounds=rounds,
             retention=retention,
+            consent=consent,
+            page=page,
+            wave=wave,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -172,8 +194,10 @@ def write(place: Path, files: Mapping[str, bytes]) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
         for name, data in files.items():
+            (draft / name).parent.mkdir(exist_ok=True)
             write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
-        sync(draft)
+        for folder in {(draft / name).parent for name in files}:
+            sync(folder)
         _refuse_existing(place)
         draft.rename(place)
         sync(place.parent)
@@ -194,16 +218,6 @@ def read_campaign(directory: Path | str) -> Campaign:
     documents = Documents.from_bytes(charter, texts[ROSTER], texts[POLICY], texts[EDGES])
     hashes = _read_hashes(texts[HASHES], charter.nodes)
     return Campaign(signed, charter, documents, *hashes, *read_signing(place, charter))
-
-
-def refuse_formulas(names: Iterable[Hashable]) -> None:
-    """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
-    for name in names:
-        if isinstance(name, str) and name.startswith(_FORMULA):
-            raise BadInput(
-                f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when {TOKENS} is "
-                "opened. Leave out =, +, -, @ and blanks at the beginning of names."
-            )
 
 
 def _checked_statistics(kind: Question, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:
@@ -228,16 +242,25 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
     return ()
 
 
-def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
+def new_files(
+    charter: Charter, documents: Documents, key: bytes, key_file: Path | None, invitations: Invitations | None = None
+) -> dict[str, bytes]:
+    """All that stands in a new campaign's directory: new tokens, and the issuer's log continued."""
+    return {**_files(charter, documents, key, invitations), **_signing(charter, key, key_file)}
+
+
+def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invitations | None) -> dict[str, bytes]:
     operator, tokens = new_token(), [new_token() for _ in documents.roster]
+    people = list(zip(documents.roster, tokens, strict=True))
     return {
         CHARTER: charter.data,
         SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
         **{f"{name}.json": data for name, data in documents.data.items()},
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
-        TOKENS: _table(documents.roster, tokens),
+        TOKENS: token_table(people),
         HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
+        **(invitations.files(people, charter) if invitations else {}),
     }
 
 
@@ -245,12 +268,6 @@ def _signing(charter: Charter, issuer_key: bytes, key_file: Path | None) -> dict
     server = new_key()
     log = continued(key_file, charter, fingerprint(server), issuer_key)
     return {LOG: log.data, SERVER_KEY: server.hex().encode()}
-
-
-def _table(names: Sequence[str | int], tokens: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("name", "token"), *zip(names, tokens, strict=True)])
-    return text.getvalue().encode()
 
 
 def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:
@@ -276,6 +293,11 @@ class ServedCampaign:
     campaign: Campaign
     terms: Terms = field(repr=False)
     credentials: Credentials = field(repr=False)
+    consents: Consents | None = field(default=None, repr=False)
+
+    def among(self, consents: Consents) -> ServedCampaign:
+        """The same, once it is known who consented."""
+        return replace(self, terms=self.terms.among(consents).prepared(), consents=consents)
 
     @classmethod
     def of(cls, campaign: Campaign) -> ServedCampaign:

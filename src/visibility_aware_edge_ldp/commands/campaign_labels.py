@@ -96,7 +96,7 @@ def read_text(path: Path, what: str) -> str:
 
 def alike_lines(names: Sequence[str | int]) -> list[str]:
     """A line if names of a roster may be one person twice."""
-    from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
+    from visibility_aware_edge_ldp.name_matching import alike
 
     pairs = alike(tuple(map(str, names)))
     if not pairs:
@@ -282,6 +282,7 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
         "epsilon": str(charter.epsilon),
         "closes": [each.closes for each in charter.rounds],
         "retention": charter.retention,
+        **({"page": charter.page.content} if charter.page else {}),
     }
 
 
@@ -289,15 +290,17 @@ def head_lines(charter: Charter) -> list[str]:
     """A charter as the lines that commands print."""
     from visibility_aware_edge_ldp.campaign.charter import date, kept_for
 
-    closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
+    closing = "; ".join(f"round {number} on {moment}" for number, moment in enumerate(charter.closing, 1))
     return [
         f"Campaign   {charter.identity}",
         f"Issuer     {charter.issuer}",
         f"Title      {charter.title}",
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
+        *([f"Consent    of both ends, until {date(charter.consent)}; then round 1 opens"] if charter.consent else []),
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
+        *([f"Page       SHA-256 {charter.page.digest}"] if charter.page else []),
     ]
 
 

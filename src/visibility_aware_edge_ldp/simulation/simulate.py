@@ -114,6 +114,8 @@ def reports(
     users = (
         None if how.asked and not by_rows else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
     )
+    if world.whole.sample is not None:
+        users = world.whole.sample.drawn
 
     def answers(view: Any) -> list[Any]:
         client = CLIENTS[name](view, world.public, exact_purse(survey))
@@ -133,6 +135,22 @@ def reports(
     for sent in _ahead(answers, how.views(world.whole, survey)):
         yield from sent
         steps(sent[0].count)
+
+
+def answers_in_order(
+    client_of: Callable[[Any], Any], views: Iterator[Any], survey: Survey, random_bytes: worlds.RandomBytesFor
+) -> Iterator[list[Any]]:
+    """What each view's users send in every round, through its bytes, in order; everybody takes part."""
+
+    def answers(view: Any) -> list[Any]:
+        client, name, sent = client_of(view), survey.protocol, list[Any]()
+        for number in range(1, survey.rounds + 1):
+            report = client.answer(survey, number, random_bytes(SIMULATED[name].purpose(number), view.start))
+            sent.append(through_bytes(name, report, number))
+            _ = sent[-1].digest
+        return sent
+
+    return _ahead(answers, views)
 
 
 def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterator[list[Any]]:
@@ -169,7 +187,7 @@ def collect(
     seed: int | str | None = None,
     dropout: float = 0.0,
     progress: worlds.Progress | None = None,
-    into: type[Any] | None = None,
+    into: Callable[..., Any] | None = None,
     by_rows: bool = False,
 ) -> Any:
     """What all clients of a survey send, in the collection of its protocol, or in another one."""

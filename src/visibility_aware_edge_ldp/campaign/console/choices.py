@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.campaign.console.people import People
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import checked_url
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, question_named
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
@@ -114,6 +115,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
         "epoch": choices.epoch,
         "retention": _whole(choices.retention, "How many days reports are kept") * DAY,
         "groups": groups_of(people) if question.by_groups else None,
+        "invitations": Invitations(choices.address, choices.page) if choices.address else None,
     }
     documents = drafted(
         people.roster, arguments["policy"], arguments["edges"], choices.epoch, None, arguments["groups"]
@@ -122,7 +124,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
     charter = charter_of(
         documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
-        choices.epoch, arguments["retention"], split,
+        choices.epoch, arguments["retention"], split, arguments["invitations"] and arguments["invitations"].named,
     )  # fmt: skip
     found = Terms(charter, documents.view).losses
     return Prepared(arguments, charter, {each: loss for each, loss in found.items() if each in documents.view.present})

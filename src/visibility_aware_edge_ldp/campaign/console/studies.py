@@ -33,6 +33,7 @@ from visibility_aware_edge_ldp.campaign.directory import (
     write,
 )
 from visibility_aware_edge_ldp.campaign.http_client import Operator, checked_url
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS
 from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash
 from visibility_aware_edge_ldp.errors import BadInput
 
@@ -114,7 +115,7 @@ class Study:
             tokens = json.dumps(dict(rows)).encode()
             signing.write(self.folder / _TOKENS, self._named(_TOKENS), tokens)
             everyday.write(self.folder / _OPERATOR, self._named(_OPERATOR), files[OPERATOR])
-            write(place, {name: data for name, data in files.items() if name not in (KEY, TOKENS, OPERATOR)})
+            write(place, {name: data for name, data in files.items() if name not in (KEY, TOKENS, LETTERS, OPERATOR)})
 
         self.set(port=port)
         issuer = self.vault.issuer_key(signing)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
+from visibility_aware_edge_ldp.campaign.server.stages import Erased, EstimateFailed, NotReady
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
@@ -180,6 +180,8 @@ def refused(failure: Exception) -> Reply:
         if isinstance(failure, kind):
             return Refusal(name, str(failure)).reply
     failed("request", failure)
+    if isinstance(failure, EstimateFailed):  # whoever asks for this is the operator
+        return problem_reply(INTERNAL, str(failure))
     if isinstance(failure, StoreDamaged):  # only what operators ask for looks at whole rounds
         return Refusal("damaged", str(failure)).reply
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
@@ -295,6 +297,10 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     (_REPORT, "get", "The receipt of a stored report.", _ONE, True),
     (f"{_ROUND}/proof/{{participant}}", "get", "That a report is included.", _ONE, True),
+    ("/v1/consents", "get", "Who consented, signed: for whoever has a token.", _ONE, True),
+    ("/v1/consents", "post", "Freeze the list of those who consented, and open round 1.", _ONE, True),
+    ("/v1/consents/{participant}", "get", "Whether oneself consents.", _ONE, True),
+    ("/v1/consents/{participant}", "put", "Say whether one consents.", _ONE, True, {"requestBody": _BODY}),
     (f"{_ROUND}/unanswered", "get", "Who has not answered, by number: for the operator.", _ONE, True),
     ("/v1/amendments", "get", "What the issuer has amended, signed and chained.", _ONE),
     ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
@@ -302,6 +308,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
     ("/v1/flagged", "get", "Whose reports look implausible, by number: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
+    ("/v1/estimate", "delete", "Stop making the answers; whether they were being made.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),
     ("/metrics", "get", "Counters for Prometheus.", {200: "text/plain"}),

@@ -18,9 +18,11 @@ from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, PAGE, shown_page
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
@@ -38,9 +40,9 @@ except ImportError as missing:
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
-    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], hosted: Campaigns) -> None:
         super().__init__(config)
-        self._watch, self._listening = watch, listening
+        self._watch, self._listening, self._hosted = watch, listening, hosted
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -50,6 +52,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
         over = asyncio.get_running_loop().call_later(self._watch.limits.grace, self._watch.cut_readers)
+        self._hosted.end_estimates()
         try:
             await super().shutdown(sockets)
         finally:
@@ -98,7 +101,7 @@ def serve(
     broadcast
         A folder for transcripts of first rounds as files, which a proxy hands out.
     estimate_bytes
-        Makes the answers from all reports of all rounds.
+        Makes the answers from all reports of all rounds; with a method ``stop``, its work can be stopped.
     ready
         Called with the server's address as soon as it accepts connections.
     """
@@ -109,9 +112,8 @@ def serve(
     make = partial(_app, store_url=store_url, opened=opening, estimate_bytes=estimate_bytes, page=page, watch=watch)
     many = len(places) > 1
     found = [make(place, grouping=grouping, broadcast=broadcast, many=many) for place in places]
-    hosted = Campaigns(
-        {app.served.charter.identity: app for app in found}, lambda app: WithBrowserPage(app, bool(page))
-    )
+    pages = {app: _browser_page(app, place, bool(page)) for place, app in zip(places, found, strict=True)}
+    hosted = Campaigns({app.served.charter.identity: app for app in found}, pages.__getitem__)
     with contextlib.ExitStack() as stack:
         ports = [(port, shared)] if own_port is None else [(port, shared), (own_port, False)]
         listeners = [stack.enter_context(listener_at(host, each, both)) for each, both in ports]
@@ -121,7 +123,7 @@ def serve(
             event("listening", address=address)
             ready(address)
 
-        server = _Server(_config(hosted, watch), watch, listening)
+        server = _Server(_config(hosted, watch), watch, listening, hosted)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listeners))
     if not server.started:
@@ -141,14 +143,14 @@ def _app(
 ) -> App:
     """What serves the campaign in one directory."""
     served = ServedCampaign.read(directory)
-    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (directory / name).exists()]:
+    if secret := [name for name in (KEY, TOKENS, LETTERS, AMENDMENTS) if (directory / name).exists()]:
         # Who breaks into this machine could sign other charters, or answer for everybody.
         event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
     url, charter = store_url or default_store(directory), served.charter
     return App(
         served,
         lambda: opened(url, charter.identity, len(charter.rounds)),
-        estimate_bytes,
+        estimate_bytes.another() if isinstance(estimate_bytes, OwnProcess) else estimate_bytes,
         page=page,
         grouping=grouping,
         gauges=lambda: {
@@ -160,6 +162,15 @@ def _app(
         },
         file=BroadcastFile(broadcast, f"{PREFIX}{charter.identity}" if many else ""),
     )
+
+
+def _browser_page(app: App, directory: Path, shows: bool) -> WithBrowserPage:
+    """The campaign's server with the page for people beside it, and who else may show that."""
+    named = app.served.charter.page
+    folder, hosts = shown_page(directory, named)
+    if named and not folder:
+        event("no page", logging.WARNING, digest=named.digest, do=f"bring back {PAGE}, as it was made with the charter")
+    return WithBrowserPage(app, folder if shows else None, hosts)
 
 
 def _config(hosted: Campaigns, watch: Watch) -> uvicorn.Config:
@@ -234,8 +245,6 @@ def _stop_with_parent() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve the directory that these arguments name, and return the exit code."""
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-
     parser = argparse.ArgumentParser(prog="campaign.server")
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--store", default="", help="sqlite:///path or postgresql://…")
@@ -256,7 +265,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.store,
             given.host,
             given.port,
-            estimate_bytes=estimate_bytes,
+            estimate_bytes=OwnProcess(),
             limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
             shared=given.shared,
