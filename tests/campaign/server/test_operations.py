@@ -334,6 +334,8 @@ def test_a_store_of_the_version_before_gets_the_tables(tmp_path: Path) -> None:
         for statement in (
             "DROP TABLE amendments",
             "DROP TABLE operations",
+            "DROP TABLE consents",
+            "DROP TABLE consent_list",
             *(f"ALTER TABLE rounds DROP COLUMN {column}" for column in ("opened", "closed", "sealed")),
             "UPDATE meta SET value = '6' WHERE name = 'version'",
         ):
