@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
-from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted, refuse_formulas
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
@@ -29,7 +29,6 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     is_fingerprint,
     new_key,
     new_token,
-    shortened,
     sync,
     token_hash,
     write_new,
@@ -46,8 +45,6 @@ from visibility_aware_edge_ldp.public.view import PublicView
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
 PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES, SERVER_KEY})
-# What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +191,6 @@ def read_campaign(directory: Path | str) -> Campaign:
     documents = Documents.from_bytes(charter, texts[ROSTER], texts[POLICY], texts[EDGES])
     hashes = _read_hashes(texts[HASHES], charter.nodes)
     return Campaign(signed, charter, documents, *hashes, *read_signing(place, charter))
-
-
-def refuse_formulas(names: Iterable[Hashable]) -> None:
-    """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
-    for name in names:
-        if isinstance(name, str) and name.startswith(_FORMULA):
-            raise BadInput(
-                f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when {TOKENS} is "
-                "opened. Leave out =, +, -, @ and blanks at the beginning of names."
-            )
 
 
 def _checked_statistics(kind: Question, statistics: Sequence[str], nodes: int) -> tuple[str, ...]:

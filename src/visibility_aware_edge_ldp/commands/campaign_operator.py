@@ -110,7 +110,7 @@ def unanswered(
 
     People who have withdrawn are not listed. That somebody looked is noted in the campaign's log.
     """
-    from visibility_aware_edge_ldp.campaign.directory import refuse_formulas
+    from visibility_aware_edge_ldp.campaign.documents import refuse_formulas
     from visibility_aware_edge_ldp.campaign.http_client import json_object
     from visibility_aware_edge_ldp.campaign.signed_documents import digest, write_new
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.directory import refuse_formulas
-from visibility_aware_edge_ldp.campaign.documents import checked_names
+from visibility_aware_edge_ldp.campaign.documents import checked_names, refuse_formulas
 from visibility_aware_edge_ldp.errors import BadInput
 
 # How each column may be called.
