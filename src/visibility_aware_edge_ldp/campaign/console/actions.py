@@ -15,7 +15,6 @@ from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages
 from visibility_aware_edge_ldp.campaign.console.choices import moment
 from visibility_aware_edge_ldp.campaign.console.desk import Desk, back_to
 from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
-from visibility_aware_edge_ldp.campaign.console.people import Person
 from visibility_aware_edge_ldp.campaign.console.results import answers_of, results_csv, results_pdf
 from visibility_aware_edge_ldp.campaign.console.standing import glance, glance_log
 from visibility_aware_edge_ldp.campaign.console.studies import Study
@@ -109,7 +108,7 @@ def away(desk: Desk, visit: Visit, study: Study) -> Reply:
         listed = sorted(roster[int(each)] for each in said["unanswered"])
     except (LookupError, TypeError, ValueError) as error:
         raise ProtocolViolation("The server does not say who has not answered.") from error
-    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    people = shown.people.by_label
     found = [(label, people[label]) for label in listed]
     if visit.form.get("as") != "csv":
         return html(handout_pages.away_page(shown, round_number, found))
@@ -183,7 +182,7 @@ def flagged(desk: Desk, visit: Visit, study: Study) -> Reply:
     desk.journal.note(f"{study.name}: whose reports are flagged")
     said = json_object(study.operator(visit.session.key).ask("GET", "/v1/flagged").body)
     shown = desk.shown(visit, study)
-    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    people = shown.people.by_label
     roster, rows = [str(each) for each in study.campaign.documents.roster], list[tuple[str, ...]]()
     try:
         for each in said["flagged"]:
@@ -237,7 +236,7 @@ def _standing(desk: Desk, study: Study, key: Key) -> Standing:
 
 
 def _letter(shown: Shown, label: str, token: str) -> Invitation:
-    person: Person = shown.people.called(label)
+    person = shown.people.by_label[label]
     return Invitation.of(shown.charter, shown.choices.address, shown.choices.page, person, label, token)
 
 
