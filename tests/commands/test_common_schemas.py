@@ -204,6 +204,8 @@ def test_what_a_server_prints_keeps_its_schema(capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     keeps("campaign-serve", json.loads(said))
+    print_json("campaign-console", {"address": "http://127.0.0.1:8640", "setup_code": "abcdefghijkl"}, line=True)
+    keeps("campaign-console", json.loads(capsys.readouterr().out))
 
 
 def test_a_campaign_of_another_version_keeps_its_schema() -> None:
@@ -256,7 +258,7 @@ def commands_with_json() -> list[str]:
 
 def test_every_command_with_json_has_a_schema_and_no_schema_is_left_over() -> None:
     commands = commands_with_json()
-    assert len(commands) == 26
+    assert len(commands) == 27
     named = [name for each in commands for name in OTHER_NAMES.get(each, [each.replace(" ", "-")])]
     assert sorted(named) == sorted(SCHEMAS)
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import time
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -112,13 +110,3 @@ def test_a_calendar_says_when_to_come_back(charter: Charter) -> None:
 
 def test_the_page_that_letters_name_is_this_versions() -> None:
     assert page_fingerprint() == page_digest()
-
-
-def test_a_print_run_is_made_in_seconds(charter: Charter, tmp_path: Path) -> None:
-    begun = time.process_time()
-    drawn = [
-        Invitation.of(charter, "https://s.example.org", "https://s.example.org/take-part/", ANN, f"p{i}", "t" * 43).code
-        for i in range(250)
-    ]
-    assert len(set(drawn)) == 250
-    assert time.process_time() - begun < 20

@@ -185,7 +185,7 @@ def _choices_form(session: Session, here: str, choices: Choices) -> Markup:
 def _public_and_letters(choices: Choices) -> tuple[Markup, ...]:
     """What is public, where people answer, and what stands in letters."""
     edges = choices.edges.count("\n") + 1 if choices.edges else 0
-    kept = f"{plural(edges, 'line')} were uploaded." if edges else "None were uploaded."
+    kept = f"{plural(edges, 'line was', 'lines were')} uploaded." if edges else "None were uploaded."
     return (
         markup.choice("What is public", "policy", _POLICIES, choices.policy),
         markup.area(
