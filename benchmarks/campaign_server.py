@@ -1,6 +1,6 @@
 """The campaign server's figures: ``python -m benchmarks.campaign_server [NAME …] [--small]``.
 
-Names: kills, power, rounds, split, rollback, charters, malformed, abuse, load.
+Names: kills, power, rounds, split, rollback, charters, takeover, malformed, abuse, load.
 Each says what was found and whether the target is met; a twin that breaks the promise must be caught in the same run.
 """
 
@@ -23,6 +23,7 @@ from support.campaign_server_lies import rolled_back, split, two_charters
 from support.campaign_server_load import figures as load_figures
 from support.campaign_server_power import power
 from support.campaign_server_rounds import rounds
+from support.campaign_server_takeover import takeover_figures
 
 Figures = dict[str, object]
 
@@ -111,6 +112,7 @@ FIGURES: dict[str, Callable[[bool], Figures]] = {
     "split": split_figures,
     "rollback": rollback_figures,
     "charters": charter_figures,
+    "takeover": takeover_figures,
     "malformed": malformed_figures,
     "abuse": abuse_figures,
     "load": durable_load_figures,

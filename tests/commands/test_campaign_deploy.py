@@ -19,8 +19,8 @@ from visibility_aware_edge_ldp.campaign.directory import read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import serving
 from visibility_aware_edge_ldp.campaign.server.app import open_store
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Upload
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Upload
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import parse
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from support.campaign_lab import Lab, stub_estimate
 from visibility_aware_edge_ldp.campaign.server.app import App, open_store
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Grouping
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping
 
 QUICK = Grouping(linger=0.0)
 

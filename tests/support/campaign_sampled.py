@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Slot
-from visibility_aware_edge_ldp.campaign.server.store import Upload
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Upload
 
 TRANSCRIPT = b"heard by everybody"
 

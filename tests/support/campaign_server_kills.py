@@ -46,7 +46,7 @@ class Siege:
     def __init__(self, lab: Lab, store_url: str, seed: int, *options: str) -> None:
         self.lab, self.url, self.options = lab, store_url, options
         self.coins = random.Random(seed)
-        self.port = _free_port()
+        self.port = free_port()
         self.told: dict[int, bytes] = {}
         self.tally = Tally()
         self._over = False
@@ -105,7 +105,7 @@ class Siege:
         return self.tally
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Below the ports that systems give to clients: one that connects to a dead server must not reach itself."""
     while True:
         with contextlib.suppress(OSError), socket.socket() as trial:

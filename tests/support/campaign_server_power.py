@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.sqlite import SqliteDatabase
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.sqlite import SqliteDatabase
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
 
 SECTOR = 512
 

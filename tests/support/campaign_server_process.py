@@ -8,15 +8,20 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
-from visibility_aware_edge_ldp.campaign.server import store as writer
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import store as writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
 
 
 class AcknowledgesFirst(writer.Writer):
@@ -27,6 +32,10 @@ class AcknowledgesFirst(writer.Writer):
         early: asyncio.Future[Outcome] = self._loop.create_future()
         early.set_result(Outcome.STORED)
         return early
+
+
+def unfenced(database: SharedPostgres, entry: Entry) -> None:
+    """The twin that believes what it knew before it was paused."""
 
 
 class Slowed:
@@ -56,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--connections", type=int, default=4096)
     parser.add_argument("--grace", type=float, default=5.0)
-    parser.add_argument("--twin", choices=["acknowledges-first", "salted"])
+    parser.add_argument("--twin", choices=["acknowledges-first", "salted", "unfenced"])
+    parser.add_argument("--shared", action="store_true", help="beside other processes on one store")
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
@@ -69,8 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         app.Writer = AcknowledgesFirst  # type: ignore[misc]
 
-    def opened(url: str, campaign: str, rounds: int) -> Store:
-        store = open_store(url, campaign, rounds)
+    if given.twin == "unfenced":
+        from visibility_aware_edge_ldp.campaign.server.stores import shared
+
+        shared.SharedPostgres.enter = unfenced  # type: ignore[method-assign]
+
+    def opened(url: str, campaign: str, rounds: int, shared: bool = False) -> Store:
+        store = open_store(url, campaign, rounds, shared)
         return Slowed(store, given.slow, given.mark) if given.slow else store  # type: ignore[return-value]
 
     def estimate_bytes(charter: object, view: object, reports: object) -> bytes:
@@ -88,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,
+        shared=given.shared,
     )
 
 

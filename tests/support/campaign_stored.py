@@ -12,8 +12,8 @@ import apsw
 
 from support.campaign_inside import Inside
 from visibility_aware_edge_ldp.campaign.server.app import open_store
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Upload
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Upload
 
 
 def root_of(leaves: list[tuple[int, bytes]]) -> str:

@@ -171,7 +171,7 @@ def rehearse(
     if processes is not None and processes < 1:
         raise BadInput(f"At least one process must act for the people; got {processes}.")
     workers = min(processes or 2 * (os.cpu_count() or 1), world.graph.n)
-    import visibility_aware_edge_ldp.campaign.server.sqlite  # noqa: F401 - says what is missing before all else
+    import visibility_aware_edge_ldp.campaign.server.stores.sqlite  # noqa: F401 - says what is missing before all else
 
     with new_place(keep) as place:
         count = rounds or kind.rounds[0]

@@ -123,35 +123,54 @@ def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> l
 
 
 def serve(
-    directory: labels.DirectoryArgument,
+    directories: Annotated[
+        list[Path],
+        typer.Argument(help="The campaign's directory; several, or a folder of them, are served below /c/CAMPAIGN/."),
+    ],
     store: StoreOption = "",
     host: Annotated[str, typer.Option(help="Where to listen; behind a proxy, leave it as it is.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 8000,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            help="How many processes share the port and one PostgreSQL store; each also listens on one of the next "
+            "ports. Also 1: beside processes elsewhere.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
+    from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, directories_in
     from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
     from visibility_aware_edge_ldp.campaign.server.page import page
+    from visibility_aware_edge_ldp.campaign.server.processes import serve_in_processes
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
 
-    if not 0 <= port <= 65_535:
-        raise BadInput(f"A port is a number from 0 to 65535; got {port}.")
-    charter, address_file, written = read_campaign(directory).charter, directory / labels.ADDRESS, list[Path]()
+    if not 0 <= port <= 65_535 - (processes or 0):
+        raise BadInput(f"A port is a number from 0 to 65535, with room for each process; got {port}.")
+    places, written = directories_in(directories), list[Path]()
+    identities = [read_campaign(place).charter.identity for place in places]
 
     def ready(address: str) -> None:
-        with suppress(OSError):  # a directory that may only be read; then close and estimate take the address
-            address_file.write_text(address)
-            written.append(address_file)
-        if as_json:
-            print_json("campaign-serve", {"address": address, "campaign": charter.identity}, line=True)
-        else:
-            typer.echo(f"Campaign {charter.identity[:12]} is served at {address}. Stop it with Ctrl-C.")
+        for place, identity in zip(places, identities, strict=True):
+            own = address if len(places) == 1 else f"{address}{PREFIX}{identity}"
+            with suppress(OSError):  # a directory that may only be read; then close and estimate take the address
+                (place / labels.ADDRESS).write_text(own)
+                written.append(place / labels.ADDRESS)
+            if as_json:
+                print_json("campaign-serve", {"address": own, "campaign": identity}, line=True)
+            else:
+                typer.echo(f"Campaign {identity[:12]} is served at {own}. Stop it with Ctrl-C.")
 
     log_to_stderr()
     try:
-        run(directory, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+        if processes is None:
+            run(places, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+        else:
+            serve_in_processes(places, store, host, port, processes, ready)
     finally:
         for path in written:  # a server that did not start leaves the file of the one that runs
             with suppress(OSError):
@@ -228,7 +247,7 @@ def backup(
     """
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.app import STORE
-    from visibility_aware_edge_ldp.campaign.server.sqlite import back_up
+    from visibility_aware_edge_ldp.campaign.server.stores.sqlite import back_up
 
     if keep < 0:
         raise BadInput(f"--keep is a number of copies, or 0 for all; got {keep}.")

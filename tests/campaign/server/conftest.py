@@ -11,7 +11,7 @@ from support.campaign_inside import Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, sqlite_url
 from support.campaign_postgres_here import Postgres, postgres_here
 from visibility_aware_edge_ldp.campaign.server.app import open_store
-from visibility_aware_edge_ldp.campaign.server.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 
 Opener = Callable[..., Store]
 

@@ -15,7 +15,7 @@ from visibility_aware_edge_ldp.campaign import wire_format
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server.page import page
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 
 

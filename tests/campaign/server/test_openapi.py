@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server.messages import described, problem_reply
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 SIGNED = ("charter-2", "roster-1", "policy-1", "edges-1")

@@ -21,7 +21,7 @@ from support.campaign_server_wire import ask_once
 from visibility_aware_edge_ldp.campaign.amendments import Amended, Person, SignedAmendment
 from visibility_aware_edge_ldp.campaign.server import operations
 from visibility_aware_edge_ldp.campaign.server.page import page
-from visibility_aware_edge_ldp.campaign.server.store import Upload
+from visibility_aware_edge_ldp.campaign.server.stores.store import Upload
 from visibility_aware_edge_ldp.campaign.signed_documents import new_key, token_hash
 
 Served = tuple[Inside, Issuer]

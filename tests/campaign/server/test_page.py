@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.campaign.server.page import written
 from visibility_aware_edge_ldp.campaign.server.page_labels import tag
 from visibility_aware_edge_ldp.campaign.server.stages import PageState, State
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.statements import code
 from visibility_aware_edge_ldp.campaign.wire_format import round_root
 

@@ -17,7 +17,7 @@ from support.campaign_town import Town, new_town
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.campaign.server.question_estimates import refuse_damage
 from visibility_aware_edge_ldp.campaign.server.stages import Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in, round_root
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_report
 

@@ -15,7 +15,7 @@ from support.campaign_inside import Answer, Clock, Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.stages import PATIENCE
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable
 from visibility_aware_edge_ldp.campaign.wire_format import SALT
 from visibility_aware_edge_ldp.public.transcript import Transcript
 

@@ -49,12 +49,12 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 def test_an_address_that_means_all_is_written_as_one_that_can_be_asked() -> None:
     for host, written in (("127.0.0.1", "127.0.0.1:"), ("0.0.0.0", "127.0.0.1:"), ("::", "[::1]:")):
         try:
-            listener = serving._listening(host, 0)
+            listener = serving.listener_at(host, 0)
         except BadInput:  # this machine has no such addresses
             assert ":" in host
             continue
         with listener:
-            assert serving._written(listener) == f"{written}{listener.getsockname()[1]}"
+            assert serving.written_address(listener) == f"{written}{listener.getsockname()[1]}"
 
 
 def test_why_a_store_cannot_be_opened_is_a_sentence_and_an_exit_code(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from campaign.server.conftest import Opener
 from support.campaign_inside import Clock, Inside, inside
 from support.campaign_lab import FAR, Lab, sqlite_url
-from visibility_aware_edge_ldp.campaign.server import sql
-from visibility_aware_edge_ldp.campaign.server import store as migrations
 from visibility_aware_edge_ldp.campaign.server.stages import FEWEST, MOST_SLOTS, WEEK, Arrived, Slot, slot_length
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import sql
+from visibility_aware_edge_ldp.campaign.server.stores import store as migrations
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable, Upload
 
 HOUR = 3_600
 

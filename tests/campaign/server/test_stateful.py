@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from support.campaign_inside import Answer, Clock, Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, stub_estimate
 from support.campaign_postgres_here import postgres_here
 from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
+from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash
 
 PEOPLE = 6
@@ -156,11 +159,15 @@ class Campaigns(RuleBasedStateMachine):
     def time_passes(self, number: int) -> None:
         """Up to the deadline of a round; time does not go back."""
         self.clock.now = max(self.clock.now, self.closes[number])
-        self.server.runner.run(self.server.app.rounds.check_deadlines())
+        self._look_at_deadlines()
         for each in (1, 2):
             if self.clock.now >= self.closes[each]:
                 self._closed(each)
-        self.server.runner.run(self.server.app.rounds.check_deadlines())
+        self._look_at_deadlines()
+
+    def _look_at_deadlines(self) -> None:
+        server = self.server
+        server.runner.run(server.app.rounds.check_deadlines())
 
     @rule()
     def estimate(self) -> None:
@@ -271,6 +278,28 @@ class Amended(Campaigns):
         assert (set(found["unanswered"]), found["withdrawals"]) == (away, len(self.withdrawn))
 
 
+class Together(Amended):
+    """The same, asked of two processes in turn, which share the store and each do nothing while the other is asked."""
+
+    def _start(self) -> None:
+        opened = partial(open_store, shared=True)
+        self._context = contextlib.ExitStack()
+        both = [self._context.enter_context(inside(self.lab, self.url, self.clock, opened=opened)) for _ in range(2)]
+        self._asked = itertools.cycle(both)
+
+    @property
+    def server(self) -> Inside:  # type: ignore[override]
+        return next(self._asked)
+
+    @invariant()
+    def rounds_are_as_in_the_model(self) -> None:
+        """How many reports the other has taken is not known at once; it is read again before it is compared."""
+        for _ in range(2 if hasattr(self, "_asked") else 0):
+            server = self.server
+            server.runner.run(server.app.rounds._recount())
+        super().rounds_are_as_in_the_model()
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return new_lab(tmp_path_factory.mktemp("stateful") / "lab", PEOPLE, "triangles", (FAR, FAR + 100), fewest=2)
@@ -320,9 +349,16 @@ def test_amended_sequences_on_postgresql_agree_with_the_model(lab: Lab) -> None:
 
 
 @pytest.mark.long
+def test_sequences_on_two_processes_agree_with_the_model(lab: Lab) -> None:
+    with postgres_here() as server:
+        machine = _machine(lab, Together, new_database=staticmethod(server.new_database))
+        run_state_machine_as_test(machine, settings=_examples(12))
+
+
+@pytest.mark.long
 def test_a_server_that_counts_the_withdrawn_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: nobody is taken for withdrawn where reports are stored."""
-    from visibility_aware_edge_ldp.campaign.server import sql
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
 
     honest = sql._outcome
     monkeypatch.setattr(sql, "_outcome", lambda upload, states, kept, withdrawn: honest(upload, states, kept, False))
@@ -341,8 +377,8 @@ def test_a_server_that_takes_old_tokens_is_caught(lab: Lab, monkeypatch: pytest.
 
 def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a second upload replaces the first."""
-    from visibility_aware_edge_ldp.campaign.server import sql
-    from visibility_aware_edge_ldp.campaign.server.store import Outcome
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
+    from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome
 
     honest = sql._outcome
 
@@ -357,8 +393,9 @@ def test_a_server_that_takes_the_last_upload_is_caught(lab: Lab, monkeypatch: py
 
 def test_a_server_that_reopens_is_caught(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a late report is let in while nothing has been estimated."""
-    from visibility_aware_edge_ldp.campaign.server import rounds, sql
+    from visibility_aware_edge_ldp.campaign.server import rounds
     from visibility_aware_edge_ldp.campaign.server.stages import State
+    from visibility_aware_edge_ldp.campaign.server.stores import sql
 
     monkeypatch.setattr(sql, "_TAKES_NONE", {})
     monkeypatch.setattr(rounds.Rounds, "takes", lambda self, number: self.stages[number].state is not State.WAITING)

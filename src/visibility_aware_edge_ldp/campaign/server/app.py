@@ -1,11 +1,13 @@
 """The application: which request is answered how, in pure ASGI, and its store; ``rounds.py`` decides everything."""
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
@@ -14,10 +16,11 @@ from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
 from visibility_aware_edge_ldp.campaign.server.operations import Operations
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
-from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import State
 from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
-from visibility_aware_edge_ldp.campaign.server.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Behind
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
 from visibility_aware_edge_ldp.campaign.statements import sign_receipt
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
@@ -32,6 +35,11 @@ _REFUSED = {
 }
 # Seconds that the store may take to answer, and between two attempts to write to it for a look at the server's health.
 _PATIENCE, _PROBES = 5.0, 10.0
+# What no other process changes; of uploads, their transaction sees whether one has changed anything.
+_AS_KNOWN = frozenset({"charter", "edges", "log", "openapi", "healthz", "metrics"})
+# So often an upload is tried again after another process has changed something.
+_TRIES = 5
+_POSTGRES = ("postgresql://", "postgres://")
 _RECEIPT = '{"campaign":"%s","digest":"%s","participant":%d,"round":%d}'
 # How long caches may hold what never changes, in seconds; of what is going to be erased, not for long.
 _DAY, _HOUR = 86_400, 3_600
@@ -82,34 +90,19 @@ class App:
         await self.writer.end()
         event("stopped")
 
-    async def _lifespan(self, receive: messages.Receive, send: messages.Send) -> None:
-        while True:
-            message = await receive()
-            step = message["type"].removeprefix("lifespan.")
-            try:
-                await (self.start() if step == "startup" else self.stop())
-            except Exception as failure:
-                if isinstance(failure, VaEdgeLdpError) and step == "startup":
-                    self.failure = failure  # a sentence for whoever starts the server
-                else:
-                    failed(step, failure)
-                await send({"type": f"lifespan.{step}.failed", "message": ""})
-                return
-            await send({"type": f"lifespan.{step}.complete"})
-            if step == "shutdown":
-                return
-
     # ── one request ──
 
     async def __call__(self, scope: messages.Message, receive: messages.Receive, send: messages.Send) -> None:
         if scope["type"] == "lifespan":
-            return await self._lifespan(receive, send)
+            return await lifespan(self, receive, send)
         if scope["type"] != "http":
             return await send({"type": "websocket.close"})
         route = "none"
         try:
             request = Request.of(scope, receive)
             route, handlers, values = self._routed(request)
+            if route not in _AS_KNOWN and (route, request.method) != ("report", "PUT"):
+                await self.rounds.fresh()
             reply = await messages.handler_of(handlers, request)(request, *values)
         except messages.Gone:
             return None
@@ -175,6 +168,21 @@ class App:
     # ── reports ──
 
     async def _upload(self, request: Request, number: int, participant: int) -> Reply:
+        size = await self._expected(request, number, participant)
+        upload = Upload.of(number, participant, await request.body(size), self.rounds.arrivals.now(number))
+        begun = time.perf_counter()
+        outcome = await self._put(request, upload)
+        if outcome in _REFUSED:
+            raise Refusal(_REFUSED[outcome])
+        if outcome is Outcome.STORED:
+            self.metrics.stored(time.perf_counter() - begun, size)
+        return self._receipt_reply(number, participant, upload.digest, outcome)
+
+    async def _expected(self, request: Request, number: int, participant: int) -> int:
+        """How many octets this upload has, if it is to be read at all."""
+        takes = self.rounds.takes(number) and self.rounds.upload_size(number, participant) is not None
+        if not takes or not self.operations.admits(request, participant):
+            await self.rounds.fresh()  # another process may have opened the round, or been told of the token
         self.operations.admit(request, participant)
         if self.rounds.stages[number].state is State.WAITING:
             raise Refusal("not-open", headers=request.closing)
@@ -182,14 +190,16 @@ class App:
         if size is None:
             raise Refusal("forbidden", "This participant is not asked in this round.", request.closing)
         request.check_head(size)
-        upload = Upload.of(number, participant, await request.body(size), self.rounds.arrivals.now(number))
-        begun = time.perf_counter()
-        outcome = await self.rounds.put(upload)
-        if outcome in _REFUSED:
-            raise Refusal(_REFUSED[outcome])
-        if outcome is Outcome.STORED:
-            self.metrics.stored(time.perf_counter() - begun, size)
-        return self._receipt_reply(number, participant, upload.digest, outcome)
+        return size
+
+    async def _put(self, request: Request, upload: Upload) -> Outcome:
+        """What becomes of an upload; what another process has changed, such as its token, is looked at again."""
+        for _ in range(_TRIES):
+            with contextlib.suppress(Behind):
+                return await self.rounds.put(upload)
+            await self.rounds.fresh()
+            await self._expected(request, upload.round, upload.participant)
+        return await self.rounds.put(upload)
 
     def _receipt_reply(self, number: int, participant: int, digest: bytes, outcome: Outcome) -> Reply:
         # Receipt(…).to_bytes(), written out: it is made for every upload, and checking what we know takes its time.
@@ -268,6 +278,9 @@ class App:
         return Reply(200, about)
 
     async def _healthz(self, request: Request) -> Reply:
+        return await self.health()
+
+    async def health(self) -> Reply:
         """Whether the store can be written, too; asked often, it is tried now and then."""
         now = time.monotonic()
         if now < self._probe_at:
@@ -298,19 +311,62 @@ class App:
         return Reply(200, body, messages.HTML, headers)
 
 
+class Lived(Protocol):
+    """What is started and stopped with the server; why it was not, if it can be said."""
+
+    failure: VaEdgeLdpError | None
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+async def lifespan(lived: Lived, receive: messages.Receive, send: messages.Send) -> None:
+    """Start when the server does, and stop before it ends."""
+    while True:
+        message = await receive()
+        step = message["type"].removeprefix("lifespan.")
+        try:
+            await (lived.start() if step == "startup" else lived.stop())
+        except Exception as failure:
+            if isinstance(failure, VaEdgeLdpError) and step == "startup":
+                lived.failure = failure  # a sentence for whoever starts the server
+            else:
+                failed(step, failure)
+            await send({"type": f"lifespan.{step}.failed", "message": ""})
+            return
+        await send({"type": f"lifespan.{step}.complete"})
+        if step == "shutdown":
+            return
+
+
 def default_store(directory: Path) -> str:
     """The address of the store that a campaign has unless another is named: a SQLite file in its directory."""
     return f"sqlite:///{directory / STORE}"
 
 
-def open_store(url: str, campaign: str, rounds: int) -> Store:
-    """``sqlite:///path`` or ``postgresql://…``; each library is needed only where its store is used."""
+def refuse_alone(url: str) -> None:
+    """Refuse a store that several processes or campaigns cannot use together."""
+    if not url.startswith(_POSTGRES):
+        raise BadInput("Several processes, and several campaigns in one store, need --store postgresql://….")
+
+
+def open_store(url: str, campaign: str, rounds: int, shared: bool = False) -> Store:
+    """``sqlite:///path`` or ``postgresql://…``; each library is needed only where its store is used.
+
+    A ``shared`` store is used by several processes, and its database by several campaigns.
+    """
+    if shared:
+        refuse_alone(url)
+        from visibility_aware_edge_ldp.campaign.server.stores.shared import shared_store
+
+        return shared_store(url, campaign, rounds)
     if url.startswith("sqlite:///"):
-        from visibility_aware_edge_ldp.campaign.server.sqlite import sqlite_store
+        from visibility_aware_edge_ldp.campaign.server.stores.sqlite import sqlite_store
 
         return sqlite_store(url.removeprefix("sqlite:///"), campaign, rounds)
-    if url.startswith(("postgresql://", "postgres://")):
-        from visibility_aware_edge_ldp.campaign.server.postgres import postgres_store
+    if url.startswith(_POSTGRES):
+        from visibility_aware_edge_ldp.campaign.server.stores.postgres import postgres_store
 
         return postgres_store(url, campaign, rounds)
     raise BadInput("A store is named sqlite:///path or postgresql://…; neither was given.")

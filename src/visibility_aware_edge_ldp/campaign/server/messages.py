@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged, StoreUnavailable, TooManyWaiting
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
 from visibility_aware_edge_ldp.errors import ProtocolViolation

@@ -25,9 +25,10 @@ from visibility_aware_edge_ldp.campaign.amendments import (
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
 from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
-from visibility_aware_edge_ldp.campaign.server.sql import Store, transaction
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store, change, transaction
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credentials, encode
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -66,6 +67,7 @@ def log_of(store: Store) -> list[dict[str, Content]]:
 @transaction
 def note(store: Store, made: int, what: str) -> None:
     """One more line of the log."""
+    store.database.enter(Entry.ALONE)
     rows = store.database.run("SELECT number, octets FROM operations ORDER BY number DESC LIMIT 1")
     number, before = rows[0] if rows else (0, _START)
     head = line_head(bytes(before), number + 1, made, what)
@@ -79,7 +81,7 @@ def amendments_of(store: Store) -> list[bytes]:
     return [bytes(octets) for (octets,) in rows]
 
 
-@transaction
+@change
 def keep_amendment(store: Store, signed: SignedAmendment, made: int) -> dict[int, int]:
     """Keep an amendment and do what it says, both or nothing; of each round, how many reports it removed."""
     amendment, removed = signed.amendment, dict[int, int]()
@@ -103,7 +105,8 @@ class Operations:
         self.credentials = rounds.served.credentials
 
     async def start(self) -> None:
-        """Read what was amended; every signature is checked again."""
+        """Read what was amended; every signature is checked again. Again after other processes' changes."""
+        self._rounds.before_reading = self.start
         amended = Amended(self._rounds.charter)
         for data in await self._writer.do(amendments_of):
             amended = amended.after(SignedAmendment.from_bytes(data))
@@ -129,6 +132,11 @@ class Operations:
         is_operator, is_participant = self.credentials.is_operator, self.credentials.is_participant
         if not (is_operator(shown) if participant is None else is_participant(shown, participant)):
             raise Refusal("forbidden", headers=request.closing)
+
+    def admits(self, request: Request, participant: int) -> bool:
+        """Whether it is that participant who asks, as far as this process knows."""
+        shown = self.credentials.shown(request.headers.get(b"authorization"))
+        return shown is not None and self.credentials.is_participant(shown, participant)
 
     async def note(self, what: str) -> None:
         """Write into the log what an operator is about to do; if that fails, it is not done."""

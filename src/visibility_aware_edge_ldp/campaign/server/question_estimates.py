@@ -28,9 +28,9 @@ from visibility_aware_edge_ldp.aggregator.report_screening import (
 )
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
 from visibility_aware_edge_ldp.campaign.question import Report
-from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept_until, refuse_too_soon
-from visibility_aware_edge_ldp.campaign.server.store import StoreDamaged
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
 from visibility_aware_edge_ldp.errors import ProtocolViolation

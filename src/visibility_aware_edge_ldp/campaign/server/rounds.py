@@ -6,7 +6,8 @@ point goes on where it was.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from visibility_aware_edge_ldp.campaign.amendments import Amended
@@ -31,7 +32,8 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     refuse_too_soon,
 )
 from visibility_aware_edge_ldp.campaign.server.statements import new_seal
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload, Writer
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Turn
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation, VaEdgeLdpError
@@ -41,6 +43,8 @@ EstimateBytes = Callable[[Charter, PublicView, Mapping[int, Bodies]], bytes]
 Clock = Callable[[], float]
 # Seconds between two looks at the clock; the second after many failures.
 _PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+# Seconds between two counts of what other processes have taken.
+_RECOUNT = 2.0
 
 
 class Rounds:
@@ -56,7 +60,9 @@ class Rounds:
         self.erased = self._tried = False
         self.first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
-        self.turn = asyncio.Lock()
+        self.turn = Turn(writer.database.turn_lock(), self._begin_turn)
+        self.before_reading: Callable[[], Awaitable[None]] | None = None  # what else is read again with the rounds
+        self._reading, self._counted = asyncio.Lock(), 0.0
         self._keeper: asyncio.Task[None] | None = None
 
     @property
@@ -68,17 +74,10 @@ class Rounds:
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
         await self._writer.do(lambda store: store.begin(int(self.clock())))
-        await self._refresh()
-        received, arrivals, self.answers, erased = await self._writer.do(
-            lambda store: (store.received(), store.arrivals(), store.estimate(), store.erased_at())
-        )
-        self.received, self.erased = self.received | received, erased is not None
-        self.arrivals.load(arrivals)
-        for stage in self.stages.values():
+        await (self.fresh() if self._shared else self._read())
+        for stage in () if self._shared else tuple(self.stages.values()):  # else whoever has the turn does it
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
-        if self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1):
-            await self._read_broadcast()
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
     async def stop(self) -> None:
@@ -86,6 +85,53 @@ class Rounds:
             self._keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeper
+
+    async def _read(self) -> None:
+        """Everything, as the store has it."""
+        await self._refresh()
+        self.answers, erased = await self._writer.do(lambda store: (store.estimate(), store.erased_at()))
+        self.erased = erased is not None
+        if self.erased:
+            self.arrivals.clear()
+        await self._recount()
+        ended = self.stages[1].state in (State.CLOSED, State.ESTIMATED) and len(self.stages) > 1 and not self.lacks(1)
+        if ended and (self.erased or self.broadcast is None):
+            await self._read_broadcast()
+
+    async def _recount(self) -> None:
+        """How many reports have come, whichever process took them."""
+        received, arrivals = await self._writer.do(lambda store: (store.received(), store.arrivals()))
+        self.received = dict.fromkeys(self.stages, 0) | received
+        self.arrivals.load(arrivals)
+
+    # ── beside other processes ──
+
+    @property
+    def _shared(self) -> bool:
+        return self._writer.database.is_shared
+
+    async def _begin_turn(self, epoch: int) -> None:
+        await self._writer.do(lambda store: setattr(store.database, "epoch", epoch))
+        await self.fresh(again=True)
+
+    async def _count_others(self) -> None:
+        """How many reports others have taken is read now and then, while a round is open."""
+        is_open = any(stage.state is State.OPEN for stage in self.stages.values())
+        if self._shared and is_open and time.monotonic() >= self._counted + _RECOUNT:
+            self._counted = time.monotonic()
+            await self._recount()
+
+    async def fresh(self, again: bool = False) -> None:
+        """Read what other processes have changed; what is read is at least as new as the count that goes with it."""
+        if not self._shared:
+            return
+        async with self._reading:
+            changes, seen = await self._writer.do(lambda store: (store.changes(), store.database.seen))
+            if changes != seen or again:
+                if self.before_reading is not None:
+                    await self.before_reading()
+                await self._read()
+                await self._writer.do(lambda store: setattr(store.database, "seen", changes))
 
     async def _refresh(self) -> None:
         self.stages = {stage.round: stage for stage in await self._writer.do(lambda store: store.stages())}
@@ -252,17 +298,21 @@ class Rounds:
         except (TimeoutError, VaEdgeLdpError):
             return None, None
 
+    async def _erases(self, due: Callable[[Clock, float], bool] = has_passed) -> bool:
+        """Whether there are reports whose time is over, or that somebody has begun to erase."""
+        made, kept = await self._writer.do(lambda store: store.retained())
+        return kept and (self.erased or due(self.clock, kept_until(self.amended, self.stages.values(), made)))
+
     async def _forget_if_due(self, due: Callable[[Clock, float], bool] = has_passed) -> None:
         """Erase reports, and the transcript that holds the first ones, once their time is over; digests stay."""
-        made, kept = await self._writer.do(lambda store: store.retained())
         now = int(self.clock())
-        if not kept or not due(self.clock, kept_until(self.amended, self.stages.values(), made)):
+        if not await self._erases(due):
             return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
         await self._writer.do(lambda store: store.forget_bodies(now))
         await self._refresh()
-        event("reports erased", estimated=made is not None)
+        event("reports erased", estimated=self.answers is not None)
 
     async def _keep_deadlines(self) -> None:
         """What fails is tried again, the later the more often it has failed: others want the store meanwhile."""
@@ -270,6 +320,7 @@ class Rounds:
         while True:
             try:
                 await self.check_deadlines()
+                await self._count_others()
                 pause = _PAUSE
             except Exception as failure:
                 failed("deadline", failure)
@@ -281,14 +332,16 @@ class Rounds:
 
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
+        await self.fresh()
         for number, stage in list(self.stages.items()):
             over = has_passed(self.clock, self.amended.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
                 await self.close(number, early=False)
         if not any(stage.state in (State.OPEN, State.CLOSING) for stage in self.stages.values()):
             await self._estimate_unasked()
-            async with self.turn:
-                await self._forget_if_due()
+            if await self._erases():
+                async with self.turn:
+                    await self._forget_if_due()
 
     async def _estimate_unasked(self) -> None:
         possible = not self.erased and not any(map(self.lacks, self.stages))

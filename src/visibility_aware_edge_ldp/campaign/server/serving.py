@@ -11,17 +11,20 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
+from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Grouping
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, log_to_stderr
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart, VaEdgeLdpError
 
@@ -62,7 +65,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(
-    directory: Path | str,
+    directory: Path | str | Sequence[Path],
     store_url: str = "",
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -72,28 +75,69 @@ def serve(
     limits: Limits = Limits(),  # noqa: B008 - a frozen value
     grouping: Grouping = Grouping(),  # noqa: B008
     ready: Callable[[str], None] = lambda address: None,
-    opened: Callable[[str, str, int], Store] = open_store,
+    opened: Callable[..., Store] = open_store,
+    shared: bool = False,
+    own_port: int | None = None,
 ) -> None:
     """Serve the campaign in this directory, until SIGTERM or SIGINT; then finish what was accepted, and return.
+
+    Of several directories, each campaign is served below ``/c/`` and its identity.
 
     Parameters
     ----------
     store_url
-        ``sqlite:///path`` or ``postgresql://…``; a SQLite file in the directory by default.
+        ``sqlite:///path`` or ``postgresql://…``; a SQLite file in each directory by default.
     port
         0 takes any that is free.
+    shared
+        Other processes serve the same campaigns, from the same store and at the same port.
+    own_port
+        Where this process listens, besides, where others do not.
     estimate_bytes
         Makes the answers from all reports of all rounds.
     ready
         Called with the server's address as soon as it accepts connections.
     """
+    places = [Path(directory)] if isinstance(directory, (str, Path)) else list(directory)
+    watch = Watch(limits)
+    together = shared or (len(places) > 1 and bool(store_url))
+    opening = partial(opened, shared=True) if together else opened
+    found = [_app(place, store_url, opening, estimate_bytes, page, grouping, watch) for place in places]
+    hosted = Campaigns(
+        {app.served.charter.identity: app for app in found}, lambda app: WithBrowserPage(app, bool(page))
+    )
+    with contextlib.ExitStack() as stack:
+        ports = [(port, shared)] if own_port is None else [(port, shared), (own_port, False)]
+        listeners = [stack.enter_context(listener_at(host, each, both)) for each, both in ports]
+        address = f"http://{written_address(listeners[-1])}"
+
+        def listening() -> None:
+            event("listening", address=address)
+            ready(address)
+
+        server = _Server(_config(hosted, watch), watch, listening)
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_served(server, listeners))
+    if not server.started:
+        raise hosted.failure or BadInput("The server could not be started; its log says why.")
+
+
+def _app(
+    directory: Path,
+    store_url: str,
+    opened: Callable[..., Store],
+    estimate_bytes: EstimateBytes,
+    page: Page | None,
+    grouping: Grouping,
+    watch: Watch,
+) -> App:
+    """What serves the campaign in one directory."""
     served = ServedCampaign.read(directory)
-    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (Path(directory) / name).exists()]:
+    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (directory / name).exists()]:
         # Who breaks into this machine could sign other charters, or answer for everybody.
         event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
-    charter, watch = served.charter, Watch(limits)
-    url = store_url or default_store(Path(directory))
-    app = App(
+    url, charter = store_url or default_store(directory), served.charter
+    return App(
         served,
         lambda: opened(url, charter.identity, len(charter.rounds)),
         estimate_bytes,
@@ -107,8 +151,11 @@ def serve(
             "free_octets": shutil.disk_usage(directory).free,
         },
     )
-    config = uvicorn.Config(
-        WithBrowserPage(app, page is not None),
+
+
+def _config(hosted: Campaigns, watch: Watch) -> uvicorn.Config:
+    return uvicorn.Config(
+        hosted,
         http=watched_protocol(watch),
         ws="none",
         lifespan="on",
@@ -120,24 +167,12 @@ def serve(
         timeout_graceful_shutdown=30,
         backlog=2_048,
     )
-    with _listening(host, port) as listener:
-        address = f"http://{_written(listener)}"
-
-        def listening() -> None:
-            event("listening", address=address)
-            ready(address)
-
-        server = _Server(config, watch, listening)
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_served(server, listener))
-    if not server.started:
-        raise app.failure or BadInput("The server could not be started; its log says why.")
 
 
-async def _served(server: _Server, listener: socket.socket) -> None:
+async def _served(server: _Server, listeners: list[socket.socket]) -> None:
     """Uvicorn leaves the whole process when an application cannot start; why, the application knows."""
     with contextlib.suppress(SystemExit):
-        await server.serve([listener])
+        await server.serve(listeners)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -149,22 +184,43 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listener_at(host: str, port: int, shared: bool = False, listens: bool = True) -> socket.socket:
+    """A socket that listens there, or only keeps the port; a ``shared`` port is one that others may listen at too."""
+    held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        return socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2_048
-        )
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if held.family == socket.AF_INET6:
+            held.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if shared:
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind((host, port))
+        if listens:
+            held.listen(2_048)
     except OSError as failure:
+        held.close()
         raise BadInput(
             f"{host}:{port} cannot be listened at: {failure.strerror}. Choose another --port or --host."
         ) from failure
+    return held
 
 
-def _written(listener: socket.socket) -> str:
+def written_address(listener: socket.socket) -> str:
     """Where this machine reaches the server: an address that stands for all of its addresses cannot be asked."""
     host, port = listener.getsockname()[:2]
     own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - is translated, not bound
     return f"[{own}]:{port}" if ":" in own else f"{own}:{port}"
+
+
+def _stop_with_parent() -> None:
+    """End this process in order when the one that started it is gone: then its end of our standard input is closed."""
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            while sys.stdin.buffer.read(1):
+                pass
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -172,22 +228,29 @@ def main(arguments: list[str] | None = None) -> int:
     from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 
     parser = argparse.ArgumentParser(prog="campaign.server")
-    parser.add_argument("directory")
+    parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--store", default="", help="sqlite:///path or postgresql://…")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="how long a request may take to arrive")
+    parser.add_argument("--shared", action="store_true", help="other processes serve the same from the same store")
+    parser.add_argument("--own-port", type=int, help="where to listen besides")
+    parser.add_argument("--child", action="store_true", help="stop when standard input ends")
     given = parser.parse_args(arguments)
     log_to_stderr()
+    if given.child:
+        _stop_with_parent()
     try:
         serve(
-            given.directory,
+            given.directories,
             given.store,
             given.host,
             given.port,
             estimate_bytes=estimate_bytes,
             limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
+            shared=given.shared,
+            own_port=given.own_port,
         )
     except VaEdgeLdpError as error:
         print(error, file=sys.stderr)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from campaign.server.conftest import Opener
-from visibility_aware_edge_ldp.campaign.server import store as migrations
 from visibility_aware_edge_ldp.campaign.server.stages import Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import (
+from visibility_aware_edge_ldp.campaign.server.stores import store as migrations
+from visibility_aware_edge_ldp.campaign.server.stores.store import (
     Grouping,
     Outcome,
     StoreUnavailable,

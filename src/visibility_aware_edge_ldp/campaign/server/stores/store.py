@@ -17,7 +17,8 @@ from visibility_aware_edge_ldp.campaign.server.stages import Slot
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.server.sql import Store
+    from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+    from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry, TurnLock
 
 R = TypeVar("R")
 META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
@@ -87,6 +88,9 @@ class Database(Protocol):
     """The little that the two databases do differently."""
 
     words: dict[str, str]
+    is_shared: bool  # by several processes; then what this one has seen of changes, and the number of its last turn
+    seen: int
+    epoch: int
 
     def transaction(self) -> AbstractContextManager[object]:
         """All or nothing; on disk when it ends."""
@@ -103,6 +107,15 @@ class Database(Protocol):
     def erase(self, *tables: str) -> None:
         """Remove every row, so that the disk does not hold it either; StoreUnavailable while it still does.
         Without tables: what is left of rows that were removed before, as far as the database can."""
+
+    def enter(self, entry: Entry) -> None:
+        """At the beginning of a transaction: wait for other processes, and refuse what is not to be done now."""
+
+    def changes(self) -> int:
+        """How often the rounds, or what was amended, have been changed by any process."""
+
+    def turn_lock(self) -> TurnLock | None:
+        """What the turn depends on besides this process."""
 
     def recover(self) -> None:
         """After a failure: be ready for the next transaction."""
@@ -138,6 +151,11 @@ class Writer:
         self._ended = False
         self.commits = 0
         self._thread.start()
+
+    @property
+    def database(self) -> Database:
+        """What is kept in what; its store's thread uses it."""
+        return self._store.database
 
     @property
     def waiting(self) -> int:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from support.campaign_stored import copy_as_after_a_kill, ended, ended_in, on_disk, reader_of, root_of
-from visibility_aware_edge_ldp.campaign.server import sqlite as sqlite_store
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.operations import note
-from visibility_aware_edge_ldp.campaign.server.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stages import Slot
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import sqlite as sqlite_store
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, Upload
 from visibility_aware_edge_ldp.errors import BadInput
 
 

@@ -12,8 +12,8 @@ from support.campaign_postgres_here import Postgres, postgres_here
 from support.campaign_sampled import end_with, sampled, seen_in_statistics, some_uploads
 from support.campaign_stored import MANY, ended
 from visibility_aware_edge_ldp.campaign.server.app import open_store
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import Outcome, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, StoreUnavailable, Upload
 
 
 def test_of_the_order_in_which_reports_came_nothing_is_left_in_a_table(postgres: Postgres) -> None:
@@ -89,7 +89,7 @@ def test_a_server_process_that_hangs_is_given_up(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Uploads are refused rather than kept waiting for ever; once it is gone, they are taken again."""
-    from visibility_aware_edge_ldp.campaign.server import postgres as module
+    from visibility_aware_edge_ldp.campaign.server.stores import postgres as module
 
     monkeypatch.setattr(module, "_PATIENCE", 0.2)
     store = Store(database := module.PostgresDatabase(postgres.new_database()), "c", 1)

@@ -1,6 +1,7 @@
 """The store in a PostgreSQL server that the operator names."""
 
 import contextlib
+import hashlib
 import logging
 import math
 import os
@@ -10,8 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.sql import Store
-from visibility_aware_edge_ldp.campaign.server.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Alone
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
@@ -68,28 +70,25 @@ class Watchdog:
                     line.shutdown(socket.SHUT_RDWR)
 
 
-class PostgresDatabase:
+class PostgresDatabase(Alone):
     """One connection for everything; an advisory lock keeps other servers out."""
 
     words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": "", "if_sampled": ""}  # noqa: RUF012
 
-    def __init__(self, url: str, longest: float = _LONGEST) -> None:
-        self._url = url
+    def __init__(self, url: str, longest: float = _LONGEST, campaign: str = "") -> None:
+        self._url, self._campaign = url, campaign
         self._connection, self._watchdog = self._connect(), Watchdog(longest)
         _warn_of_logs(self._connection)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        try:
-            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-        except psycopg.OperationalError as failure:
-            # The address may hold a password: it is not repeated.
-            raise BadInput("The PostgreSQL server does not answer. Look at the address after --store.") from failure
-        # A server that loses power, or its client, must not have said "committed" before.
-        connection.execute("SET synchronous_commit = on")
-        connection.execute("SET client_min_messages = warning")
-        connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE_WITH_READERS,))
-        _only_server(connection)
+        connection = connected(self._url)
+        self._admit(connection)
         return connection
+
+    def _admit(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """Alone in this database, and where the campaign's tables are."""
+        held_by_servers(connection, "pg_try_advisory_lock")
+        move_into(connection, self._campaign)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -153,11 +152,55 @@ def _warn_of_logs(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         event("postgresql logs reports", logging.WARNING, because=because, remedy=f"{' and '.join(_LENGTHS)} = 0")
 
 
-def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-    """Wait a little: the lock of a server that died is held until PostgreSQL has noticed."""
+def connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """A new connection that commits to the disk, and waits for nobody for long."""
+    try:
+        connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.OperationalError as failure:
+        # The address may hold a password: it is not repeated.
+        raise BadInput("The PostgreSQL server does not answer. Look at the address after --store.") from failure
+    # A server that loses power, or its client, must not have said "committed" before.
+    connection.execute("SET synchronous_commit = on")
+    connection.execute("SET client_min_messages = warning")
+    connection.execute("SELECT set_config('lock_timeout', %s, false)", (_PATIENCE_WITH_READERS,))
+    return connection
+
+
+def schema_of(campaign: str) -> str:
+    """Where a campaign's tables are in a database of several campaigns."""
+    return f"campaign_{campaign[:40]}"
+
+
+def campaign_key(campaign: str) -> int:
+    """The campaign in the names of locks; if two have the same they wait for each other, and no more."""
+    return int.from_bytes(hashlib.sha256(campaign.encode()).digest()[:4], signed=True)
+
+
+def move_into(connection: psycopg.Connection[tuple[Any, ...]], campaign: str, make: bool = False) -> None:
+    """From now on, names of tables are those of this campaign.
+
+    In a database of one campaign they need no schema, and stay where they are; in one that several share, each has its
+    own, which is used wherever it is there.
+    """
+    whose = "SELECT 1 FROM meta WHERE name = 'campaign' AND value = %s"
+    has_tables = connection.execute("SELECT to_regclass('meta')").fetchall() != [(None,)]
+    if has_tables and connection.execute(whose.encode(), (campaign,)).fetchall():
+        return
+    schema = schema_of(campaign)
+    if make:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}".encode())
+    if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchall():
+        connection.execute("SELECT set_config('search_path', %s, false)", (schema,))
+
+
+def held_by_servers(connection: psycopg.Connection[tuple[Any, ...]], take: str) -> None:
+    """Take the servers' lock, for one alone or shared by many; the connection is closed where it is not to be had.
+
+    Wait a little: the lock of a server that died is held until PostgreSQL has noticed.
+    """
     until = time.monotonic() + _PATIENCE
     while True:
-        row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone()
+        row = connection.execute(f"SELECT {take}(%s)".encode(), (_LOCK,)).fetchone()
         if row and row[0]:
             return
         if time.monotonic() > until:
@@ -168,4 +211,4 @@ def _only_server(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
 
 def postgres_store(url: str, campaign: str, rounds: int) -> Store:
     """The campaign's store in this database, made if there is none."""
-    return Store(PostgresDatabase(url), campaign, rounds)
+    return Store(PostgresDatabase(url, campaign=campaign), campaign, rounds)

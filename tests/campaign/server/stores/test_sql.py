@@ -10,12 +10,12 @@ from campaign.server.conftest import Opener
 from support.campaign_inside import inside
 from support.campaign_lab import Lab
 from support.campaign_stored import ended, kept, reader_at, root_of
-from visibility_aware_edge_ldp.campaign.server import postgres as postgres_store
-from visibility_aware_edge_ldp.campaign.server import sql
-from visibility_aware_edge_ldp.campaign.server import sqlite as sqlite_store
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.stages import Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import IN_ORDER, Outcome, StoreUnavailable, Upload
+from visibility_aware_edge_ldp.campaign.server.stores import postgres as postgres_store
+from visibility_aware_edge_ldp.campaign.server.stores import sql
+from visibility_aware_edge_ldp.campaign.server.stores import sqlite as sqlite_store
+from visibility_aware_edge_ldp.campaign.server.stores.store import IN_ORDER, Outcome, StoreUnavailable, Upload
 from visibility_aware_edge_ldp.errors import BadInput
 
 
@@ -127,7 +127,7 @@ def test_a_store_serves_one_campaign_and_one_server(
     opener: Opener, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if store_url.startswith("postgresql"):
-        monkeypatch.setattr("visibility_aware_edge_ldp.campaign.server.postgres._PATIENCE", 0.2)
+        monkeypatch.setattr("visibility_aware_edge_ldp.campaign.server.stores.postgres._PATIENCE", 0.2)
     store = opener("one")
     with pytest.raises(BadInput, match="Another server"):
         open_store(store_url, "one", 2)

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stages import Arrived, Slot, Stage, State
-from visibility_aware_edge_ldp.campaign.server.store import (
+from visibility_aware_edge_ldp.campaign.server.stores.store import (
     IN_ORDER,
     META,
     Database,
@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.campaign.server.store import (
     newest,
     steps_from,
 )
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.wire_format import Leaf
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
@@ -62,6 +63,17 @@ def transaction(method: Callable[Concatenate[Store, P], R]) -> Callable[Concaten
     return transacted
 
 
+def change(method: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Store, P], R]:
+    """The same, of what all processes must know: alone, and only by the one whose turn it is."""
+
+    @functools.wraps(method)
+    def changed(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        store.database.enter(Entry.TURN)
+        return method(store, *args, **kwargs)
+
+    return transaction(changed)
+
+
 class Store:
     """Used by one thread alone. Every method is one transaction, and is on disk when it returns."""
 
@@ -69,7 +81,8 @@ class Store:
         self.database, self.in_transaction, self.withdrawn = database, False, frozenset[int]()
         try:
             self._begin(campaign, rounds)
-            self._go_on_erasing()
+            if not database.is_shared:
+                self._go_on_erasing()
         except VaEdgeLdpError:
             database.close()
             raise
@@ -87,6 +100,7 @@ class Store:
 
     @transaction
     def _begin(self, campaign: str, rounds: int) -> None:
+        self.database.enter(Entry.ALONE)
         (run := self.database.run)(META)
         known = dict(run("SELECT name, value FROM meta"))
         if known.get("campaign", campaign) != campaign:
@@ -109,6 +123,7 @@ class Store:
     @transaction
     def put(self, uploads: Sequence[Upload]) -> list[Outcome]:
         """Keep the first upload of each participant in each round, and count those that are new in their slots."""
+        self.database.enter(Entry.UPLOAD)
         states, kept = self._states(), self._kept(uploads)
         outcomes, fresh = [], []
         for upload in uploads:
@@ -165,6 +180,11 @@ class Store:
         return tuple(Stage.of(row, digests, salts) for row in self.database.run(_STAGES))
 
     @transaction
+    def changes(self) -> int:
+        """How often any process has changed what all must know."""
+        return self.database.changes()
+
+    @transaction
     def begin(self, at: int) -> None:
         """From this second on the first round is open, if nobody has said so before."""
         self.database.run("UPDATE rounds SET opened = ? WHERE round = 1 AND opened IS NULL", at)
@@ -180,7 +200,7 @@ class Store:
         rows = self.database.run("SELECT round, since, seconds, reports FROM arrivals ORDER BY round, since")
         return [Arrived(number, Slot(since, seconds), reports) for number, since, seconds, reports in rows]
 
-    @transaction
+    @change
     def freeze(self, number: int, root_of: RootOf, at: int = 0) -> Stage:
         """From open to closing at this second: no report comes in after this, and the root says which are in."""
         if self._states()[number] is not State.OPEN:
@@ -189,7 +209,7 @@ class Store:
         self.database.run(_FREEZE, str(State.CLOSING), len(leaves), root_of(leaves), at, number)
         return self.stages()[number - 1]
 
-    @transaction
+    @change
     def settle(
         self, number: int, transcript: bytes, digest: str, opens_next: bool, at: int = 0, seal: Seal = ("", b"")
     ) -> None:
@@ -222,7 +242,7 @@ class Store:
         query = "SELECT octets FROM pieces WHERE round = ? AND piece > ? ORDER BY piece"
         return b"".join(bytes(octets) for (octets,) in self.database.run(query, number, _DIGEST))
 
-    @transaction
+    @change
     def keep_estimate(self, estimate: bytes, made: int) -> bytes:
         """From closed to estimated, at this second; the first estimate stands, and is returned."""
         if any(state not in (State.CLOSED, State.ESTIMATED) for state in self._states().values()):
@@ -266,20 +286,20 @@ class Store:
             self.database.erase("arrivals", *_BODIES)
         self._mark_wholly_erased()
 
-    @transaction
+    @change
     def _mark_erased(self, at: int) -> None:
         """First of all: whoever is killed between two tables must not find half of them and call it damage."""
         if {State.OPEN, State.CLOSING} & set(self._states().values()):
             raise BadInput("A round is not closed yet, so its reports are kept.")
         self.database.run("INSERT INTO erasures VALUES (1, ?) ON CONFLICT (place) DO NOTHING", at)
 
-    @transaction
+    @change
     def _put_in_order(self) -> None:
         """Before reports go: while there are any, whoever was killed comes here again, and afterwards need not."""
         for statement in IN_ORDER if self._has_rows() else ():
             self.database.run(statement.format(**self.database.words))
 
-    @transaction
+    @change
     def _mark_wholly_erased(self) -> None:
         self.database.run(_SAY, *_WHOLLY)
 
