@@ -43,3 +43,5 @@ def test_what_is_wrong_is_said_in_a_sentence(campaign: Run) -> None:
     assert (said.code, "from 0 to 65535" in said.err) == (2, True)
     said = campaign("console", "console", "--address", "http://console.example.org")
     assert (said.code, "Use https" in said.err) == (2, True)
+    said = campaign("console", "console", "--store", "sqlite:///one.db")
+    assert (said.code, "PostgreSQL alone" in said.err) == (2, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -10,11 +11,13 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from support.campaign_lab import Lab
+from support.campaign_postgres_here import postgres_here
 from support.console_visitor import CHOICES, PASSPHRASE, PEOPLE, Page, Visitor, set_up, signed
 from visibility_aware_edge_ldp.campaign.console.studies import Study
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
@@ -55,16 +58,24 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with run(tmp_path_factory.mktemp("actions") / "console") as found:
+        yield found
+
+
+@contextlib.contextmanager
+def run(folder: Path, **options: str) -> Iterator[Running]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    visitor = set_up(tmp_path_factory.mktemp("actions") / "console", first_port=port)
+    visitor = set_up(folder, first_port=port, **options)
     people = "name,code,contact\n" + "".join(f"{name},R-{at},{name}@x.org\n" for at, name in enumerate(PEOPLE))
     here = signed(visitor, people=people, by="codes", fewest="2", address=f"http://127.0.0.1:{port}")
     found = Running(visitor, here)
     assert "The server does not answer. It is stopped." in visitor.get(here).text
     assert "The server runs." in found.follows("server", act="start")
-    yield found
-    visitor.console.stop()
+    try:
+        yield found
+    finally:
+        visitor.console.stop()
 
 
 def links(page: Page) -> dict[str, dict[str, str]]:
@@ -77,6 +88,13 @@ def links(page: Page) -> dict[str, dict[str, str]]:
 def table(page: Page) -> list[dict[str, str]]:
     assert page.headers["content-disposition"].startswith("attachment")
     return list(csv.DictReader(io.StringIO(page.body.decode("utf-8-sig"))))
+
+
+@pytest.mark.long
+def test_the_same_study_in_postgresql(tmp_path: Path) -> None:
+    with postgres_here() as database, run(tmp_path / "console", store=database.new_database()) as found:
+        assert not (found.study.served / "store.db").exists()
+        test_a_study_from_its_letters_to_its_results(found)
 
 
 def test_a_study_from_its_letters_to_its_results(running: Running) -> None:
@@ -177,6 +195,15 @@ def test_a_server_is_stopped_moved_and_started_again(running: Running) -> None:
     assert "The server runs." in running.follows("server", act="start")
     assert "The server runs." in running.follows("server", act="start")
     assert "Say start, stop" in running.follows("server", act="explode")
+
+
+def test_letters_name_another_address_from_then_on(running: Running) -> None:
+    page = "https://library.example.org/take-part/"
+    said = running.follows("addresses", address="https://survey.example.org/c/1", page=page)
+    assert "Letters name these addresses from now on" in said
+    letters = running.post("letters", passphrase=PASSPHRASE)
+    assert page.encode() + b"#server=https%3A%2F%2Fsurvey.example.org%2Fc%2F1" in letters.body
+    assert "Use https" in running.follows("addresses", address="http://survey.example.org", page=page)
 
 
 def test_letters_that_were_deleted_are_not_shown(running: Running) -> None:

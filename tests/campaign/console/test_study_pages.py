@@ -45,7 +45,7 @@ def offers(page: str) -> set[str]:
     return set(re.findall(r'action="/studies/one/([a-z-]+)"', page))
 
 
-ALWAYS = {"letters", "forget", "server", "server-part"}
+ALWAYS = {"letters", "forget", "server", "server-part", "addresses"}
 PERSON = {"replace", "withdraw"}
 
 
@@ -87,7 +87,7 @@ def test_many_letters_are_printed_in_runs_and_none_once_they_are_deleted(charter
     assert "1 to 250" in page
     assert "251 to 253" in page
     gone = page_of(charter, standing("open", "waiting"), has_tokens=False)
-    assert offers(gone) & ALWAYS == {"server", "server-part"}
+    assert offers(gone) & ALWAYS == {"server", "server-part", "addresses"}
     assert "The letters were deleted" in gone
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace as replaced
 
 from visibility_aware_edge_ldp.aggregator.answers import number as written
 from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKEN, WITHDRAWAL
@@ -21,7 +22,7 @@ from visibility_aware_edge_ldp.campaign.console.studies import Study
 from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standing
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, download, elsewhere, html
-from visibility_aware_edge_ldp.campaign.http_client import json_object
+from visibility_aware_edge_ldp.campaign.http_client import checked_url, json_object
 from visibility_aware_edge_ldp.campaign.server.messages import Reply
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 
@@ -61,6 +62,17 @@ def serve(desk: Desk, visit: Visit, study: Study) -> Reply:
     else:
         desk.servers.stop(study.name)
         study.set(running=False, here={"here": True, "away": False}.get(act, study.settings.here))
+    return back_to(study)
+
+
+def readdress(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Where participants reach the server and their page: letters say it, and no charter does."""
+    choices, people = study.draft(visit.session.key)
+    address, page = (visit.form.get(name, "").strip() for name in ("address", "page"))
+    checked_url(address), checked_url(page)
+    desk.journal.note(f"{study.name}: letters name other addresses from now on")
+    study.keep_draft(visit.session.key, replaced(choices, address=address, page=page), people)
+    visit.session.say("Letters name these addresses from now on. Those that were sent name the old ones.")
     return back_to(study)
 
 
