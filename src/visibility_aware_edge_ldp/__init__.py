@@ -16,6 +16,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "read_graph": "truth.readers",
+    "read_ego_survey": "truth.ego_survey",
     "Graph": "truth.graph",
     "VisibilityAwareGraph": "model",
     "VisibilityPolicy": "model",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.privacy import Guarantee as Guarantee
     from visibility_aware_edge_ldp.simulation.estimate import estimate as estimate
     from visibility_aware_edge_ldp.simulation.publishing import publish as publish
+    from visibility_aware_edge_ldp.truth.ego_survey import read_ego_survey as read_ego_survey
     from visibility_aware_edge_ldp.truth.graph import Graph as Graph
     from visibility_aware_edge_ldp.truth.readers import read_graph as read_graph
 

@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
 from visibility_aware_edge_ldp.commands.common import START, load_plugin, use_plain_characters
 from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
+from visibility_aware_edge_ldp.commands.ego_survey import ego_survey
 from visibility_aware_edge_ldp.commands.estimate import estimate
 from visibility_aware_edge_ldp.commands.plan import plan
 from visibility_aware_edge_ldp.commands.publish import publish
@@ -54,9 +55,9 @@ campaign = typer.Typer(
 app.add_typer(campaign, name="campaign")
 app.add_typer(datasets, name="datasets")
 COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
-    app: (estimate, publish, compare, plan, audit, reproduce),
+    app: (estimate, publish, compare, plan, ego_survey, audit, reproduce),
     campaign: (
-        *(campaigns.new, campaigns.serve, people.enroll, people.answer, people.status, people.check),
+        *(campaigns.new, campaigns.serve, people.enroll, people.consent, people.answer, people.status, people.check),
         *(devices.device_code, devices.hand_over, devices.take_over),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
         *(operators.amend, operators.submit, operators.unanswered, operators.log, consoles.console),

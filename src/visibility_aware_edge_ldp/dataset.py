@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.truth.datasets import (
     find,
     verify,
 )
+from visibility_aware_edge_ldp.truth.ego_survey import EITHER, HAJEK, is_ego_survey, read_ego_survey
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.readers import read_graph
 
@@ -67,8 +68,12 @@ def load(name: str) -> Graph:
 def open_graph(text: str, **table: Any) -> Graph:
     """What the command line calls a graph: a dataset's name, a generator's name or a path.
 
-    ``table``: columns, header and delimiter of a file, and ``bipartite``, as `read_graph` takes them.
+    ``table``: columns, header and delimiter of a file, and ``bipartite``, as `read_graph` takes them; of an ego survey
+    its roster, ties, and the column of its weights, which may be followed by how they are meant.
     """
+    asked = {name: table.pop(name, None) for name in ("roster", "ties", "weights")}
+    if is_ego_survey(text) or any(asked.values()):
+        return _open_ego_survey(text, asked, table)
     if text.endswith(".toml"):
         raise BadGraph(f"{text!r} looks like a policy, not a graph. Give it with --policy.")
     named = text in DATASETS or _is_generated(text)
@@ -81,6 +86,19 @@ def open_graph(text: str, **table: Any) -> Graph:
             f"Columns, a header, a delimiter and --bipartite belong to a file of edges; {text!r} is a known graph."
         )
     return load(text)
+
+
+def _open_ego_survey(text: str, asked: dict[str, Any], table: dict[str, Any]) -> Graph:
+    columns = table.pop("columns", None)
+    if any(value is not None for value in table.values()):
+        raise BadGraph("A header, a delimiter and --bipartite belong to a file of edges; leave them out of a survey.")
+    if not Path(text).exists():
+        raise BadGraph(f"There is no ego survey {text!r}. Give a folder, a ZIP archive or a file of it.")
+    weights, _, weighting = (asked["weights"] or "").partition(",")
+    return read_ego_survey(
+        text, roster=asked["roster"], columns=columns, ties=asked["ties"] or EITHER, weights=weights or None,
+        weighting=weighting or HAJEK,
+    ).graph  # fmt: skip
 
 
 def default_graph() -> tuple[Graph, bool]:

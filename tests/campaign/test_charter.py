@@ -37,6 +37,7 @@ OTHERS: dict[str, Any] = {
     "survey": "0" * 64,
     "rounds": (Round(1, 1), Round(2, 1)),
     "retention": 7,
+    "consent": 1,
 }
 
 

@@ -6,7 +6,7 @@ import email.utils
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -256,3 +256,76 @@ class Charters:
     """As much of a charter as is asked."""
 
     rounds: tuple[str, ...]
+
+
+LONG = bytes(range(256)) * 2_000  # eight pieces, and no piece like its neighbours' beginnings
+
+
+class Breaking(BaseHTTPRequestHandler):
+    """Sends 70,000 octets of what is asked for, and hangs up; ``tag`` says what it is, and refuses now and then."""
+
+    tag, asked, refuses = '"one"', list[str](), list[int]()
+    content = LONG
+
+    def do_GET(self) -> None:
+        kind = type(self)
+        kind.asked.append(self.headers.get("Range", ""))
+        if kind.refuses and kind.refuses.pop(0):
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        first = 0
+        if self.headers.get("If-Range") == kind.tag != "":
+            first = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        rest = kind.content[first:]
+        self.send_response(206 if first else 200)
+        if first:
+            self.send_header("Content-Range", f"bytes {first}-{len(kind.content) - 1}/{len(kind.content)}")
+        if kind.tag:
+            self.send_header("ETag", kind.tag)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[:70_000])
+
+    def log_message(self, *said: object) -> None:
+        pass
+
+
+@pytest.fixture
+def breaking() -> Iterator[tuple[type[Breaking], str]]:
+    kind = type("Mine", (Breaking,), {"asked": [], "refuses": []})
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield kind, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_download_that_breaks_off_is_gone_on_with(breaking: tuple[type[Breaking], str]) -> None:
+    kind, url = breaking
+    clock = Clock()
+    kind.refuses = [0, 0, 1]
+    reply = Transport(url, patience=clock.patience(total=20)).get("/v1/rounds/1/transcript", len(LONG))
+    assert (reply.status, reply.body) == (200, LONG)
+    places = [0, 70_000, 140_000, 140_000, *range(210_000, len(LONG), 70_000)]
+    assert kind.asked == [f"bytes={place}-" if place else "" for place in places]
+
+
+def test_a_download_of_what_has_changed_begins_anew(breaking: tuple[type[Breaking], str]) -> None:
+    kind, url = breaking
+    kind.content = LONG[:130_000]
+
+    def change(seconds: float) -> None:
+        kind.tag, kind.content = '"two"', LONG[::-1][:60_000]
+
+    patience = Patience(attempt=2, first=0, most=0, total=20, sleep=change)
+    assert Transport(url, patience=patience).get("/", len(LONG)).body == LONG[::-1][:60_000]
+
+
+@pytest.mark.parametrize("tag", ["", 'W/"one"'])
+def test_without_a_tag_that_tells_it_begins_anew_and_gives_up(breaking: tuple[type[Breaking], str], tag: str) -> None:
+    kind, url = breaking
+    kind.tag, clock = tag, Clock()
+    with pytest.raises(NotReached):
+        Transport(url, patience=clock.patience(total=20)).get("/", len(LONG))
+    assert set(kind.asked) == {""}

@@ -15,6 +15,7 @@ from visibility_aware_edge_ldp.campaign import (
     amendments,
     charter,
     charter_log,
+    consents,
     http_client,
     signed_documents,
     statements,
@@ -77,7 +78,8 @@ def test_the_paths() -> None:
 
 def test_the_charter() -> None:
     members = [name for row in rows("member") for name in words(row[0])]
-    assert sorted(members) == sorted(schema_file("charter-2.schema.json")["required"]) == sorted(charter._FIELDS)
+    assert sorted(members) == sorted([*schema_file("charter-2.schema.json")["required"], charter.CONSENT])
+    assert sorted(members) == sorted({*charter._FIELDS, charter.CONSENT})
     for said in (charter.FORMAT, charter.HOLDING, signed_documents._PURPOSE.decode().strip()):
         assert f"`{said}`" in TEXT or f'`"{said}"`' in TEXT, said
     assert len(signed_documents._PURPOSE) == 22
@@ -91,6 +93,7 @@ def test_the_purposes_of_signatures() -> None:
         "entry of the log": charter_log.PURPOSE,
         "receipt": statements.RECEIPT,
         "statement": statements.STATEMENT,
+        "list of consents": consents.PURPOSE,
     }
     assert {row[0]: f"{words(row[1])[0]}\n".encode() for row in rows("what is signed")} == known
     for other in (statements._SEALED, statements._CODE, amendments._PERSON):
@@ -99,8 +102,8 @@ def test_the_purposes_of_signatures() -> None:
 
 def test_statements_the_log_and_amendments() -> None:
     members = {name for row in rows("in a statement") for name in words(row[0])}
-    assert members == set(schema_file("reply-statement-1.schema.json")["required"])
-    assert members == {"format", *statements._TEXTS, *statements._WHOLES}
+    assert members == {*schema_file("reply-statement-1.schema.json")["required"], statements._CONSENTS}
+    assert members == {"format", *statements._TEXTS, *statements._WHOLES, statements._CONSENTS}
     assert f"`{statements.ALPHABET}`" in TEXT
     for said in (statements.FORMAT, charter_log.FORMAT, amendments.FORMAT):
         assert f'`"{said}"`' in TEXT, said

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -60,6 +61,13 @@ class Served:
 
 @pytest.fixture
 def served(town: Path) -> Iterator[Served]:
+    with serving(town) as found:
+        yield found
+
+
+@contextmanager
+def serving(town: Path) -> Iterator[Served]:
+    """The real command, for as long as it is asked."""
     command = [sys.executable, "-m", "visibility_aware_edge_ldp.cli", "campaign", "serve", str(town), "--port", "0"]
     with subprocess.Popen(
         [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from command import Run
-from commands.conftest import PEOPLE, Served, program_identity
+from commands.conftest import NEW, PEOPLE, Served, program_identity, serving
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands.campaign_participant import default_home
@@ -134,3 +134,41 @@ def test_the_ledger_is_kept_with_ones_own_data(
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setattr(Path, "home", lambda: Path("/home/me"))
     assert default_home().as_posix() == place
+
+
+def test_two_people_consent_and_are_asked(town: Path, campaign: Run, quick: None) -> None:
+    """Nothing is asked before the list stands; then of those two, and about each other."""
+    rule = ("--consent-until", "7d")
+    made = campaign("new", "agreed", "--roster", "roster.txt", *NEW, *rule)
+    assert "Consent    of both ends, until 2" in made.out
+    assert campaign("new", "hubs", "--roster", "roster.txt", "--question", "hubs", *NEW[2:6], *rule).code == 2
+    with serving(Path("agreed").absolute()) as served:
+        for name in PEOPLE[:3]:
+            words = ("--name", name, "--token-file", str(served.token(name)), "--issuer", str(served.charter["issuer"]))
+            said = campaign("enroll", served.url, *words, "--home", name)
+            assert "Say so: va-edge-ldp campaign consent --home" in said.out
+        for name in PEOPLE[:2]:
+            said = campaign("consent", "--yes", "--home", name)
+            assert said.out.splitlines()[-1] == "The server knows that you consent."
+            assert "Consent    of both: a position is asked about only if you and the other person consent" in said.out
+        assert campaign("consent", "--yes", "--home", PEOPLE[2], "--json").json["consents"] is True
+        said = campaign("consent", "--yes", "--withdraw", "--home", PEOPLE[2])
+        assert said.out.splitlines()[-1] == "The server knows that you do not consent."
+        Path("friends.txt").write_text(f"{PEOPLE[1]}\n")
+        early = campaign("answer", "--friends", "friends.txt", "--yes", "--home", PEOPLE[0])
+        assert (early.code, "people say whether they consent" in early.err) == (4, True)
+        assert campaign("close", "agreed").code == 2, "what is closed?"
+        assert campaign("close", "agreed", "--consents").out.startswith("Round 1    open: 0 of 2 have answered")
+        for name in PEOPLE[:2]:
+            said = campaign("answer", "--friends", "friends.txt", "--yes", "--home", name)
+            assert said.code == 0
+            assert "Scope      only positions where both ends consented (2 of 6 people did)" in said.out
+            assert "your answer covers 20% of your positions; 4 lie outside" in said.out
+        said = campaign("answer", "--friends", "friends.txt", "--yes", "--home", PEOPLE[2])
+        assert said.out.startswith("Nothing is asked of you")
+        assert campaign("close", "agreed", "--round", "1").code == 0
+        found = campaign("estimate", "agreed", "--json").json
+        assert (found["consents"]["people"], found["consents"]["of"]) == (2, 6)
+        assert campaign("estimate", "agreed", "--stop").out == "No answers are being made.\n"
+        assert "inside" in campaign("estimate", "agreed").out
+        assert campaign("check", "--home", PEOPLE[0]).code == 0

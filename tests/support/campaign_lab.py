@@ -97,6 +97,7 @@ def new_lab(
     closes: Sequence[int] = (FAR,),
     fewest: int = 1,
     retention: int = 0,
+    consent: int = 0,
 ) -> Lab:
     """A campaign in a directory that does not exist yet."""
     statistics = {"position": ["edges"], "degrees": ["edges"], "triangles": ["triangles"], "hubs": ["triangles"]}
@@ -112,6 +113,7 @@ def new_lab(
         title="A campaign to try servers with",
         epoch="trial",
         retention=retention,
+        consent=consent,
     )
     return Lab(directory, ServedCampaign.read(directory))
 

@@ -8,20 +8,18 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
 from visibility_aware_edge_ldp.campaign.server.stores import store as writer
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload
 from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
 from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
-
-if TYPE_CHECKING:
-    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
 
 
 class AcknowledgesFirst(writer.Writer):
@@ -34,8 +32,17 @@ class AcknowledgesFirst(writer.Writer):
         return early
 
 
-def unfenced(database: SharedPostgres, entry: Entry) -> None:
-    """The twin that believes what it knew before it was paused."""
+def unfenced() -> None:
+    """The twin whose turn is never over: it does not compare its number with the store's."""
+    from visibility_aware_edge_ldp.campaign.server.stores.shared import SharedPostgres
+
+    honest = SharedPostgres.enter
+
+    def enter(database: SharedPostgres, entry: Entry) -> None:
+        database.epoch = database._counted("epoch")
+        honest(database, entry)
+
+    SharedPostgres.enter = enter  # type: ignore[method-assign]
 
 
 class Slowed:
@@ -69,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--shared", action="store_true", help="beside other processes on one store")
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
+    parser.add_argument("--own-process", help="what makes the answers in a process of its own")
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
     given = parser.parse_args(arguments)
     if given.plain:
@@ -80,9 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app.Writer = AcknowledgesFirst  # type: ignore[misc]
 
     if given.twin == "unfenced":
-        from visibility_aware_edge_ldp.campaign.server.stores import shared
-
-        shared.SharedPostgres.enter = unfenced  # type: ignore[method-assign]
+        unfenced()
 
     def opened(url: str, campaign: str, rounds: int, shared: bool = False) -> Store:
         store = open_store(url, campaign, rounds, shared)
@@ -99,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.directory,
         given.store,
         port=given.port,
-        estimate_bytes=estimate_bytes,
+        estimate_bytes=OwnProcess(getattr(estimators, given.own_process)) if given.own_process else estimate_bytes,
         limits=Limits(seconds=given.seconds, connections=given.connections, grace=given.grace),
         ready=lambda address: print(address, flush=True),
         opened=opened,

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 from visibility_aware_edge_ldp.campaign.console.app import Console
 from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
-from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
 from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
+from visibility_aware_edge_ldp.name_matching import alike
 
 ADDRESS = "http://127.0.0.1:8640"
 PASSPHRASE = "correct horse battery staple"

@@ -95,7 +95,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         families = "largest_degrees:K, stars:K, tail:T or degree_quantile:Q"
         return f"{name!r} takes more than degrees; ask for {', '.join(PLAIN)}, {families}."
 
-    def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Known:
+    def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> Any:
         """What is known of everybody's degree, worked out once for all statistics."""
         return _Known(self, self.noisy_degrees())
 
@@ -179,16 +179,20 @@ class _Known(NamedTuple):
     def combined(self, name: str, weights: Mapping[str, float]) -> Estimate:
         """A weighted sum of edges and k-stars: a sum over degrees of the weighted function.  [DERIVED.2]"""
         orders = {statistic(each).sides: weight for each, weight in weights.items()}
-        lists = self.collection.survey.lists
-
-        def function(degrees: Ints) -> Floats:
-            each = (
-                weight * degree_functions.binomial(degrees, k) / (lists if k == 1 else 1)
-                for k, weight in orders.items()
-            )
-            return np.asarray(sum(each, np.zeros(degrees.shape)))
-
+        function = sum_of_stars(orders, self.collection.survey.lists)
         return _sum(name, self.degrees, function, max(orders) if len(orders) > 1 else 0)
+
+
+def sum_of_stars(orders: Mapping[int, float], lists: int) -> degree_functions.DegreeFunction:
+    """A weighted sum of a node's k-stars as a function of its degree; an edge, k = 1, stands in so many lists."""
+
+    def function(degrees: Ints) -> Floats:
+        each = (
+            weight * degree_functions.binomial(degrees, k) / (lists if k == 1 else 1) for k, weight in orders.items()
+        )
+        return np.asarray(sum(each, np.zeros(degrees.shape)))
+
+    return function
 
 
 def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.DegreeFunction, order: int = 0) -> Estimate:

@@ -84,7 +84,7 @@ class GroupCollection(UserCollection[GroupSurvey, GroupReport]):
             tuple(noise[users] for users in answered),
         )
 
-    def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> _Given:
+    def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> Any:
         """What all statistics of groups are worked out from, once."""
         known = self.known
         if known.asked.any() and not known.answers.any():

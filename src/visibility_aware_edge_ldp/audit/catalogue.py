@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.audit import (
     whole_estimates,
 )
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
-from visibility_aware_edge_ldp.audit.campaigns import ledgers, sums
+from visibility_aware_edge_ldp.audit.campaigns import consents, ledgers, sums
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -135,7 +135,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),
-    (campaign, sums, ledgers),
+    (campaign, sums, ledgers, consents),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
 """By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""

@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, 
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics
 
-FORMAT = "va-edge-ldp charter 2"
+FORMAT, CONSENT = "va-edge-ldp charter 2", "consent"
 HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
 LARGEST = 1 << 20
 MOST_NODES = (1 << 31) - 1
@@ -73,6 +73,9 @@ class Charter:
         are kept; then their salted digests alone are. If too few reports come in, the time runs from that round's
         deadline; if nobody asks for the estimate, it is made and the time begins, 30 days and this time after the last
         deadline.
+    consent
+        Where only positions are asked whose both ends consented: until when they may, in seconds of Unix time. Then
+        the list is frozen, and the first round opens.  [CONSENT.1] 0 where no consent is asked for: it is not written.
     """
 
     title: str
@@ -90,6 +93,7 @@ class Charter:
     survey: str
     rounds: tuple[Round, ...]
     retention: int = 0
+    consent: int = 0
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -119,6 +123,7 @@ class Charter:
             "shares": [str(share) for share in self.shares],
             "mechanisms": list(self.mechanisms),
             "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
+            **({CONSENT: self.consent} if self.consent else {}),
         }
         return encode(content)
 
@@ -131,6 +136,7 @@ class Charter:
                 "This is not a charter of a version that is understood here. A campaign of another version is ended, "
                 "and its reports are erased, by the program that began it."
             )
+        consent = content.pop(CONSENT, 0)
         _refuse_other_fields(content, _FIELDS, "A charter")
         lists: dict[str, list[Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
         charter = cls(
@@ -141,6 +147,7 @@ class Charter:
             shares=tuple(exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
             mechanisms=tuple(_typed(each, dict, "mechanisms") for each in lists["mechanisms"]),
             rounds=tuple(_round(each) for each in lists["rounds"]),
+            consent=_typed(consent, int, CONSENT),
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -242,6 +249,10 @@ def _check_rounds(charter: Charter) -> None:
     closes = [0, *(each.closes for each in charter.rounds)]
     if any(not before < after for before, after in pairwise(closes)) or closes[-1] > _LAST_SECOND:
         raise ProtocolViolation("Rounds close one after the other, at seconds of Unix time after 1970.")
+    if charter.consent and not 0 < charter.consent < charter.rounds[0].closes:
+        raise ProtocolViolation("People may consent until a second of Unix time before the first round closes.")
+    if charter.consent and QUESTIONS[charter.question].sees_edges:
+        raise ProtocolViolation(f"The question {charter.question!r} cannot keep to the consent of both ends.")
     if any(not 1 <= each.fewest <= charter.nodes for each in charter.rounds):
         raise ProtocolViolation("The fewest responders of a round are at least 1 and at most all participants.")
 

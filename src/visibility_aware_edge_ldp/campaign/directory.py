@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted, refuse_formulas
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
@@ -79,6 +80,7 @@ def new_campaign(
     scope: ScopeWords | None = None,
     groups: Groups | None = None,
     key_file: Path | None = None,
+    consent: int = 0,
     written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
@@ -103,6 +105,8 @@ def new_campaign(
         Everybody's public group, in the order of ``names``, for the question "groups".
     key_file
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
+    consent
+        Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
@@ -113,12 +117,12 @@ def new_campaign(
     least = [fewest] * len(closes) if isinstance(fewest, int) else list(fewest)
     if len(least) != len(closes):
         raise BadInput(f"{len(closes)} rounds need as many least numbers of responders; got {len(least)}.")
-    if any(0 < each <= time.time() for each in closes):
+    if any(0 < each <= time.time() for each in (consent, *closes)):
         raise BadInput("A round cannot close in the past; participants would refuse it. Choose later deadlines.")
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
-        documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen
+        documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen, consent
     )
     (written or write)(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
     return charter
@@ -135,6 +139,7 @@ def charter_of(
     epoch: str,
     retention: int = 0,
     split: tuple[Fraction, ...] = (),
+    consent: int = 0,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
     kind, exact = question_named(question), parse_epsilon(epsilon)
@@ -156,6 +161,7 @@ def charter_of(
             survey=survey.identity,
             rounds=rounds,
             retention=retention,
+            consent=consent,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -263,6 +269,11 @@ class ServedCampaign:
     campaign: Campaign
     terms: Terms = field(repr=False)
     credentials: Credentials = field(repr=False)
+    consents: Consents | None = field(default=None, repr=False)
+
+    def among(self, consents: Consents) -> ServedCampaign:
+        """The same, once it is known who consented."""
+        return replace(self, terms=self.terms.among(consents).prepared(), consents=consents)
 
     @classmethod
     def of(cls, campaign: Campaign) -> ServedCampaign:

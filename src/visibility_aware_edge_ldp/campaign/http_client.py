@@ -3,6 +3,8 @@
 Nothing that comes back is trusted: it is limited in size, and whoever asked for it checks what it says.
 """
 
+from __future__ import annotations
+
 import email.utils
 import http.client
 import io
@@ -91,10 +93,13 @@ class Transport:
         return self._patiently("PUT", path, body, 1 << 16, True)
 
     def _patiently(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> Reply:
-        patience = self._patience
+        patience, partial = self._patience, Partial()
         until, attempt = patience.clock() + patience.total, 0
         while True:
-            reply, why = self._once(method, path, body, most, own)
+            before = len(partial.held)
+            reply, why = self._once(method, path, body, most, own, partial)
+            if len(partial.held) >= before + _PIECE:  # as long as so much comes, it is worth going on
+                until, attempt = patience.clock() + patience.total, 0
             if reply is not None and reply.status not in _AGAIN:
                 return _accepted(reply)
             wait, place = max(_jittered(patience, attempt), _asked_wait(reply)), f"The server at {self._url.netloc}"
@@ -106,18 +111,20 @@ class Transport:
             patience.sleep(wait)
             attempt += 1
 
-    def _once(self, method: str, path: str, body: bytes | None, most: int, own: bool) -> tuple[Reply | None, str]:
-        """One attempt: its reply, or why there is none."""
+    def _once(
+        self, method: str, path: str, body: bytes | None, most: int, own: bool, partial: Partial
+    ) -> tuple[Reply | None, str]:
+        """One attempt: its reply, or why there is none. A reply that broke off before is gone on with."""
         until = self._patience.clock() + self._patience.attempt
         headers = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close"}
         headers |= {"Authorization": f"Bearer {self._token}"} if own else {}
-        headers |= {} if body is None else {"Content-Type": "application/octet-stream"}
+        headers |= partial.asked if body is None else {"Content-Type": "application/octet-stream"}
         try:
             with closing(connection_to(self._url, self._patience.attempt)) as connection:
                 connection.connect()
                 connection.sock = _Timely(connection.sock, until, self._patience.clock)
                 connection.request(method, self._url.path.rstrip("/") + path, body, headers)
-                reply = _reply(connection, most)
+                reply = _reply(connection, most, partial)
         except (OSError, http.client.HTTPException) as error:
             return None, type(error).__name__
         if len(reply.body) > most:
@@ -133,17 +140,41 @@ def connection_to(url: SplitResult, seconds: float) -> http.client.HTTPConnectio
     return http.client.HTTPConnection(host, url.port, timeout=seconds)
 
 
-def _reply(connection: http.client.HTTPConnection, most: int) -> Reply:
+@dataclass
+class Partial:
+    """What has come of a reply that may break off, and the tag by which a server knows that it is still the same."""
+
+    held: bytearray = field(default_factory=bytearray, repr=False)
+    tag: str = ""
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The headers that ask for the rest."""
+        return {"Range": f"bytes={len(self.held)}-", "If-Range": self.tag} if self.held and self.tag else {}
+
+    def begin(self, response: http.client.HTTPResponse) -> tuple[int, bytearray]:
+        """The status, as if the whole had come, and where what comes is to be put; refusals leave what is held."""
+        tag, where = response.headers.get("ETag", ""), response.headers.get("Content-Range", "")
+        if response.status == 206 and self.tag and where.startswith(f"bytes {len(self.held)}-"):
+            return 200, self.held
+        if response.status != 200:
+            return response.status, bytearray()
+        self.held.clear()
+        self.tag = tag if tag.startswith('"') else ""  # a weak one may stand for other octets
+        return 200, self.held
+
+
+def _reply(connection: http.client.HTTPConnection, most: int, partial: Partial | None = None) -> Reply:
     """What came back; of a body with more than ``most`` octets, a few more than these."""
-    response, parts, size = connection.getresponse(), list[bytes](), 0
-    while size <= most and (piece := response.read1(_PIECE)):
-        size += len(piece)
-        parts.append(piece)
-    length = response.headers.get("Content-Length")
-    if size <= most and length is not None and length.isdigit() and size < int(length):
-        raise http.client.IncompleteRead(b"".join(parts))
+    response = connection.getresponse()
+    status, held = (partial or Partial()).begin(response)
+    before, length = len(held), response.headers.get("Content-Length", "")
+    while len(held) <= most and (piece := response.read1(_PIECE)):
+        held += piece
+    if len(held) <= most and length.isdigit() and len(held) - before < int(length):
+        raise http.client.IncompleteRead(b"")
     headers = {name.lower(): value for name, value in response.getheaders()}
-    return Reply(response.status, headers, b"".join(parts))
+    return Reply(status, headers, bytes(held))
 
 
 class _Timely:

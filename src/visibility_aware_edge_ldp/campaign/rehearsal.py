@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import OPERATOR, new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.http_client import Operator
@@ -35,6 +36,7 @@ from visibility_aware_edge_ldp.campaign.rehearsal_people import (
 )
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import (
     ANSWER,
+    CONSENT,
     ENROL,
     Done,
     RehearsalFailed,
@@ -47,6 +49,7 @@ from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_share
+from visibility_aware_edge_ldp.public.scope import consenting_in, drawn_consents
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import exact, statistic
 from visibility_aware_edge_ldp.simulation.worlds import Progress, Steps
@@ -150,6 +153,7 @@ def rehearse(
     progress: Progress | None = None,
     announce: Announce | None = None,
     scope: ScopeWords | None = None,
+    consent_share: Number | None = None,
 ) -> Rehearsal:
     """Ask everybody in a graph, with the real programs, and compare; cleans up whatever happens.
 
@@ -165,6 +169,8 @@ def rehearse(
         Is told how many seconds are left, once a few people have had their turns; not where there are few people.
     scope
         Where positions are asked about; everywhere by default. The world is then the one without a scope.
+    consent_share
+        The share of people who consent, where positions are asked whose both ends do; without it, no consent is asked.
     """
     kind = question_named(question)
     share = parse_share(absent, "the share of absent people")
@@ -189,9 +195,11 @@ def rehearse(
             fewest=1,
             title=f"A rehearsal on {world.graph.source}"[:200],
             epoch="rehearsal",
+            consent=0 if consent_share is None else _FAR - 1,
         )
         steps = Steps(progress, charter.nodes * (count + 1))
         counted = world if scope is None else world.inside(scope.scope(world.public))
+        counted = counted if consent_share is None else counted.inside(drawn_consents(world.graph.names, consent_share))
         return _Stage(counted, place, charter, float(share), workers, steps, announce).play()
 
 
@@ -215,9 +223,14 @@ class _Stage:
     def documents(self) -> Documents:
         return read_campaign(self.place / "campaign").documents
 
-    @cached_property
+    @property
     def terms(self) -> Terms:
-        return Terms(self.charter, self.documents.view)
+        return self._terms[-1]
+
+    @cached_property
+    def _terms(self) -> list[Terms]:
+        """As the charter has them; and then, where that is asked for, among those who consented."""
+        return [Terms(self.charter, self.documents.view)]
 
     def play(self) -> Rehearsal:
         """From the first enrolment to the comparison."""
@@ -227,8 +240,10 @@ class _Stage:
         with serving(self.place) as url, Workers(self.place, plans(url, self.terms, people, self.processes)) as workers:
             operator = Operator(url, (self.place / "campaign" / OPERATOR).read_text())
             present = present_of(np.arange(n), self.absent)
-            tried, done = self._tried(workers, present)
+            tried, done = self._tried(workers, present) if self._consenting is None else ([], [])
             self._turns("enrolling", workers, ENROL, np.delete(np.arange(n), tried))
+            if self._consenting is not None:
+                self._consent(operator, workers, self._consenting)
             for number in range(1, rounds + 1):
                 done += self._turns(f"round {number}", workers, ANSWER, np.setdiff1d(present, tried))
                 self._close(operator, number, present, done)
@@ -238,6 +253,23 @@ class _Stage:
         with self._timed("counting again"):
             again = estimate_bytes(self.charter, self.terms.view, self.reports)
         return self._compared(made, again)
+
+    @property
+    def _consenting(self) -> set[str] | None:
+        """The names of those who consent, where consent is asked for."""
+        found = consenting_in(self.world.policy.scope)
+        if found is None:
+            return None
+        return {str(name) for name, value in zip(self.world.graph.names, found.values, strict=True) if value >= 0}
+
+    def _consent(self, operator: Operator, workers: Workers, names: set[str]) -> None:
+        """Some say that they consent, the list is frozen, and it names exactly them."""
+        people = [place for place, name in enumerate(self.documents.roster) if str(name) in names]
+        self._turns("consenting", workers, CONSENT, np.array(people, np.int64))
+        consents = Consents.from_bytes(self.charter, operator.ask("POST", "/v1/consents").body)
+        if list(consents.people) != people:
+            raise RehearsalFailed("Others stand in the frozen list than those who consented.")
+        self._terms.append(self.terms.among(consents))
 
     def _tried(self, workers: Workers, present: Any) -> tuple[list[int], list[Done]]:
         """A few people enrol and answer before the others, and it is said how long all will take."""

@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from visibility_aware_edge_ldp.campaign.http_client import LARGEST, Patience, Reply, Transport
 from visibility_aware_edge_ldp.campaign.participant import program
+from visibility_aware_edge_ldp.campaign.participant.consenting import consent
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.visibility import Visibility
@@ -28,7 +29,7 @@ _WORKER = "visibility_aware_edge_ldp.campaign.rehearsal_processes"
 _PATIENCE = 30.0
 # Each process is one of several, and takes one core.
 _SINGLE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-ENROL, ANSWER = "enrol", "answer"
+ENROL, CONSENT, ANSWER = "enrol", "consent", "answer"
 # Nobody watches a rehearsal by the clock, so nobody waits for the pace that real answers keep.
 PACE = 1e-4
 
@@ -121,6 +122,8 @@ def turn(plan: Plan, order: str, person: Person) -> Done:
     if order == ENROL:
         caps = {Visibility[name]: cap for name, cap in plan.caps.items()}
         program.enroll(plan.url, person.name, person.token, plan.issuer, home, caps, surroundings=around)
+    elif order == CONSENT:
+        consent(home, lambda lines: True, surroundings=around)
     else:
         program.answer(Path(person.friends), home, lambda lines: True, say=lambda line: None, surroundings=around)
     return done

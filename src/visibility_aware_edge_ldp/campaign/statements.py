@@ -34,6 +34,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _GROUPS, _GROUP, _BITS = 5, 4, 5
 # So often is hashed for one code: whoever looks for two statements with one code pays this for each try.
 TURNS = 1 << 16
+_CONSENTS = "consents"
 _TEXTS, _WHOLES = ("campaign", "root", "transcript", "before"), ("round", "count", "opened", "closed")
 
 
@@ -51,6 +52,8 @@ class Statement:
         When the round was opened and closed, by the server's clock, in seconds of Unix time; 0 where it is not known.
     before
         SHA-256 of the statement of the round before, in hex; nothing for the first.
+    consents
+        The digest of the list of those who consented, where the charter asks for it; else it is not written.
     """
 
     campaign: str
@@ -61,12 +64,13 @@ class Statement:
     opened: int
     closed: int
     before: str = ""
+    consents: str = ""
 
     def __post_init__(self) -> None:
         if not all(is_fingerprint(each) for each in (self.campaign, self.root)):
             raise ProtocolViolation("A statement names a campaign and a root.")
-        if not all(each == "" or is_fingerprint(each) for each in (self.transcript, self.before)):
-            raise ProtocolViolation("A statement names a transcript and the statement before it by digests.")
+        if not all(each == "" or is_fingerprint(each) for each in (self.transcript, self.before, self.consents)):
+            raise ProtocolViolation("A statement names transcript, consents and the statement before it by digests.")
         if not all(type(getattr(self, name)) is int for name in _WHOLES):
             raise ProtocolViolation("A statement's round, count and times are whole numbers.")
         times = all(0 <= each <= _LAST_SECOND for each in (self.opened, self.closed))
@@ -76,7 +80,8 @@ class Statement:
     @cached_property
     def data(self) -> bytes:
         """The canonical bytes, which are signed."""
-        content: dict[str, Content] = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLES)}
+        names = (*_TEXTS, *_WHOLES, *((_CONSENTS,) if self.consents else ()))
+        content: dict[str, Content] = {name: getattr(self, name) for name in names}
         return encode({"format": FORMAT, **content})
 
     @classmethod
@@ -85,7 +90,7 @@ class Statement:
         content = decode(data, LARGEST)
         if not isinstance(content, dict) or content.pop("format", "") != FORMAT:
             raise ProtocolViolation("This is not a statement of a version that is understood here.")
-        if content.keys() != {*_TEXTS, *_WHOLES}:
+        if content.keys() - {_CONSENTS} != {*_TEXTS, *_WHOLES} or content.get(_CONSENTS) == "":
             raise ProtocolViolation("A statement holds other fields than its version has.")
         return cls(**content)  # type: ignore[arg-type]
 

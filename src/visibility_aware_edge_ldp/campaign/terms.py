@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.question import Bits, Losses, Question, Received, Report, Survey
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, round_loss, total_loss
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, shortened
@@ -18,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.layout import octets, part_of
 from visibility_aware_edge_ldp.public.positions import row_start
+from visibility_aware_edge_ldp.public.scope import Consenting, consenting_in
 from visibility_aware_edge_ldp.public.view import Octets, PublicView
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -37,8 +39,13 @@ class Terms:
 
     def __post_init__(self) -> None:
         refuse_unfit(self.question, self.view)
-        refuse_misstated(self.charter, self.survey)
+        refuse_misstated(self.charter, self.survey, consenting_in(self.view.policy.scope) is None)
         refuse_loss(self.charter, self.view)
+
+    def among(self, consents: Consents) -> Terms:
+        """The same where positions are asked if both their ends consented, and no others.  [CONSENT.1]"""
+        scope = Consenting.of(self.view.n, consents.people, consents.digest)
+        return Terms(self.charter, self.view.within(scope))
 
     def prepared(self) -> Terms:
         """The same, with a table of all positions made, a few bits each: for a server."""
@@ -153,8 +160,14 @@ def refuse_unfit(question: Question, view: PublicView) -> None:
         )
 
 
-def refuse_misstated(charter: Charter, survey: Survey) -> None:
-    """Refuses a charter that states anything else than what follows from epsilon, the policy and the public edges."""
+def refuse_misstated(charter: Charter, survey: Survey, named: bool = True) -> None:
+    """Refuses a charter that states anything else than what follows from epsilon, the policy and the public edges.
+
+    The survey that it names is the one before anybody consented; among those who did, another one is asked, with the
+    same integers.
+    """
+    if not named and not charter.consent:
+        raise ProtocolViolation("The charter asks for nobody's consent, so that no list of it can be used.")
     question = QUESTIONS[charter.question]
     own: dict[str, Any] = {
         "shares": [str(each) for each in question.shares(survey)],
@@ -164,7 +177,7 @@ def refuse_misstated(charter: Charter, survey: Survey) -> None:
     other = _difference(said, own, "")
     if other is not None:
         raise ProtocolViolation(f"The charter does not follow from its epsilon: {other}; do not answer it.")
-    if charter.survey != survey.identity:
+    if named and charter.survey != survey.identity:
         raise ProtocolViolation("The charter names another survey than the one that its question is; do not answer it.")
 
 

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from visibility_aware_edge_ldp.commands.common import (
     print_table,
 )
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.http_client import Operator
 
 StoreOption = Annotated[str, typer.Option(help="sqlite:///path or postgresql://…. Default: store.db in the directory.")]
 
@@ -48,6 +51,13 @@ def new(
             "Default: 14 days for each."
         ),
     ] = None,
+    consent_until: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask only about people who both consent, and let them do so until then: a date (UTC), or a span from "
+            "now such as 7d. The first round opens then."
+        ),
+    ] = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
@@ -61,6 +71,8 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
+    import time
+
     from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
@@ -88,6 +100,7 @@ def new(
         scope=None if scope is None else read_scope(scope, attributes),
         groups=None if groups is None else open_groups(groups, names, attributes),
         key_file=issuer_key_file,
+        consent=0 if consent_until is None else labels.moment(consent_until, time.time()),
     )
     written = read_campaign(directory)
     view = written.documents.view
@@ -138,12 +151,16 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    broadcast: Annotated[
+        Path | None,
+        typer.Option(help="A folder for transcripts of first rounds, which a proxy hands out.", show_default=False),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve a campaign until told to stop; logs go to standard error, a JSON object a line."""
     from visibility_aware_edge_ldp.campaign.directory import read_campaign
     from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, directories_in
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
+    from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
     from visibility_aware_edge_ldp.campaign.server.page import page
     from visibility_aware_edge_ldp.campaign.server.processes import serve_in_processes
     from visibility_aware_edge_ldp.campaign.server.serving import serve as run
@@ -168,9 +185,9 @@ def serve(
     log_to_stderr()
     try:
         if processes is None:
-            run(places, store, host, port, estimate_bytes=estimate_bytes, page=page, ready=ready)
+            run(places, store, host, port, estimate_bytes=OwnProcess(), page=page, ready=ready, broadcast=broadcast)
         else:
-            serve_in_processes(places, store, host, port, processes, ready)
+            serve_in_processes(places, store, host, port, processes, ready, broadcast)
     finally:
         for path in written:  # a server that did not start leaves the file of the one that runs
             with suppress(OSError):
@@ -179,7 +196,10 @@ def serve(
 
 def close(
     place: labels.PlaceArgument,
-    number: Annotated[int, typer.Option("--round", help="Which round.")],
+    number: Annotated[int, typer.Option("--round", help="Which round.")] = 0,
+    consents: Annotated[
+        bool, typer.Option("--consents", help="Freeze the list of those who consented, and open round 1.")
+    ] = False,
     token_file: labels.TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -187,20 +207,32 @@ def close(
     operator = labels.operator_at(place, token_file)
     if not operator.token:
         raise BadInput("Only the operator closes a round; name its token with --token-file.")
-    closed = operator.close(number)
+    if consents == bool(number):
+        raise BadInput("Say what is closed: a round, with --round NUMBER, or the list of consents, with --consents.")
+    if consents:
+        operator.ask("POST", "/v1/consents")
+    closed = operator.rounds(operator.charter())[0] if consents else operator.close(number)
     if as_json:
         print_json("campaign-close", closed)
     else:
         typer.echo(labels.round_line(closed))
 
 
-def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None, as_json: JsonOption = False) -> None:
+def estimate(
+    place: labels.PlaceArgument,
+    token_file: labels.TokenOption = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop making them; they may be asked for again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Print a campaign's answers; the operator has them made when all rounds are closed."""
     from visibility_aware_edge_ldp.aggregator.answers import INSIDE
     from visibility_aware_edge_ldp.campaign.participant.server_checks import answers_in
     from visibility_aware_edge_ldp.presentation.group_files import matrix_tables
 
     operator = labels.operator_at(place, token_file)
+    if stop:
+        _stopped(operator)
+        return
     charter = operator.charter()
     content = answers_in(operator.answers(), charter)
     if as_json:
@@ -220,6 +252,16 @@ def estimate(place: labels.PlaceArgument, token_file: labels.TokenOption = None,
     for title, head, cells in matrix_tables(content) if "groups" in content else ():
         print_table(title, tuple(map(labels.printable, head)), [tuple(map(labels.printable, row)) for row in cells])
     typer.echo("\n".join(map(labels.printable, lines)))
+
+
+def _stopped(operator: "Operator") -> None:
+    """Stop making the answers, and say whether they were being made."""
+    from visibility_aware_edge_ldp.campaign.http_client import json_object
+
+    if not operator.token:
+        raise BadInput("Only the operator stops the estimate; name its token with --token-file.")
+    said = json_object(operator.ask("DELETE", "/v1/estimate").body)
+    typer.echo("Stopped; nothing is lost." if said.get("stopped") else "No answers are being made.")
 
 
 def _hand_out(directory: Path) -> list[str]:

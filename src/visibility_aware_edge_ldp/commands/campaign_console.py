@@ -33,10 +33,10 @@ def console(
     """
     from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
     from visibility_aware_edge_ldp.campaign.console.running import run_console
-    from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
     from visibility_aware_edge_ldp.commands.campaign_labels import dear_lines
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
+    from visibility_aware_edge_ldp.name_matching import alike
 
     if store and not store.startswith(("postgresql://", "postgres://")):
         raise BadInput("Several studies share a store in PostgreSQL alone: postgresql://…, or leave --store out.")

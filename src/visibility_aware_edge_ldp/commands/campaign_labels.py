@@ -96,7 +96,7 @@ def read_text(path: Path, what: str) -> str:
 
 def alike_lines(names: Sequence[str | int]) -> list[str]:
     """A line if names of a roster may be one person twice."""
-    from visibility_aware_edge_ldp.campaign.participant.name_matching import alike
+    from visibility_aware_edge_ldp.name_matching import alike
 
     pairs = alike(tuple(map(str, names)))
     if not pairs:
@@ -296,6 +296,7 @@ def head_lines(charter: Charter) -> list[str]:
         f"Title      {charter.title}",
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
+        *([f"Consent    of both ends, until {date(charter.consent)}; then round 1 opens"] if charter.consent else []),
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
     ]

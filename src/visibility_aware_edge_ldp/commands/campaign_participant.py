@@ -76,6 +76,8 @@ def enroll(
         print_json("campaign-enroll", {**about, "loss": _texts(losses), "caps": _texts(caps), "charters": charters})
         return
     where = f" --home {shlex.quote(str(home))}" if home else ""
+    if found.charter.consent:
+        typer.echo(f"It asks only about people who both consent. Say so: va-edge-ldp campaign consent{where}")
     typer.echo(
         f"You are enrolled in {found.charter.title!r} ({found.identity[:12]}). The issuer's signature, the documents "
         "and every number of the noise were checked here, and the server took your token.\n"
@@ -85,6 +87,34 @@ def enroll(
         typer.echo(_allowed(caps))
     for line in [*too_dear_lines(losses, caps), charters_line(seen, found.charter)]:
         typer.echo(line)
+
+
+def consent(
+    campaign: CampaignOption = None,
+    home: HomeOption = None,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Do not consent any more.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree to what is shown.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Consent in a campaign that asks only about people who both do; your mind may be changed until the list stands.
+
+    Nothing is answered yet, and no list of friends is read.
+    """
+    from visibility_aware_edge_ldp.campaign.participant import consenting
+
+    def agree(lines: list[str]) -> bool:
+        typer.echo("\n".join(lines), err=as_json)
+        try:
+            return yes or typer.confirm("Consent no more?" if withdraw else "Consent?", err=as_json)
+        except typer.Abort:
+            typer.echo(err=as_json)
+            return False
+
+    found = consenting.consent(home or default_home(), agree, campaign, not withdraw, _patient())
+    if as_json:
+        print_json("campaign-consent", {"campaign": found.identity, "consents": not withdraw})
+    else:
+        typer.echo("The server knows that you do not consent." if withdraw else "The server knows that you consent.")
 
 
 def answer(

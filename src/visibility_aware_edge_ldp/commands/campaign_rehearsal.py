@@ -21,6 +21,9 @@ def rehearse(
     attributes: common.AttributesOption = None,
     groups: common.GroupsOption = None,
     absent: Annotated[str, typer.Option(help="The share of those asked who stay away in a round, such as 10%.")] = "0",
+    consent_share: Annotated[
+        str | None, typer.Option(help="Ask only about people who both consent, and let this share of all do so.")
+    ] = None,
     processes: Annotated[
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
     ] = None,
@@ -47,6 +50,7 @@ def rehearse(
         found = run(
             world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce,
             scope=None if scope is None else read_scope(scope, attributes),
+            consent_share=None if consent_share is None else _share(consent_share),
         )  # fmt: skip
     common.say_what_was_read(graph, held, as_json)
     if as_json:

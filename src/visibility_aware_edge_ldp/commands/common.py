@@ -87,6 +87,17 @@ BipartiteOption = Annotated[
     bool,
     typer.Option("--bipartite", help="Of a file: the left column are people, the right one places they visit."),
 ]
+RosterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--roster",
+        help="Of an ego survey (folder, ZIP or file of egor or Network Canvas): the file of people, by id, name, code.",
+    ),
+]
+TiesOption = Annotated[
+    str | None,
+    typer.Option("--ties", help="Of an ego survey: either (one end named the other), both, or perceived. [either]"),
+]
 # For the foot of ``--help``; the mark says that lines stay as they are.
 START = """Where to start:
 

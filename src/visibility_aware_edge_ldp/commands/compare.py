@@ -16,9 +16,11 @@ from visibility_aware_edge_ldp.commands.common import (
     HeaderOption,
     JsonOption,
     PolicyOption,
+    RosterOption,
     ScopeOption,
     SeedOption,
     StatisticsOption,
+    TiesOption,
     TopOption,
     open_named,
     print_json,
@@ -61,6 +63,8 @@ def compare(
     columns: ColumnsOption = None,
     header: HeaderOption = None,
     delimiter: DelimiterOption = None,
+    roster: RosterOption = None,
+    ties: TiesOption = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the report, figures and numbers here, and keep finished trials to go on from."),
@@ -78,7 +82,8 @@ def compare(
     from visibility_aware_edge_ldp.truth.policy_file import open_policy
 
     models, chosen, losses = trust_models(trust), open_policy(policy), epsilons.split(",")
-    held = open_named(graph, top, as_json, columns=columns, header=header, delimiter=delimiter)
+    table = {"columns": columns, "header": header, "delimiter": delimiter, "roster": roster, "ties": ties}
+    held = open_named(graph, top, as_json, **table)
     options = {"rounds": rounds} if rounds != 1 else {}
     if groups is not None:
         held = VisibilityAwareGraph(held).grouped(groups, attributes).whole

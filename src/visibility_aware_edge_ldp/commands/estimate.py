@@ -20,9 +20,11 @@ from visibility_aware_edge_ldp.commands.common import (
     JsonOption,
     PolicyOption,
     RestOption,
+    RosterOption,
     ScopeOption,
     SeedOption,
     StatisticsOption,
+    TiesOption,
     TopOption,
     about,
     ending_in_order,
@@ -78,6 +80,12 @@ def estimate(
     header: HeaderOption = None,
     delimiter: DelimiterOption = None,
     bipartite: BipartiteOption = False,
+    roster: RosterOption = None,
+    ties: TiesOption = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Of an ego survey: the egos' column of survey weights; COLUMN,horvitz-thompson: not scaled."),
+    ] = None,
     degree_share: Annotated[
         str, typer.Option(help="User: what part of ε the degrees get where triangles are asked for too.")
     ] = "0.25",
@@ -120,7 +128,8 @@ def estimate(
     from visibility_aware_edge_ldp.simulation.estimate import estimate as run
 
     table = {"columns": columns, "header": header, "delimiter": delimiter, "bipartite": bipartite or None}
-    held = open_named(graph, top, as_json, **table)
+    survey = {"roster": roster, "ties": ties, "weights": weights}
+    held = open_named(graph, top, as_json, **table, **survey)
     world = _world(held, policy, seed, groups, scope, attributes)
     absent = float(parse_share(dropout, "dropout"))
     options: dict[str, Any] = {
@@ -139,7 +148,7 @@ def estimate(
             progress=progress, **options,
         )  # fmt: skip
     say_what_was_read(graph, held, as_json)
-    _say_why(why, as_json)
+    _say_why([*why, *_pure(delta, answers)], as_json)
     least = _least_errors(world, answers, trust, epsilon, rounds, dropout) if bounds else None
     found = {"graph": about(world.graph), **answers.as_dict()}
     truths = _true_values(world, answers, found) if truth else {}
@@ -149,7 +158,6 @@ def estimate(
     if as_json:
         print_json("estimate", found)
         return
-    _say_pure(delta, answers)
     title = f"{world.graph.source}: {world.graph.size}; ε = {epsilon} for {_of_what(hide)}"
     print_table(title, *estimate_table(answers, truths))
     for each in (*matrix_tables(found), *list_tables(found)):
@@ -162,13 +170,13 @@ def estimate(
         *([] if brief else [_of_intervals(answers)]),
         *written,
     ]
-    given = {"top": top, "scope": scope, "groups": groups, "attributes": attributes}
+    given = {"top": top, "scope": scope, "groups": groups, "attributes": attributes, **survey}
     steps = {} if brief else _next_steps(trust, graph, policy, epsilon, given, bipartite)
     typer.echo("\n".join([*lines, *try_next(steps, MOST_LINES - len(lines))]))
 
 
 def _say_why(lines: list[str], quiet: bool) -> None:
-    """Say why a trust model was taken."""
+    """Say why a trust model was taken, and what else is worth a note."""
     for line in lines if not quiet else ():
         typer.echo(f"Note: {line}", err=True)
 
@@ -180,10 +188,10 @@ def _print_least(least: Any) -> None:
         typer.echo("\n".join(least[2]))
 
 
-def _say_pure(delta: str, answers: Any) -> None:
-    """Say that a delta was given for nothing."""
-    if delta != "0" and not any(price.delta for price in answers.bill.values()):
-        typer.echo("Note: this is pure; delta is not spent.", err=True)
+def _pure(delta: str, answers: Any) -> list[str]:
+    """A line that says that a delta was given for nothing, if it was."""
+    spent = any(price.delta for price in answers.bill.values())
+    return ["this is pure; delta is not spent."] if delta != "0" and not spent else []
 
 
 def _world(held: Any, policy: str, seed: Any, groups: str | None, scope: str | None, attributes: Any) -> Any:
@@ -204,6 +212,8 @@ def _trust(
     from visibility_aware_edge_ldp.evaluation.plan.predictions import advised, only_noise
 
     given = [name for name, value in options.items() if value != DEFAULTS[name]]
+    if world.whole.sample is not None:
+        return (USER.name if trust == AUTO else trust), []
     if trust != AUTO:
         return trust, [] if given else only_noise(world, trust, epsilon, statistics)
     found = advised(world, epsilon, statistics, given)
@@ -281,6 +291,9 @@ def _answering(world: Any, quiet: bool) -> Iterator[Any]:
 def _next_steps(
     trust: str, graph: str | None, policy: str, epsilon: str, part: Mapping[str, Any], bipartite: bool
 ) -> dict[str, str]:
+    if Path(graph or "").is_dir() or part["roster"]:  # an ego survey, which not every command reads
+        told = to_type("compare", graph, trials=3, output="out", roster=part["roster"], ties=part["ties"])
+        return {} if part["weights"] else {told: "whether it helps that some lists are public"}
     top, beyond = part["top"], " of the whole graph" if part["scope"] else ""
     other, why = (USER, "users hold their lists") if trust == POSITION.name else (POSITION, "a reporter holds one bit")
     guarded = {"policy": None if policy == "nothing" else policy}

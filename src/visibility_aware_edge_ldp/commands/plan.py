@@ -37,6 +37,9 @@ def plan(
     policy: common.PolicyOption = "nothing",
     scope: common.ScopeOption = None,
     attributes: common.AttributesOption = None,
+    consent_share: Annotated[
+        str | None, typer.Option(help="Ask only about people who both consent, and suppose that this share does.")
+    ] = None,
     groups: common.GroupsOption = None,
     epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
@@ -71,6 +74,7 @@ def plan(
         policy=open_policy(policy),
         scope=scope,
         attributes=attributes,
+        consent_share=None if consent_share is None else _share(consent_share),
         epsilons=epsilons.split(","),
         statistics=statistic,
         target_error=_share(target_error),

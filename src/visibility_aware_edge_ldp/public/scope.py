@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.privacy import Number, parse_share
 from visibility_aware_edge_ldp.public.rules import (
     MOST_GROUPS,
     ByTable,
@@ -26,6 +27,8 @@ from visibility_aware_edge_ldp.public.rules import (
     Grouped,
     Names,
     joined_groups,
+    mixed,
+    node_keys,
     refuse_strangers,
 )
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
@@ -116,6 +119,33 @@ class SameValue(Scope):
 
     def __str__(self) -> str:
         return f"both ends have the same {self.attribute}"
+
+
+class Consenting(SameValue):
+    """Both ends consented; ``attribute`` is the digest of the list of those who did.  [CONSENT.1]"""
+
+    @classmethod
+    def of(cls, nodes: int, people: Iterable[int], digest: str) -> Consenting:
+        values = np.full(nodes, -1, np.int64)
+        values[np.fromiter(people, np.int64)] = 0
+        return cls(digest, values)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "consenting", "list": self.attribute}
+
+    def __str__(self) -> str:
+        return f"both ends consented ({self.people:,} of {self.values.size:,} people did)"
+
+    @property
+    def people(self) -> int:
+        """How many consented."""
+        return int((self.values >= 0).sum())
+
+
+def consenting_in(scope: Scope | None) -> Consenting | None:
+    """The consents that a scope keeps to, if it keeps to any."""
+    parts = scope.parts if isinstance(scope, Both) else (scope,)
+    return next((part for part in parts if isinstance(part, Consenting)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +289,13 @@ def named_scope(names: Names, pairs: Iterable[tuple[Hashable, Hashable]]) -> Sco
     ends = np.array([[place[a], place[b]] for a, b in listed], np.int64).reshape(-1, 2)
     ends = ends[ends[:, 0] != ends[:, 1]]
     return NamedPositions(n, np.unique(ends.min(axis=1, initial=n) * n + ends.max(axis=1, initial=0)))
+
+
+def drawn_consents(names: Names, share: Number) -> Scope:
+    """From a share to the scope of those who would consent, were they drawn by a hash of their names: for plans."""
+    part = parse_share(share, "the share of people who consent")
+    least = np.uint64(min(int(part * 2**64), 2**64 - 1))
+    return Consenting.of(len(names), np.flatnonzero(mixed(node_keys(names, "consent")) <= least), f"drawn: {part}")
 
 
 def parse_scope(text: str, makers: Mapping[str, Callable[[str], Scope]]) -> Scope:

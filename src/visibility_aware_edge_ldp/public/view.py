@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
@@ -108,6 +108,10 @@ class PublicView:
     def __post_init__(self) -> None:
         if len(self.edges) and (self.classes.of(self.edges[:, 0], self.edges[:, 1]) != Visibility.PUBLIC).any():
             raise BadPolicy("A public view may hold edges at PUBLIC positions only.")
+
+    def __getstate__(self) -> dict[str, object]:
+        """What it is made of, without what follows from that: for another process."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def users_with(self, classes: Sequence[Visibility]) -> Bits:
         """(classes, n): which users have a position of each class, found without n² work.

@@ -133,6 +133,8 @@ def estimate(
 
 def true_values(world: VisibilityAwareGraph, found: Mapping[str, Estimate]) -> dict[str, Any]:
     """The true value of each estimate, in its shape."""
+    if world.whole.sample is not None:
+        raise BadInput("A sample does not tell the true values of the whole roster; leave out the truth.")
     return in_shape({name: exact(world.graph, name) for name in found}, found)
 
 

@@ -56,10 +56,10 @@ from visibility_aware_edge_ldp.simulation.options import Plan, per_list, plan_fo
 from visibility_aware_edge_ldp.simulation.rows import collect_rows, collect_rows_on
 from visibility_aware_edge_ldp.simulation.scope_rest import COIN_ASSUMPTION, with_rest
 from visibility_aware_edge_ldp.simulation.simulate import by_file, collect, collect_assigned_triangles, collect_hubs
+from visibility_aware_edge_ldp.simulation.survey_weights import PUBLIC_GROUPS, weighted_users
 from visibility_aware_edge_ldp.simulation.worlds import ANSWERS, COUNTING, PATHS, ROWS, Steps, certificate, watched
 
 BOARD_ASSUMPTION = "the bounds were computed from the degrees as they were reported, for everybody to check"
-PUBLIC_GROUPS = "the {} of every member is public and hangs on no edge"
 GROUP_ASSUMPTION = PUBLIC_GROUPS + "; within it those away are like the others"
 CLIP_ASSUMPTION = "all other users answer the first round as they should: double clipping does not hold against them"
 SIGHT_ASSUMPTION = "users see the edges within two steps of them anyway, by the platform's rules"
@@ -69,6 +69,8 @@ ROW_ESTIMATES = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
 def answer(request: Request) -> Answers:
     """Estimates with their certificate, by the trust model of the request's options."""
     trust = request.options.trust
+    if request.world.whole.sample is not None:
+        return weighted_users(request)
     known = registered_protocol(trust, request.statistics)
     return MODELS[trust.name](request) if known is None else by_protocol(request, known)
 

@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     BUTTERFLIES,
     CLUSTERING,
     FOUR_CYCLES,
+    GROUPED,
     PLACE_DEGREES,
     TRANSITIVITY,
     TRIANGLES,
@@ -26,6 +27,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     is_set,
     possible,
     refuse_without_places,
+    sources_of,
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, lists_in
@@ -69,6 +71,9 @@ PARTS_ALONE = (
     "once, as --share or as --download; leave the others out."
 )
 LEAVE = "leave"
+# What a sample with survey weights is asked for if nothing is named.
+OF_A_SAMPLE = ("edges", "mean_degree")
+WEIGHTED = ("edges", "stars", "tail", *GROUPED)
 NOT_OF_THIS_MODEL = {
     "hide": "hide is 'edge', or in the user model 'degree'; got {value!r} in the {trust} model.",
     "reporters": "Reporters are chosen in the neighbourhood model, not in {trust}; leave them out.",
@@ -410,6 +415,8 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
     "all" and "summary" mean those of these that the trust model answers.
     """
     model, n, people = trust_model(trust), world.graph.n, world.graph.people
+    if world.whole.sample is not None:
+        return _of_a_sample(model, world, statistics)
     if people is not None:
         return _of_people_and_places(model, n, statistics)
     wanted = check_statistics(possible(model.defaults, n) if statistics is None else statistics, n)
@@ -437,6 +444,24 @@ def statistics_for(world: VisibilityAwareGraph, trust: str, statistics: str | Se
                 f"use {' or '.join(able)}" if able else f"estimators are named by protocol: {', '.join(PROTOCOLS)}"
             )
             raise BadStatistic(f"{name} has no estimator in the {trust} model; {way_out}.")
+    return wanted
+
+
+def _of_a_sample(model: Trust, world: VisibilityAwareGraph, statistics: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The statistics asked for of a sample with survey weights, or its usual ones; sets mean those that it tells."""
+    if model is not USER:
+        raise BadStatistic(f"Survey weights are of people who hold their own lists; {_other_trust(USER)}")
+    usual = OF_A_SAMPLE + (("mixing",) if world.graph.groups is not None else ())
+    wanted = check_statistics(usual if statistics is None else statistics, world.graph.n)
+    told = {name for name in wanted if all(statistic(each).kind in WEIGHTED for each in sources_of(name))}
+    if statistics is not None and is_set(statistics):
+        return tuple(name for name in wanted if name in told)
+    if others := [name for name in wanted if name not in told]:
+        raise BadStatistic(
+            f"{others[0]} is not told by a sample with survey weights; ask for {', '.join(WEIGHTED)}, or what is made "
+            "from these, such as mean_degree."
+        )
+    refuse_without_groups(world, wanted)
     return wanted
 
 

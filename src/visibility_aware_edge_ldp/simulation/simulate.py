@@ -114,6 +114,8 @@ def reports(
     users = (
         None if how.asked and not by_rows else worlds.who_is_present(world.graph.n, dropout, random_bytes("dropout", 0))
     )
+    if world.whole.sample is not None:
+        users = world.whole.sample.drawn
 
     def answers(view: Any) -> list[Any]:
         client = CLIENTS[name](view, world.public, exact_purse(survey))
@@ -169,7 +171,7 @@ def collect(
     seed: int | str | None = None,
     dropout: float = 0.0,
     progress: worlds.Progress | None = None,
-    into: type[Any] | None = None,
+    into: Callable[..., Any] | None = None,
     by_rows: bool = False,
 ) -> Any:
     """What all clients of a survey send, in the collection of its protocol, or in another one."""

@@ -124,8 +124,11 @@ def cut_sample(graph: Graph, survey: PositionSurvey) -> Iterator[PositionEdges]:
 
 
 def cut_lists(graph: Graph, users_per_view: int = USERS_PER_VIEW) -> Iterator[FriendLists]:
-    """The friend lists of all users, so many users at a time."""
-    starts, friends = backend.kernels("bitset").lists_of(graph.edges, graph.degrees)
+    """The friend lists of all users, so many users at a time; of a weighted sample each one's own list."""
+    if graph.sample is not None:
+        starts, friends = graph.sample.offsets, graph.sample.friends
+    else:
+        starts, friends = backend.kernels("bitset").lists_of(graph.edges, graph.degrees)
     for first in range(0, graph.n, users_per_view):
         offsets = starts[first : min(first + users_per_view, graph.n) + 1]
         yield FriendLists(first, offsets - offsets[0], friends[offsets[0] : offsets[-1]])

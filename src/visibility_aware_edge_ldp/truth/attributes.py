@@ -102,7 +102,7 @@ def read_attributes(path: str | Path, *, node: str = "id") -> NodeTable:
         The column that names the nodes.
     """
     file = Path(path).expanduser()
-    header, rows = _rows(file)
+    header, rows = read_rows(file)
     if node not in header:
         way_out = "Rename the one that names them, or say node = in a policy file."
         raise BadInput(f"{file.name} has no column {node!r} to name the nodes. It has: {', '.join(header)}. {way_out}")
@@ -135,7 +135,8 @@ def attribute_rows(table: Any, missing: Any = "") -> Mapping[Hashable, Mapping[s
     }
 
 
-def _rows(file: Path) -> tuple[list[str], list[list[str]]]:
+def read_rows(file: Path) -> tuple[list[str], list[list[str]]]:
+    """The header of a CSV file, and its rows."""
     try:
         text = load_bytes(file, BadInput).data.decode("utf-8")
         header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]

@@ -22,6 +22,31 @@ if TYPE_CHECKING:
 Edges = npt.NDArray[np.int32]
 
 
+@dataclass(frozen=True, eq=False)
+class Respondents:
+    """Those of a roster who were drawn for a survey: whom each of them named, and what each stands for. Private.
+
+    Parameters
+    ----------
+    offsets, friends
+        Everybody's list one after the other: node i named ``friends[offsets[i]:offsets[i + 1]]``, sorted.
+    weights
+        What each node stands for; 0 for those who were not drawn.
+    scaled
+        Whether weights are scaled so that they add up to the roster; else each is one over the chance of being drawn.
+    """
+
+    offsets: npt.NDArray[np.int64] = field(repr=False)
+    friends: npt.NDArray[np.int32] = field(repr=False)
+    weights: npt.NDArray[np.float64] = field(repr=False)
+    scaled: bool = True
+
+    @property
+    def drawn(self) -> npt.NDArray[np.bool_]:
+        """Who was drawn."""
+        return self.weights > 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """Undirected, no self-loops, no duplicates.
@@ -40,6 +65,8 @@ class Graph:
         Which public group every node is in, where there are groups.
     people
         Where every edge joins a person to a place: how many of the nodes, the first ones, are people.
+    sample
+        Where only some were drawn and asked, and have survey weights: their own lists, which alone are counted.
     """
 
     names: Sequence[Hashable]
@@ -49,6 +76,7 @@ class Graph:
     assumptions: tuple[str, ...] = ()
     groups: Groups | None = None
     people: int | None = None
+    sample: Respondents | None = None
 
     def __post_init__(self) -> None:
         edges = self.edges
@@ -102,6 +130,8 @@ class Graph:
 
     def induced(self, nodes: npt.ArrayLike, source: str | None = None) -> Graph:
         """The subgraph on these node indices, in the given order."""
+        if self.sample is not None:
+            raise BadGraph("Survey weights are about the whole roster, not a part of it; leave the weights out.")
         chosen = np.asarray(nodes, dtype=np.int64)
         place = np.full(self.n, -1, dtype=np.int32)
         place[chosen] = np.arange(len(chosen), dtype=np.int32)

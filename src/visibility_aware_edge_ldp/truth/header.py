@@ -104,9 +104,14 @@ def is_word(name: str | bytes) -> bool:
     return False
 
 
+def plain(title: str) -> str:
+    """A column's name without capitals, dots and blanks."""
+    return re.sub(r"[^a-z0-9]", "", title.lower())
+
+
 def known_columns(header: Row) -> tuple[int, int] | None:
     """The two columns whose names say that they hold the ends of an edge, or None."""
-    joined = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in header]
+    joined = [plain(name) for name in header]
     if all(end in joined for end in _CANVAS_ENDS):
         return joined.index(_CANVAS_ENDS[0]), joined.index(_CANVAS_ENDS[1])
     stems = [_stem(name) for name in header]
@@ -161,11 +166,12 @@ def _is_about_an_edge(name: str) -> bool:
 
 def refuse_known_tables(header: Row, source: str) -> None:
     """Refuse by name the tables of other programs whose rows are not edges between people of one list."""
-    names = {re.sub(r"[^a-z0-9]", "", name.lower()) for name in header}
+    names = set(map(plain, header))
     if any(mark <= names for mark in _EGOR):
         raise BadGraph(
             f"{source} is an egor table: its alters are numbered within each ego, so that the same number is another "
-            "person in the next row. Match the alters to one list of people first, and give two columns of its names."
+            "person in the next row. Read it as an ego survey with a list of people: --roster people.csv (in Python, "
+            "read_ego_survey)."
         )
     if any("networkcanvas" in name for name in names) and not set(_CANVAS_ENDS) <= names:
         raise BadGraph(

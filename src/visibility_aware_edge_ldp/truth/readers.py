@@ -13,6 +13,7 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.errors import BadGraph
 from visibility_aware_edge_ldp.truth import formats
 from visibility_aware_edge_ldp.truth.edge_list import read_edge_list
+from visibility_aware_edge_ldp.truth.ego_survey import EgoSurvey
 from visibility_aware_edge_ldp.truth.formats import other_format
 from visibility_aware_edge_ldp.truth.graph import Graph
 from visibility_aware_edge_ldp.truth.header import TableOptions
@@ -46,7 +47,7 @@ def read_graph(
     source
         A path to an edge list or an adjacency matrix (text, plain or gzipped), to a GraphML, GML, Pajek, Parquet or
         Feather file; a NetworkX or igraph graph, a square ``scipy.sparse`` matrix, an (m, 2) array, a list of pairs,
-        a pandas, polars or Arrow table with two columns, or a `Graph`.
+        a pandas, polars or Arrow table with two columns, an `EgoSurvey`, or a `Graph`.
     nodes
         The nodes, where the edges do not name them all: their names, or a number n for the names
         0..n-1. Without it, the nodes are those that the source names.
@@ -76,6 +77,7 @@ def read_graph(
     ['ann', 'bob', 'eve']
     """
     options = TableOptions(columns, header, delimiter)  # type: ignore[arg-type]
+    source = source.graph if isinstance(source, EgoSurvey) else source
     if isinstance(source, Graph):
         if (bipartite and source.people is None) or (source.people is not None and nodes is not None):
             raise BadGraph("A graph that was read does not become one of people and places; read its source again.")

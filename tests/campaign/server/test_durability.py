@@ -8,6 +8,7 @@ from support.campaign_lab import sqlite_url
 from support.campaign_server_kills import kills
 from support.campaign_server_power import power
 from support.campaign_server_rounds import rounds
+from support.campaign_server_takeover import LONGEST, sieges, takeovers
 
 
 def test_kills_lose_nothing_that_was_acknowledged() -> None:
@@ -41,3 +42,18 @@ def test_a_kill_anywhere_changes_neither_root_nor_answers() -> None:
 @pytest.mark.long
 def test_answers_that_depend_on_the_day_are_caught() -> None:
     assert rounds(("between",), people=5, twin="salted") == {"between": False}
+
+
+@pytest.mark.long
+def test_another_process_takes_over_and_whoever_comes_back_changes_nothing(tmp_path: Path) -> None:
+    with postgres_here() as postgres:
+        found = takeovers(postgres, tmp_path / "honest", 1)
+        assert found.longest <= LONGEST
+        assert found.changed == 0
+        assert takeovers(postgres, tmp_path / "twin", 1, "--twin", "unfenced").changed == 1
+
+
+@pytest.mark.long
+def test_killing_either_of_two_processes_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    with postgres_here() as postgres:
+        assert sieges(postgres, tmp_path, 2, 1_000).clean

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import compress
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from support import campaign_estimators
 from visibility_aware_edge_ldp.aggregator import (
     degrees as degree_module,
 )
@@ -30,8 +34,9 @@ from visibility_aware_edge_ldp.campaign import signed_documents, wire_format
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
-from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes, nameless
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess, estimate_bytes, nameless
 from visibility_aware_edge_ldp.campaign.server.question_estimates import question_estimates
+from visibility_aware_edge_ldp.campaign.server.stages import EstimateFailed, Stopped
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
@@ -41,7 +46,7 @@ from visibility_aware_edge_ldp.client.position import PositionClient
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, PositionBits, two_hop
-from visibility_aware_edge_ldp.errors import ProtocolViolation
+from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import row_start
@@ -449,3 +454,37 @@ def test_who_is_who_does_not_change_the_published_degrees() -> None:
     known = [True, True, True, False]
     published = {"value": [2.0, 4.0, 4.0], "standard_error": [0.5, 1.0], "unbiased": True}
     assert nameless(said, known) == nameless(turned, reversed(known)) == published
+
+
+# ── in a process of its own ──
+
+
+def test_answers_of_another_process_are_the_same_bytes() -> None:
+    people, reports, data = told("position", "some away")
+    assert OwnProcess()(people.charter, people.view, reports) == data
+
+
+def test_why_a_process_made_no_answers() -> None:
+    with pytest.raises(BadStatistic, match="nobody knows"):
+        OwnProcess(campaign_estimators.impossible)()
+    with pytest.raises(EstimateFailed, match=r"ended by SIGKILL, as where memory is short\. No report is lost"):
+        OwnProcess(campaign_estimators.killed)()
+    with pytest.raises(EstimateFailed, match="ended by ZeroDivisionError") as found:
+        OwnProcess(campaign_estimators.failing)()
+    assert "quote" not in str(found.value), "the words of a failure may quote what was sent"
+
+
+def test_a_process_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "mark"
+    monkeypatch.setenv(campaign_estimators.MARK, str(mark))
+    own = OwnProcess(campaign_estimators.endless)
+    assert not own.stop(), "nothing is being made"
+    with ThreadPoolExecutor(1) as pool:
+        making = pool.submit(own, 1, 2, {})
+        while not mark.exists():
+            time.sleep(0.01)
+        assert own.stop()
+        with pytest.raises(Stopped, match="was stopped"):
+            making.result(30)
+    assert not Path(f"/proc/{mark.read_text()}").exists()
+    assert own(None, None, {}) == campaign_estimators.same(None, None, {}), "it may be asked for again"

@@ -18,6 +18,7 @@ from support.campaign_lab import FAR, Lab, Running, new_lab, running, sqlite_url
 from support.openapi_document import REFERENCE, Description, schema_file
 from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY
+from visibility_aware_edge_ldp.campaign.consents import word
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server.messages import described, problem_reply
@@ -26,7 +27,7 @@ from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 
 SIGNED = ("charter-2", "roster-1", "policy-1", "edges-1")
 REPLIES = (
-    *("amendments", "estimates", "flagged", "health", "log", "operations", "own-amendments"),
+    *("amendments", "consent", "consents", "estimates", "flagged", "health", "log", "operations", "own-amendments"),
     *("problem", "proof", "receipt", "round", "statement", "unanswered"),
 )
 OWN = [*SIGNED, *(f"reply-{name}-1" for name in REPLIES)]
@@ -93,6 +94,7 @@ def test_a_schema_of_a_reply_explains_its_fields(name: str) -> None:
         assert field.get("description") or "$ref" in field
     # What is signed, and what a receipt names, is exact; replies may grow.
     exact = name in ("charter-2", "policy-1", "reply-log-1", "reply-receipt-1", "reply-statement-1")
+    exact = exact or name in ("reply-consent-1", "reply-consents-1")
     assert (schema.get("additionalProperties") is False) == exact
     for wrong in (None, 3, {"more": 1}):
         assert not Draft202012Validator(schema).is_valid(wrong)
@@ -167,6 +169,10 @@ def test_every_listed_reply_is_given_and_no_other(compared: Callable[..., Compar
     _troubles(compared("degrees"))
     _amendments(compared("degrees", closes=(FAR,)))
     _unsigned(compared("degrees", signs=False))
+    _consents(compared("degrees", consent=FAR - 1))
+    for path in ("/v1/consents", "/v1/consents/0"):
+        for method in ("GET", "POST") if path == "/v1/consents" else ("GET", "PUT"):
+            two.ask(method, path, lab.operator)
     _failures(compared("degrees"), compared(closes=(FAR, FAR + 100)))
     missing = {each for each in page.problems - page.seen if each[0] != "/"}
     assert missing == set(), "these are published and were not seen"
@@ -203,6 +209,8 @@ def _before_closing(two: Compared, first: int) -> None:
     for path in ("/v1/rounds/1/close", "/v1/estimate"):
         for shown in ("", lab.tokens[first], lab.operator):
             two.ask("POST", path, shown)
+            if path == "/v1/estimate":
+                two.ask("DELETE", path, shown)
     two.ask("POST", "/v1/rounds/7/close", lab.operator)
     for path in ("/v1/rounds/1/transcript", "/v1/rounds/2/transcript", "/v1/estimates", "/v1/rounds/1/statement"):
         two.ask("GET", path)
@@ -279,6 +287,28 @@ def _amendments(one: Compared) -> None:
     one.put(4)
     one.ask("POST", "/v1/rounds/1/close", lab.operator)
     assert hands_in(issuer.signs("withdrawal", 4)) == 409
+
+
+def _consents(one: Compared) -> None:
+    lab, path = one.server.lab, "/v1/consents"
+    charter = lab.served.charter
+    for shown in ("", lab.tokens[0], lab.operator):
+        one.ask("GET", path, shown)
+    for shown in ("", lab.tokens[1], lab.tokens[0]):
+        one.ask("GET", f"{path}/0", shown)
+        one.ask("PUT", f"{path}/0", shown, word(charter, 0, True))
+    for body, options in ((b"{}", {}), (b"{}", {"content_length": ""}), (bytes(2_000), {})):
+        one.ask("PUT", f"{path}/0", lab.tokens[0], body, **options)
+    issuer = Issuer.of(charter, lab.directory)
+    one.ask("POST", "/v1/amendments", lab.operator, issuer.signs("withdrawal", 3).data)
+    assert one.ask("PUT", f"{path}/3", lab.tokens[3], word(charter, 3, True)).problem == "withdrawn"
+    for shown in ("", lab.tokens[0], lab.operator):
+        one.ask("POST", path, shown)
+    assert one.ask("GET", path, lab.tokens[1]).content["people"] == [0]
+    assert one.ask("PUT", f"{path}/0", lab.tokens[0], word(charter, 0, False)).problem == "late"
+    one.server.clock.now = FAR + 1
+    one.server.runner.run(one.server.app.rounds.check_deadlines())
+    assert "consents" in one.ask("GET", "/v1/rounds/1/statement").content
 
 
 def _unsigned(one: Compared) -> None:

@@ -86,12 +86,12 @@ def test_the_log_is_served_as_the_issuer_wrote_it(server: Inside) -> None:
 
 
 def test_codes_are_of_closed_rounds(triangles: Inside) -> None:
-    campaign = triangles.lab.served.campaign
-    assert codes(campaign, triangles.app.rounds.stages) == {}
+    served = triangles.lab.served
+    assert codes(served, triangles.app.rounds.stages) == {}
     through_two_rounds(triangles)
     stages = triangles.app.rounds.stages
-    assert codes(campaign, stages) == {n: code(stated(campaign.charter, stages, n).data) for n in (1, 2)}
-    assert codes(replace(campaign, key=b""), stages) == {}
+    assert codes(served, stages) == {n: code(stated(served, stages, n).data) for n in (1, 2)}
+    assert codes(replace(served, campaign=replace(served.campaign, key=b"")), stages) == {}
 
 
 def test_a_campaign_of_before_is_served_and_signs_nothing(tmp_path: Path) -> None:

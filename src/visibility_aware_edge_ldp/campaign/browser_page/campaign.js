@@ -32,6 +32,7 @@ export async function openCharter(data, signature, pinned) {
   await refuseSignature(data, signature, pinned);
   const charter = read(data, 2 ** 20);
   demand(isObject(charter) && charter.format === FORMAT, "a charter of another version");
+  demand(!Object.hasOwn(charter, "consent"), "consent of both ends, which this page cannot keep to; use the program");
   members(charter, ...MEMBERS);
   demand([...TEXTS, "epsilon"].every((name) => typeof charter[name] === "string"), "texts");
   demand(["nodes", "retention"].every((name) => isWhole(charter[name])), "whole numbers");

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page, UnusableLedger
-from visibility_aware_edge_ldp.campaign.participant.name_matching import SHOWN, matched
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, digest, encode, shortened
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.name_matching import SHOWN, matched
 from visibility_aware_edge_ldp.public.layout import octets, unpack
 
 Bits = npt.NDArray[np.bool_]

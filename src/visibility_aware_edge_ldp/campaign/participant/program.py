@@ -13,7 +13,7 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.http_client import Transport, checked_url
 from visibility_aware_edge_ldp.campaign.participant import amended as amending
-from visibility_aware_edge_ldp.campaign.participant import answering, lifetime, statements
+from visibility_aware_edge_ldp.campaign.participant import answering, consenting, lifetime, statements
 from visibility_aware_edge_ldp.campaign.participant import enrolment as enrolments
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_entry, caps_in
 from visibility_aware_edge_ldp.campaign.participant.answering import Quote, Task
@@ -27,7 +27,6 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
 )
 from visibility_aware_edge_ldp.campaign.participant.handover import refuse_waiting
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, UnusableLedger, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.name_matching import unknown_lines
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
 from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
@@ -35,6 +34,7 @@ from visibility_aware_edge_ldp.client.pace import paced
 from visibility_aware_edge_ldp.compute.backend import settle
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
+from visibility_aware_edge_ldp.name_matching import unknown_lines
 from visibility_aware_edge_ldp.privacy import Number
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
@@ -125,9 +125,10 @@ def answer(
         The beginning of the campaign's identity, where several are enrolled.
     """
     enrolment = enrolments.load(home, campaign)
-    context, server, ledger = enrolment.context, surroundings.server(enrolment), Ledger(home / LEDGER)
+    server, ledger = surroundings.server(enrolment), Ledger(home / LEDGER)
     with ledger.reading() as page:
         page.refuse_retired()
+    context = consenting.agreed_context(server, ledger, enrolment)
     number = _unsent(ledger, context) or _open_round(server, context)
     if not context.terms.asks(context.number, number):
         for line in _nothing_asked(ledger, context):
@@ -163,7 +164,8 @@ def refuse_unknown(friends: Source, home: Path, campaign: str | None = None) -> 
 
     Where every round was answered, or an answer is still to be sent, no list is needed, and none is read.
     """
-    context, ledger = enrolments.load(home, campaign).context, Ledger(home / LEDGER)
+    ledger = Ledger(home / LEDGER)
+    context = consenting.kept_context(ledger, enrolments.load(home, campaign))
     if _unsent(ledger, context) or all(_stored(ledger, context, number) for number in context.charter.numbers):
         return
     if lines := unknown_lines(_given(friends, context).unknown, context.names):

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
@@ -55,6 +56,7 @@ class ParticipantContext:
     charter: Charter
     documents: Documents
     number: int
+    consents: Consents | None = None
 
     def __post_init__(self) -> None:
         self.terms  # noqa: B018 - refuses a charter that misstates what it asks
@@ -69,7 +71,8 @@ class ParticipantContext:
 
     @cached_property
     def terms(self) -> Terms:
-        return Terms(self.charter, self.documents.view)
+        whole = Terms(self.charter, self.documents.view)
+        return whole if self.consents is None else whole.among(self.consents)
 
     @property
     def question(self) -> Question:
@@ -77,7 +80,7 @@ class ParticipantContext:
 
     @property
     def view(self) -> PublicView:
-        return self.documents.view
+        return self.terms.view
 
     @cached_property
     def names(self) -> Names:

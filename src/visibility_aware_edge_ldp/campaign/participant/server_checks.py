@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.campaign.http_client import Transport, json_objec
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_in
 from visibility_aware_edge_ldp.campaign.participant.amended import amendments, withdrew
 from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
+from visibility_aware_edge_ldp.campaign.participant.consenting import agreed_context, kept_context
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
@@ -125,7 +126,8 @@ def check(
         The beginning of the campaign's identity, where several are enrolled.
     """
     enrolment, ledger = load(home, campaign), Ledger(home / LEDGER)
-    context, server = enrolment.context, surroundings.server(enrolment)
+    server = surroundings.server(enrolment)
+    context = agreed_context(server, ledger, enrolment)
     with ledger.reading() as page:
         uploads = _by_round(page, context, "upload")
         receipts = _by_round(page, context, "receipt")
@@ -264,7 +266,7 @@ def _kept(home: Path) -> tuple[list[ParticipantContext], list[str]]:
     contexts, others = list[ParticipantContext](), list[str]()
     for each in enrolled(home):
         try:
-            contexts.append(load(home, each).context)
+            contexts.append(kept_context(Ledger(home / LEDGER), load(home, each)))
         except OtherVersion:
             others.append(each)
     return contexts, others

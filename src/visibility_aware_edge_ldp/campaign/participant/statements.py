@@ -254,7 +254,7 @@ def kept_statements(page: Page, context: ParticipantContext, round_number: int) 
 
 def difference_in(one: Statement, other: Statement) -> str:
     """The first field in which two statements differ, and what it is in each; empty where they are equal."""
-    names = ("campaign", "round", "root", "transcript", "count", "before", "opened", "closed")
+    names = ("campaign", "round", "root", "transcript", "count", "before", "opened", "closed", "consents")
     name = next((each for each in names if getattr(one, each) != getattr(other, each)), "")
     return name and f"{name} {_shown(getattr(one, name))} / {_shown(getattr(other, name))}"
 
@@ -274,13 +274,15 @@ def refuse_changed(one: Statement, other: Statement, first: str, second: str) ->
 
 
 def _refuse_misstated(context: ParticipantContext, state: RoundState, statement: Statement, salt: str) -> None:
-    said = (statement.campaign, statement.round, statement.root)
+    consents = "" if context.consents is None else context.consents.digest
+    said = (statement.campaign, statement.round, statement.root, statement.consents)
     seal = sealed(state.transcript, bytes.fromhex(salt)) if is_fingerprint(salt) and state.transcript else ""
     opens = not state.transcript or seal == statement.transcript
-    if said != (context.charter.identity, state.round, state.root) or not opens:
+    if said != (context.charter.identity, state.round, state.root, consents) or not opens:
+        what = "root or transcript" if statement.consents == consents else "list of who consented"
         raise ProtocolViolation(
-            f"The server's statement of round {state.round} is about another root or transcript than the one that it "
-            "shows you. Your ledger keeps the statement; do not answer, and tell the issuer."
+            f"The server's statement of round {state.round} is about another {what} than the one that it shows you. "
+            "Your ledger keeps the statement; do not answer, and tell the issuer."
         )
 
 

@@ -12,9 +12,10 @@ from typing import Protocol
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
 from visibility_aware_edge_ldp.campaign.documents import NAMED
 from visibility_aware_edge_ldp.campaign.server import messages
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request
-from visibility_aware_edge_ldp.campaign.server.operations import Operations
+from visibility_aware_edge_ldp.campaign.server.operations import ESTIMATE, STOP, Operations, last_asked
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes, Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import State
 from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
@@ -59,10 +60,11 @@ class App:
         page: Page | None = None,
         grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
         gauges: Gauges = dict,
+        file: BroadcastFile = BroadcastFile(),  # noqa: B008 - nowhere
     ) -> None:
         self.served, self._open_store, self._estimate_bytes = served, open_store, estimate_bytes
         self._clock: Callable[[], float] = clock or SteadyClock()
-        self._page, self._grouping, self._gauges = page, grouping, gauges
+        self._page, self._grouping, self._gauges, self._file = page, grouping, gauges, file
         self.metrics, self._probe_at = Metrics(), 0.0
         self.failure: VaEdgeLdpError | None = None
         self.writer: Writer
@@ -74,11 +76,12 @@ class App:
     async def start(self) -> None:
         store = await asyncio.to_thread(self._open_store)
         self.writer = Writer(store, self._grouping)
-        self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock)
+        self.rounds = Rounds(self.served, self.writer, self._estimate_bytes, self._clock, self._file)
         self.operations = Operations(self.rounds, self.writer)
         try:
             await self.operations.start()
             await self.rounds.start()
+            self.rounds.go_on(await self.writer.do(last_asked))
         except BaseException:
             await self.writer.end()
             raise
@@ -135,6 +138,11 @@ class App:
                 return "amendments", {"GET": self.operations.amendments, "POST": self.operations.amend}, ()
             case ("v1", "amendments", participant):
                 return "own amendments", {"GET": self.operations.own_amendments}, self._place("1", participant)[1:]
+            case ("v1", "consents") if self.served.charter.consent:
+                return "consents", {"GET": self.operations.consents, "POST": self._freeze_consents}, ()
+            case ("v1", "consents", participant) if self.served.charter.consent:
+                own = self.operations
+                return "own consent", {"GET": own.consent, "PUT": own.say_consent}, self._place("1", participant)[1:]
             case ("v1", "rounds", number, "unanswered"):
                 return "unanswered", {"GET": self.operations.unanswered}, (self._number(number),)
             case ("v1", "operations"):
@@ -142,7 +150,7 @@ class App:
             case ("v1", "flagged"):
                 return "flagged", {"GET": self.operations.flagged}, ()
             case ("v1", "estimate"):
-                return "estimate", {"POST": self._estimate}, ()
+                return "estimate", {"POST": self._estimate, "DELETE": self._stop_estimate}, ()
             case ("v1", "estimates"):
                 return "estimates", {"GET": self._estimates}, ()
             case ("v1", "openapi.json"):
@@ -238,10 +246,11 @@ class App:
             raise Refusal("not-found", "This round has no transcript that others need.")
         broadcast = self.rounds.transcript(number)
         said = ((b"transcript-digest", broadcast.digest.encode()),)
-        return messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
+        whole = messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
+        return messages.part_of(whole, request)
 
     async def _statement(self, request: Request, number: int) -> Reply:
-        return Reply(200, *stated_reply(self.served.campaign, self.rounds.stages, number, self.rounds.erased))
+        return Reply(200, *stated_reply(self.rounds.served, self.rounds.stages, number, self.rounds.erased))
 
     async def _log(self, data: bytes, request: Request) -> Reply:
         return Reply(200, data)
@@ -252,10 +261,21 @@ class App:
         await asyncio.shield(asyncio.ensure_future(self.rounds.close(number)))
         return await self._round(request, number)
 
+    async def _freeze_consents(self, request: Request) -> Reply:
+        self.operations.admit(request, None)
+        await self.operations.note("freeze the consents")
+        await asyncio.shield(asyncio.ensure_future(self.rounds.freeze_consents()))
+        return await self.operations.consents(request)
+
     async def _estimate(self, request: Request) -> Reply:
         self.operations.admit(request, None)
-        await self.operations.note("estimate")
+        await self.operations.note(ESTIMATE)
         return Reply(200, await asyncio.shield(asyncio.ensure_future(self.rounds.estimate())))
+
+    async def _stop_estimate(self, request: Request) -> Reply:
+        self.operations.admit(request, None)
+        await self.operations.note(STOP)
+        return messages.json_reply({"stopped": self.rounds.stop_estimate()})
 
     async def _estimates(self, request: Request) -> Reply:
         if self.rounds.answers is None:

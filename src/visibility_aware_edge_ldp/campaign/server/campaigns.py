@@ -53,6 +53,11 @@ class Campaigns:
                     await app.stop()
             raise
 
+    def end_estimates(self) -> None:
+        """Whatever answers are being made: the server ends."""
+        for app in self._apps.values():
+            app.rounds.end_estimate()
+
     async def stop(self) -> None:
         """Stop all, whatever becomes of some."""
         ended = await asyncio.gather(*(app.stop() for app in self._apps.values()), return_exceptions=True)

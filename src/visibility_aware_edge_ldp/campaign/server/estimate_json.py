@@ -5,9 +5,15 @@ Everything here is made of the charter, the public documents and the reports alo
 
 import json
 import math
+import multiprocessing
+import os
+import signal
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,12 +23,14 @@ from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.report_screening import Flag
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.server.question_estimates import Bodies, QuestionEstimates, question_estimates
-from visibility_aware_edge_ldp.campaign.server.telemetry import failed
+from visibility_aware_edge_ldp.campaign.server.stages import EstimateFailed, Stopped
+from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed, log_to_stderr
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.campaign.wire_format import leaf, root
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.scope import consenting_in
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Uploads: TypeAlias = Mapping[int, bytes] | Iterable[tuple[int, bytes]]
@@ -68,6 +76,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
         "documents": {"roster": charter.roster, "policy": charter.policy, "edges": charter.edges},
         "rounds": [_round(terms, number, rounds) for number in rounds],
         **({} if view.groups is None else {"groups": view.groups.about}),
+        **_consents(view),
         **answers,
         "estimates": {
             name: nameless(each, known, found.degree_step) if name == "degrees" else each
@@ -178,6 +187,14 @@ def _round(terms: Terms, number: int, rounds: Mapping[int, Bodies]) -> dict[str,
     return {"asked": asked, "answered": answered, "response_rate": rate, "root": root(leaves).hex()}
 
 
+def _consents(view: PublicView) -> dict[str, Any]:
+    """Among whom everything was estimated, where both ends of a position had to consent."""
+    found = consenting_in(view.policy.scope)
+    if found is None:
+        return {}
+    return {"consents": {"list": found.attribute, "people": found.people, "of": view.n}}
+
+
 def _dropout(found: QuestionEstimates, estimates: Mapping[str, Estimate]) -> dict[str, list[float] | None]:
     result: dict[str, list[float] | None] = {}
     for name, estimate in estimates.items():
@@ -194,3 +211,88 @@ def _plain(content: Any) -> Any:
     if isinstance(content, (list, tuple)):
         return [_plain(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+class OwnProcess:
+    """Makes answers in a process of its own, one at a time: it can be stopped, and what ends it leaves the server be.
+
+    ``make`` is a function that a new interpreter can import.
+    """
+
+    def __init__(self, make: Callable[..., bytes] = estimate_bytes) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._process: SpawnProcess | None = None
+        self._stopped = False
+
+    def another(self) -> "OwnProcess":
+        """The same for another campaign, to be stopped by itself."""
+        return OwnProcess(self._make)
+
+    def __call__(self, *given: object) -> bytes:
+        """The answers; blocks until they are made, and refuses where the process was stopped or ended without any."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_answer, args=(theirs,), name="estimate", daemon=True)
+        with self._lock:
+            self._process, self._stopped = process, False
+            process.start()
+        theirs.close()
+        event("estimate begun", process=process.pid)
+        said: tuple[str, Any] = ("", "")
+        try:
+            ours.send((self._make, *given))
+            said = ours.recv()
+        except (EOFError, OSError):  # it is gone, and its exit code says why
+            pass
+        finally:
+            ours.close()
+            process.join()
+            with self._lock:
+                self._process = None
+        return self._answers(said, process.exitcode or 0)
+
+    def stop(self) -> bool:
+        """Whether answers were being made; they are not any more."""
+        with self._lock:
+            self._stopped = self._process is not None
+            if self._process is not None:
+                self._process.kill()
+            return self._stopped
+
+    def _answers(self, said: tuple[str, Any], exit_code: int) -> bytes:
+        kind, content = said
+        if kind == "made":
+            return bytes(content)
+        if kind == "impossible":
+            raise BadStatistic(content)
+        if self._stopped:
+            raise Stopped("The making of the answers was stopped. The reports are there: ask for them again.")
+        ended = signal.Signals(-exit_code).name if exit_code < 0 else f"exit code {exit_code}"
+        memory = ", as where memory is short" if exit_code == -signal.SIGKILL else ""
+        raise EstimateFailed(
+            f"The process that makes the answers ended by {content or ended + memory}. No report is lost: "
+            "look at the log, then ask for them again."
+        )
+
+
+def _answer(asked: Connection) -> None:
+    """What the process does: it ends by itself when the server that began it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
+    log_to_stderr()
+    make, *given = asked.recv()
+    threading.Thread(target=_end_with_server, args=(asked,), daemon=True).start()
+    try:
+        said = "made", make(*given)
+    except BadStatistic as reason:
+        said = "impossible", str(reason)
+    except Exception as failure:
+        failed("estimate", failure)
+        said = "failed", type(failure).__name__
+    asked.send(said)
+
+
+def _end_with_server(asked: Connection) -> None:
+    try:
+        asked.recv()
+    except (EOFError, OSError):
+        os._exit(1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.server.stages import Erased, NotReady
+from visibility_aware_edge_ldp.campaign.server.stages import Erased, EstimateFailed, NotReady
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, TooManyWaiting
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.campaign.wire_format import MEDIA_TYPE, PROBLEMS, Problem
@@ -27,6 +28,7 @@ OCTETS = b"application/octet-stream"
 # What an HTTP parser refuses, and what nobody foresaw.
 BAD_REQUEST, INTERNAL = PROBLEMS["bad-request"], PROBLEMS["internal"]
 _HEADERS: tuple[Header, ...] = ((b"x-content-type-options", b"nosniff"),)
+_RANGE = re.compile(rb"bytes=(\d{1,15})-(\d{0,15})")
 # Larger bodies are handed over in views of this size, so that a reply never holds a copy of the whole.
 PART = 1 << 18
 _CLOSE: tuple[Header, ...] = ((b"connection", b"close"),)
@@ -44,7 +46,7 @@ class Reply:
     """One answer. ``body`` is never copied as a whole: it may be large, and many ask for it."""
 
     status: int
-    body: bytes = field(repr=False)
+    body: bytes | memoryview = field(repr=False)
     kind: bytes = JSON
     headers: tuple[Header, ...] = ()
 
@@ -77,7 +79,7 @@ def json_reply(content: Mapping[str, object], status: int = 200) -> Reply:
 def raw(reply: Reply) -> bytes:
     """The whole answer as it goes over the wire, for requests that no application ever sees."""
     lines = [b"HTTP/1.1 %d Refused" % reply.status, *(b"%s: %s" % header for header in reply.head)]
-    return b"\r\n".join([*lines, b"connection: close", b"", reply.body])
+    return b"\r\n".join([*lines, b"connection: close", b"", bytes(reply.body)])
 
 
 class Gone(Exception):  # noqa: N818
@@ -178,6 +180,8 @@ def refused(failure: Exception) -> Reply:
         if isinstance(failure, kind):
             return Refusal(name, str(failure)).reply
     failed("request", failure)
+    if isinstance(failure, EstimateFailed):  # whoever asks for this is the operator
+        return problem_reply(INTERNAL, str(failure))
     if isinstance(failure, StoreDamaged):  # only what operators ask for looks at whole rounds
         return Refusal("damaged", str(failure)).reply
     if isinstance(failure, (StoreUnavailable, TimeoutError)):
@@ -204,12 +208,26 @@ def cached(
     return Reply(304, b"", kind, headers) if tag in held else Reply(200, data, kind, headers)
 
 
+def part_of(reply: Reply, request: Request) -> Reply:
+    """The part that a request asks for, if it asks for one and the reply is still the one that it knows (RFC 9110)."""
+    found = _RANGE.fullmatch(request.headers.get(b"range", b""))
+    headers, size = (*reply.headers, (b"accept-ranges", b"bytes")), len(reply.body)
+    tag = dict(headers).get(b"etag", b"")
+    if reply.status != 200 or found is None or request.headers.get(b"if-range", tag) != tag:
+        return replace(reply, headers=headers)
+    first, last = int(found[1]), min(int(found[2] or size), size - 1)
+    if not first <= last:  # nothing is left of it: whoever asks so gets all
+        return replace(reply, headers=headers)
+    said = (b"content-range", b"bytes %d-%d/%d" % (first, last, size))
+    return replace(reply, status=206, body=memoryview(reply.body)[first : last + 1], headers=(*headers, said))
+
+
 async def sent(reply: Reply, send: Send, head_only: bool) -> None:
     """Send a reply, a large one in parts."""
     await send({"type": "http.response.start", "status": reply.status, "headers": reply.head})
     body = reply.body
     if len(body) <= PART or head_only:
-        return await send({"type": "http.response.body", "body": b"" if head_only else body})
+        return await send({"type": "http.response.body", "body": b"" if head_only else bytes(body)})
     view = memoryview(body)
     for start in range(0, len(body), PART):
         more = start + PART < len(body)
@@ -269,7 +287,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
         f"{_ROUND}/transcript",
         "get",
         "The first answers, until reports are erased.",
-        {200: OCTETS.decode(), 304: ""},
+        {200: OCTETS.decode(), 206: OCTETS.decode(), 304: ""},
         False,
         {"description": _ERASED},
     ),
@@ -279,6 +297,10 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     (_REPORT, "put", "Store a report.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
     (_REPORT, "get", "The receipt of a stored report.", _ONE, True),
     (f"{_ROUND}/proof/{{participant}}", "get", "That a report is included.", _ONE, True),
+    ("/v1/consents", "get", "Who consented, signed: for whoever has a token.", _ONE, True),
+    ("/v1/consents", "post", "Freeze the list of those who consented, and open round 1.", _ONE, True),
+    ("/v1/consents/{participant}", "get", "Whether oneself consents.", _ONE, True),
+    ("/v1/consents/{participant}", "put", "Say whether one consents.", _ONE, True, {"requestBody": _BODY}),
     (f"{_ROUND}/unanswered", "get", "Who has not answered, by number: for the operator.", _ONE, True),
     ("/v1/amendments", "get", "What the issuer has amended, signed and chained.", _ONE),
     ("/v1/amendments", "post", "Take one more amendment.", {**_ONE, 201: JSON.decode()}, True, {"requestBody": _BODY}),
@@ -286,6 +308,7 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
     ("/v1/operations", "get", "What operators did: for the operator.", _ONE, True),
     ("/v1/flagged", "get", "Whose reports look implausible, by number: for the operator.", _ONE, True),
     ("/v1/estimate", "post", "Make the answers.", _ONE, True),
+    ("/v1/estimate", "delete", "Stop making the answers; whether they were being made.", _ONE, True),
     ("/v1/estimates", "get", "The answers.", _ONE),
     ("/healthz", "get", "Whether the server and its store answer.", _ONE),
     ("/metrics", "get", "Counters for Prometheus.", {200: "text/plain"}),

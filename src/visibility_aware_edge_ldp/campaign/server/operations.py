@@ -22,10 +22,12 @@ from visibility_aware_edge_ldp.campaign.amendments import (
     Person,
     SignedAmendment,
 )
+from visibility_aware_edge_ldp.campaign.consents import LARGEST_WORD, read_word, word
 from visibility_aware_edge_ldp.campaign.server.messages import Refusal, Reply, Request, json_reply
 from visibility_aware_edge_ldp.campaign.server.question_estimates import flagged_in
 from visibility_aware_edge_ldp.campaign.server.rounds import Rounds
 from visibility_aware_edge_ldp.campaign.server.stages import NotReady, State
+from visibility_aware_edge_ldp.campaign.server.stores.consents import said, say
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store, change, transaction
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable, Writer
 from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry
@@ -34,6 +36,8 @@ from visibility_aware_edge_ldp.campaign.signed_documents import Content, Credent
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 _START = bytes(32)
+# Lines of the log that a server which starts again goes by.
+ESTIMATE, STOP = "estimate", "stop the estimate"
 _NOT_FROZEN = (State.WAITING, State.OPEN)
 
 
@@ -95,6 +99,15 @@ def keep_amendment(store: Store, signed: SignedAmendment, made: int) -> dict[int
                 store.database.run(statement, number, signed.person.participant)
     note(store, made, f"amendment {amendment.number} ({amendment.kind}) {amendment.digest}")
     return removed
+
+
+@transaction
+def last_asked(store: Store) -> int | None:
+    """When answers were asked for that nobody has stopped since."""
+    rows = store.database.run(
+        "SELECT what, made FROM operations WHERE what IN (?, ?) ORDER BY number DESC LIMIT 1", ESTIMATE, STOP
+    )
+    return int(rows[0][1]) if rows and rows[0][0] == ESTIMATE else None
 
 
 class Operations:
@@ -230,6 +243,36 @@ class Operations:
         found = ((each.amendment.number, each.person) for each in self._rounds.amended.signed)
         own = [(number, person) for number, person in found if person and person.participant == participant]
         return json_reply({"amendments": [{"number": number, "salt": person.salt.hex()} for number, person in own]})
+
+    # ── who consents ──
+
+    async def consents(self, request: Request) -> Reply:
+        """The frozen list, signed: for whoever has a token, as the roster is."""
+        self.admit_anybody(request)
+        served = self._rounds.served
+        if served.consents is None:
+            raise NotReady("The list of those who consent is not frozen yet.")
+        signature = served.consents.signature(served.campaign.key).hex().encode()
+        return Reply(200, served.consents.data, headers=((b"consents-signature", signature),))
+
+    async def consent(self, request: Request, participant: int) -> Reply:
+        """What a person said last, for that person alone."""
+        self.admit(request, participant)
+        given = await self._writer.do(lambda store: said(store, participant))
+        return Reply(200, word(self._rounds.charter, participant, given))
+
+    async def say_consent(self, request: Request, participant: int) -> Reply:
+        """Keep what a person says; it may say something else until the list is frozen."""
+        self.admit(request, participant)
+        data = await request.body(request.checked_length(LARGEST_WORD))
+        given = read_word(self._rounds.charter, participant, data)
+        if participant in self._rounds.amended.withdrawn:
+            raise Refusal("withdrawn")
+        try:
+            await self._writer.do(lambda store: say(store, participant, given))
+        except NotReady as reason:
+            raise Refusal("late", str(reason)) from reason
+        return Reply(200, data)
 
     # ── who has not answered ──
 

@@ -210,7 +210,7 @@ def _frozen(state: PageState) -> Step:
 
 
 def _codes(state: PageState) -> dict[int, str]:
-    return codes(state.served.campaign, {stage.round: stage for stage in state.stages})
+    return codes(state.served, {stage.round: stage for stage in state.stages})
 
 
 def _estimated(state: PageState) -> Step:

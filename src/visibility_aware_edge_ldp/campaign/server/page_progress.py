@@ -52,6 +52,9 @@ def _status(state: PageState) -> Markup:
         return together(tag("strong", "The answers are published."), " They stand below and do not change any more.")
     if state.failed:
         return together(tag("strong", "Too few reports came in."), " Nothing is estimated from them.")
+    if state.stages[0].state is State.WAITING:
+        until = labels.date(state.charter.consent)
+        return together(tag("strong", "People say whether they consent"), " until ", until, ".")
     for stage, each in zip(state.stages, state.rounds, strict=True):
         which = f"Round {stage.round} of {len(state.stages)}" if len(state.stages) > 1 else "The survey"
         if stage.state is State.OPEN:
@@ -114,6 +117,7 @@ def _card(state: PageState, number: int) -> Markup:
     stage, each = state.stages[number - 1], state.charter.rounds[number - 1]
     asked, received = state.asked[number - 1], state.received[number - 1]
     label, sentence = _TOO_FEW if state.lacks(number) else _STATES[stage.state]
+    waits = number == 1 and stage.state is State.WAITING  # for the list of those who consent
     title = tag("h3", f"Round {number}", id=f"round-{number}")
     badge = tag("span", label, class_="badge", data_state="few" if state.lacks(number) else str(stage.state))
     facts = [
@@ -125,14 +129,22 @@ def _card(state: PageState, number: int) -> Markup:
     return tag(
         "article",
         tag("div", title, badge, class_="top"),
-        _counted(asked, received, stage.state),
+        tag("p", "Those who consent will be asked", class_="counted soft")
+        if waits
+        else _counted(asked, received, stage.state),
         _bar(asked, received, each.fewest),
-        tag("p", sentence.format(before=number - 1), class_="soft"),
+        tag("p", _consent(state) if waits else sentence.format(before=number - 1), class_="soft"),
         curve(state, number),
         labels.facts(*facts, root),
         aria_labelledby=f"round-{number}",
         class_="card",
     )
+
+
+def _consent(state: PageState) -> Markup:
+    """When the first round opens, where it is asked only about two people who both consent."""
+    until = labels.date(state.charter.consent)
+    return together("Asks only about two people who both consent. They may say so until ", until, "; then it opens.")
 
 
 def _counted(asked: int, received: int, state: State) -> Markup:

@@ -75,6 +75,7 @@ def serve_in_processes(
     port: int,
     processes: int,
     ready: Callable[[str], None] = lambda address: None,
+    broadcast: Path | None = None,
 ) -> None:
     """Serve these campaigns in so many processes, until SIGTERM or SIGINT.
 
@@ -91,7 +92,7 @@ def serve_in_processes(
         stack.callback(_stop, members)
         for number in range(1, processes + 1):
             own = port + number if port else 0
-            members.append(_Process(_command(directories, store, host, held.getsockname()[1], own)))
+            members.append(_Process(_command(directories, store, host, held.getsockname()[1], own, broadcast)))
         if not all(member.address() for member in members):
             raise BadInput("A process of the server did not start; what it says above is why.")
         ready(f"http://{written_address(held)}")
@@ -100,9 +101,12 @@ def serve_in_processes(
                 member.keep()
 
 
-def _command(directories: Sequence[Path], store: str, host: str, port: int, own: int) -> list[str]:
+def _command(
+    directories: Sequence[Path], store: str, host: str, port: int, own: int, broadcast: Path | None
+) -> list[str]:
     module = "visibility_aware_edge_ldp.campaign.server.serving"
     where = ["--store", store, "--host", host, "--port", str(port), "--own-port", str(own)]
+    where += [] if broadcast is None else ["--broadcast", str(broadcast)]
     return [sys.executable, "-m", module, *map(str, directories), *where, "--shared", "--child"]
 
 

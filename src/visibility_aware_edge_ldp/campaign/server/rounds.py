@@ -12,7 +12,9 @@ from functools import partial
 
 from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
     Bodies,
@@ -27,11 +29,13 @@ from visibility_aware_edge_ldp.campaign.server.stages import (
     NotReady,
     Stage,
     State,
+    Stopped,
     kept_until,
     lacks,
     refuse_too_soon,
 )
 from visibility_aware_edge_ldp.campaign.server.statements import new_seal
+from visibility_aware_edge_ldp.campaign.server.stores.consents import freeze_consents, frozen_list, held_back
 from visibility_aware_edge_ldp.campaign.server.stores.store import Outcome, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.stores.turns import Turn
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
@@ -50,20 +54,29 @@ _RECOUNT = 2.0
 class Rounds:
     """What the event loop knows of the rounds."""
 
-    def __init__(self, served: ServedCampaign, writer: Writer, estimate_bytes: EstimateBytes, clock: Clock) -> None:
+    def __init__(
+        self,
+        served: ServedCampaign,
+        writer: Writer,
+        estimate_bytes: EstimateBytes,
+        clock: Clock,
+        file: BroadcastFile = BroadcastFile(),  # noqa: B008 - nowhere
+    ) -> None:
+        self._file = file
         self.served, self._writer, self._estimate_bytes, self.clock = served, writer, estimate_bytes, clock
         self.stages: dict[int, Stage] = {}
         self.received: dict[int, int] = {}
         self.amended, self.arrivals = Amended(served.charter), Arrivals(served.charter, clock)
         self.answers: bytes | None = None
         self.broadcast: FirstRoundBroadcast | None = None
-        self.erased = self._tried = False
+        self.erased = self._tried = self._ending = False
         self.first_round: frozenset[int] = frozenset()  # who answered in it, and is asked again
         self._trees: dict[int, Tree] = {}
         self.turn = Turn(writer.database.turn_lock(), self._begin_turn)
         self.before_reading: Callable[[], Awaitable[None]] | None = None  # what else is read again with the rounds
         self._reading, self._counted = asyncio.Lock(), 0.0
         self._keeper: asyncio.Task[None] | None = None
+        self._asked: asyncio.Task[None] | None = None
 
     @property
     def charter(self) -> Charter:
@@ -73,21 +86,69 @@ class Rounds:
 
     async def start(self) -> None:
         """Read where the campaign is, finish what was begun, and keep the deadlines from now on."""
-        await self._writer.do(lambda store: store.begin(int(self.clock())))
+        await self._begin()
         await (self.fresh() if self._shared else self._read())
         for stage in () if self._shared else tuple(self.stages.values()):  # else whoever has the turn does it
             if stage.state is State.CLOSING:
                 await self._settle(stage.round)
         self._keeper = asyncio.create_task(self._keep_deadlines())
 
+    async def _begin(self) -> None:
+        """Open the first round; where both ends must consent, only once it is known who did.  [CONSENT.1]"""
+        if not self.charter.consent:
+            return await self._writer.do(lambda store: store.begin(int(self.clock())))
+        return await self._writer.do(held_back)
+
+    async def _keep_to(self, consents: bytes) -> None:
+        found = Consents.from_bytes(self.charter, consents)
+        self.served = await asyncio.to_thread(self.served.among, found)
+
+    async def freeze_consents(self) -> None:
+        """Once their time is over, or the operator says so: nothing is answered before, and nobody joins after."""
+        async with self.turn:
+            if self.served.consents is None:
+                at = int(self.clock())
+                await self._keep_to(await self._writer.do(lambda store: freeze_consents(store, self.charter, at)))
+                await self._refresh()
+                event("consents frozen", people=len(self.served.consents.people) if self.served.consents else 0)
+
+    def go_on(self, asked: int | None) -> None:
+        """Make the answers that an operator had asked for, at this second, when the server was ended."""
+        closed = max(stage.closed for stage in self.stages.values())
+        if asked is not None and self.answers is None and asked >= closed and not self.erased:
+            self._asked = asyncio.create_task(self._estimate_again())
+
+    async def _estimate_again(self) -> None:
+        try:
+            await self.estimate()
+        except NotReady:  # some round is not closed, or has too few reports: so it was refused when it was asked for
+            return
+        except Exception as failure:
+            failed("estimate", failure)
+
     async def stop(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._keeper
+        self.end_estimate()
+        for task in (self._keeper, self._asked):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    def end_estimate(self) -> None:
+        """The server ends: whoever waits for answers is told so, and the next server goes on with them."""
+        self._ending = True
+        self.stop_estimate()
+
+    def stop_estimate(self) -> bool:
+        """Whether answers were being made, where that can be stopped; they are not any more."""
+        stop: Callable[[], bool] | None = getattr(self._estimate_bytes, "stop", None)
+        return stop is not None and stop()
 
     async def _read(self) -> None:
         """Everything, as the store has it."""
+        kept = await self._writer.do(frozen_list) if self.charter.consent and self.served.consents is None else None
+        if kept is not None:
+            await self._keep_to(kept)
         await self._refresh()
         self.answers, erased = await self._writer.do(lambda store: (store.estimate(), store.erased_at()))
         self.erased = erased is not None
@@ -217,6 +278,11 @@ class Rounds:
     async def _publish(self, broadcast: FirstRoundBroadcast | None) -> None:
         leaves = await self._writer.do(lambda store: store.leaves(1))
         self.first_round, self.broadcast = frozenset(participant for participant, _ in leaves), broadcast
+        if broadcast is None:
+            await asyncio.to_thread(self._file.remove)
+        else:
+            closed = (await self._writer.do(lambda store: store.stages()))[0].closed
+            await asyncio.to_thread(self._file.keep, broadcast.octets, closed)
 
     async def _read_broadcast(self) -> None:
         """What was stored of the first round."""
@@ -257,6 +323,8 @@ class Rounds:
         """The answers; the first ones stand."""
         async with self.turn:
             if self.answers is None:
+                if self._ending:
+                    raise Stopped("The server is shutting down. Ask again later.")
                 self._refuse_estimate()
                 reports = {number: await self._frozen(number) for number in self.stages}
                 work = partial(self._estimate_bytes, self.charter, self.served.view, reports)
@@ -310,6 +378,7 @@ class Rounds:
             return
         self.erased, self.broadcast = True, None  # from now on, also if the store needs several attempts
         self.arrivals.clear()
+        await asyncio.to_thread(self._file.remove)
         await self._writer.do(lambda store: store.forget_bodies(now))
         await self._refresh()
         event("reports erased", estimated=self.answers is not None)
@@ -333,6 +402,10 @@ class Rounds:
         An estimate that could be made, and that nobody has asked for in all this time, is made before they go.
         """
         await self.fresh()
+        if self.charter.consent and self.served.consents is None:
+            if not has_passed(self.clock, self.charter.consent):
+                return
+            await self.freeze_consents()
         for number, stage in list(self.stages.items()):
             over = has_passed(self.clock, self.amended.rounds[number - 1].closes)
             if stage.state is State.CLOSING or (over and stage.state is State.OPEN):
@@ -350,5 +423,8 @@ class Rounds:
             self._tried = True
             try:
                 await self.estimate()
+            except Stopped:
+                self._tried = False  # whoever stopped it did not want the reports erased
+                raise
             except Exception as failure:  # what cannot be estimated by now is erased all the same
                 failed("estimate", failure)

@@ -20,7 +20,9 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
-from visibility_aware_edge_ldp.campaign.server.campaigns import Campaigns
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
+from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
+from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
@@ -38,9 +40,9 @@ except ImportError as missing:
 class _Server(uvicorn.Server):
     """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
 
-    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], hosted: Campaigns) -> None:
         super().__init__(config)
-        self._watch, self._listening = watch, listening
+        self._watch, self._listening, self._hosted = watch, listening, hosted
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -50,6 +52,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Whoever does not read its answer is waited for as long as the grace is, and no longer."""
         over = asyncio.get_running_loop().call_later(self._watch.limits.grace, self._watch.cut_readers)
+        self._hosted.end_estimates()
         try:
             await super().shutdown(sockets)
         finally:
@@ -79,6 +82,7 @@ def serve(
     opened: Callable[..., Store] = open_store,
     shared: bool = False,
     own_port: int | None = None,
+    broadcast: Path | None = None,
 ) -> None:
     """Serve the campaign in this directory, until SIGTERM or SIGINT; then finish what was accepted, and return.
 
@@ -94,8 +98,10 @@ def serve(
         Other processes serve the same campaigns, from the same store and at the same port.
     own_port
         Where this process listens, besides, where others do not.
+    broadcast
+        A folder for transcripts of first rounds as files, which a proxy hands out.
     estimate_bytes
-        Makes the answers from all reports of all rounds.
+        Makes the answers from all reports of all rounds; with a method ``stop``, its work can be stopped.
     ready
         Called with the server's address as soon as it accepts connections.
     """
@@ -103,7 +109,9 @@ def serve(
     watch = Watch(limits)
     together = shared or (len(places) > 1 and bool(store_url))
     opening = partial(opened, shared=True) if together else opened
-    found = [_app(place, store_url, opening, estimate_bytes, page, grouping, watch) for place in places]
+    make = partial(_app, store_url=store_url, opened=opening, estimate_bytes=estimate_bytes, page=page, watch=watch)
+    many = len(places) > 1
+    found = [make(place, grouping=grouping, broadcast=broadcast, many=many) for place in places]
     hosted = Campaigns(
         {app.served.charter.identity: app for app in found}, lambda app: WithBrowserPage(app, bool(page))
     )
@@ -116,7 +124,7 @@ def serve(
             event("listening", address=address)
             ready(address)
 
-        server = _Server(_config(hosted, watch), watch, listening)
+        server = _Server(_config(hosted, watch), watch, listening, hosted)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listeners))
     if not server.started:
@@ -131,6 +139,8 @@ def _app(
     page: Page | None,
     grouping: Grouping,
     watch: Watch,
+    broadcast: Path | None,
+    many: bool,
 ) -> App:
     """What serves the campaign in one directory."""
     served = ServedCampaign.read(directory)
@@ -141,7 +151,7 @@ def _app(
     return App(
         served,
         lambda: opened(url, charter.identity, len(charter.rounds)),
-        estimate_bytes,
+        estimate_bytes.another() if isinstance(estimate_bytes, OwnProcess) else estimate_bytes,
         page=page,
         grouping=grouping,
         gauges=lambda: {
@@ -151,6 +161,7 @@ def _app(
             "malformed_requests_total": watch.malformed,
             "free_octets": shutil.disk_usage(directory).free,
         },
+        file=BroadcastFile(broadcast, f"{PREFIX}{charter.identity}" if many else ""),
     )
 
 
@@ -226,8 +237,6 @@ def _stop_with_parent() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve the directory that these arguments name, and return the exit code."""
-    from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
-
     parser = argparse.ArgumentParser(prog="campaign.server")
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--store", default="", help="sqlite:///path or postgresql://…")
@@ -236,6 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=Limits.seconds, help="how long a request may take to arrive")
     parser.add_argument("--shared", action="store_true", help="other processes serve the same from the same store")
     parser.add_argument("--own-port", type=int, help="where to listen besides")
+    parser.add_argument("--broadcast", type=Path, help="a folder for transcripts, which a proxy hands out")
     parser.add_argument("--child", action="store_true", help="stop when standard input ends")
     given = parser.parse_args(arguments)
     log_to_stderr()
@@ -247,11 +257,12 @@ def main(arguments: list[str] | None = None) -> int:
             given.store,
             given.host,
             given.port,
-            estimate_bytes=estimate_bytes,
+            estimate_bytes=OwnProcess(),
             limits=Limits(seconds=given.seconds),
             ready=lambda address: print(address, flush=True),
             shared=given.shared,
             own_port=given.own_port,
+            broadcast=given.broadcast,
         )
     except VaEdgeLdpError as error:
         print(error, file=sys.stderr)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
     from visibility_aware_edge_ldp.campaign.amendments import Amended
@@ -74,6 +74,14 @@ class Stage:
 
 class NotReady(BadInput):
     """What was asked for is not there yet, or never will be."""
+
+
+class Stopped(NotReady):
+    """The making of the answers was stopped; nothing is lost, and it may be asked for again."""
+
+
+class EstimateFailed(VaEdgeLdpError):  # noqa: N818
+    """The process that makes the answers ended without any; its sentence says why, and the server goes on."""
 
 
 class Erased(BadInput):

@@ -22,7 +22,7 @@ from visibility_aware_edge_ldp.evaluation.plan.scenarios import Publicity, Reach
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Number, parse_delta, parse_epsilon
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy as AnyPolicy
-from visibility_aware_edge_ldp.public.scope import Scope
+from visibility_aware_edge_ldp.public.scope import Scope, drawn_consents
 from visibility_aware_edge_ldp.public.statistic import (
     FOUR_CYCLES,
     TRIANGLES,
@@ -254,6 +254,7 @@ def plan(
     policy: AnyPolicy | str | None = None,
     scope: Scope | str | None = None,
     attributes: Any = None,
+    consent_share: Number | None = None,
     epsilons: Sequence[Number] = (0.5, 1, 2, 4),
     statistics: str | Sequence[str] | None = None,
     target_error: float | None = None,
@@ -276,6 +277,8 @@ def plan(
         Which positions are public, or its name, such as "profiles:0.5"; nothing unless given.
     scope, attributes
         Where positions are asked and counted, and what its words go by, as in ``VisibilityAwareGraph.inside``.
+    consent_share
+        Where positions are asked only if both ends consent: the share of people, drawn by a hash, who are supposed to.
     epsilons, statistics, delta
         As in :func:`estimate`; statistics that one trust model answers together share one ε.
     target_error
@@ -300,6 +303,7 @@ def plan(
     graph = assumed_graph(nodes, edges, max_degree=max_degree, family=family, clustering=clustering, degrees=degrees)
     world, made_up = VisibilityAwareGraph(graph, chosen), degrees is not None or family in FAMILIES
     world = world if scope is None else world.inside(scope, attributes)
+    world = world if consent_share is None else world.inside(drawn_consents(graph.names, consent_share))
     names = _names(graph, statistics)
     losses, small = [parse_epsilon(epsilon) for epsilon in epsilons], parse_delta(delta)
     moments = moments_of(world, FOUR_CYCLES.name in names, MADE_UP_ROWS if made_up else ROWS)

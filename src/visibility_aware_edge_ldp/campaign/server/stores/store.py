@@ -290,6 +290,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         *(f"ALTER TABLE rounds ADD COLUMN {column}" for column in ("opened BIGINT", "closed BIGINT", "sealed TEXT")),
         "UPDATE rounds SET opened = 0, closed = 0",  # those that were there before: nobody knows when
     ),
+    (
+        "CREATE TABLE consents (participant INTEGER PRIMARY KEY, consents INTEGER NOT NULL)",
+        "CREATE TABLE consent_list (place INTEGER PRIMARY KEY, octets {octets} NOT NULL)",
+    ),
 )
 # A table's rows, and the rows on a page of it, lie in the order in which they came. This writes them anew, in order of
 # participants, so that the order of coming does not outlive the reports.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from visibility_aware_edge_ldp.campaign.participant.name_matching import alike, key, matched, suggestions, unknown_lines
+from visibility_aware_edge_ldp.name_matching import alike, key, matched, suggestions, unknown_lines
 
 ROSTER = ("Ana Díaz", "Jean-Luc Moreau", "O’Neill, Sam", "Li Wei", "Wei Li", "Zoë Król", "person 12")
 
