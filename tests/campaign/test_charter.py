@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.campaign_vectors import CASES, KEY, OTHER_KEY, charter_for, documents_of
 from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.charter import LARGEST, Charter, Round, SignedCharter
+from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -38,6 +39,7 @@ OTHERS: dict[str, Any] = {
     "rounds": (Round(1, 1), Round(2, 1)),
     "retention": 7,
     "consent": 1,
+    "page": NamedPage("0" * 64, ("https://a.example",)),
 }
 
 

@@ -15,6 +15,7 @@ from support.campaign_vectors import CASES, CLOSES, EPOCH, KEY, NAMES, every_oth
 from visibility_aware_edge_ldp.campaign import directory as new
 from visibility_aware_edge_ldp.campaign import signed_documents
 from visibility_aware_edge_ldp.campaign.directory import PRIVATE, new_campaign, read_campaign
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -52,7 +53,14 @@ def test_files_and_who_may_read_them(tmp_path: Path) -> None:
     new_campaign(place, **inputs())
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in place.iterdir()}
     assert {name for name, mode in modes.items() if mode & 0o077} == modes.keys() - PRIVATE
-    assert modes.keys() >= {"charter.json", "charter.sig", "roster.json", "policy.json", "edges.json", *PRIVATE}
+    assert modes.keys() >= {
+        "charter.json",
+        "charter.sig",
+        "roster.json",
+        "policy.json",
+        "edges.json",
+        *PRIVATE - {LETTERS},
+    }
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert os.listdir(place.parent) == ["campaign"]
 

@@ -23,6 +23,7 @@ from support.campaign_vectors import SPREAD, every_other_public_edge
 from support.openapi_document import Description
 from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator, Patience
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.participant import program, server_checks
 from visibility_aware_edge_ldp.campaign.participant.accounts import account_of
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
@@ -61,7 +62,7 @@ class Town:
 
 
 @contextlib.contextmanager
-def town(folder: Path, question: str) -> Iterator[Town]:
+def town(folder: Path, question: str, store: str = "", invitations: Invitations | None = None) -> Iterator[Town]:
     new_campaign(
         folder / "campaign",
         names=NAMES,
@@ -76,12 +77,22 @@ def town(folder: Path, question: str) -> Iterator[Town]:
         epoch="autumn",
         split=(Fraction(1, 2), Fraction(1, 2)) if question == "position" else (),
         groups=GROUPS if question == "groups" else None,
+        invitations=invitations,
     )
-    command = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server.serving", str(folder / "campaign")]
-    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with served(folder / "campaign", store) as url:
+        yield Town(folder / "campaign", url)
+
+
+@contextlib.contextmanager
+def served(directory: Path, store: str = "") -> Iterator[str]:
+    """The address of a campaign's server, as operators start it."""
+    command = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server.serving", str(directory)]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--store", store], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         try:
-            yield Town(folder / "campaign", process.stdout.readline().decode().strip())
+            yield process.stdout.readline().decode().strip()
         finally:
             process.terminate()
             assert process.wait(60) == 0
@@ -148,12 +159,12 @@ def _body(town: Town, path: str, token: str = "") -> bytes:
 
 
 def rehearse(folder: Path, question: str) -> None:
-    with town(folder, question) as served:
-        people = taken_part(served, folder, question)
+    with town(folder, question) as here:
+        people = taken_part(here, folder, question)
         with pytest.raises(Refused, match="not-ready"):
             people[0].check()
-        made = json.loads(served.operator.answers())
-        assert made == json.loads(_body(served, "/v1/estimates"))
+        made = json.loads(here.operator.answers())
+        assert made == json.loads(_body(here, "/v1/estimates"))
         assert made["estimates"][STATISTICS[question]]["standard_error"]
         counted = [each["answered"] for each in made["rounds"]]
         asked = sum(person.campaign.asks(number) for person in people[:1] for number in range(len(NAMES)))
@@ -169,11 +180,11 @@ def rehearse(folder: Path, question: str) -> None:
         asked_people = [person for person in people if person.campaign.asks(person.person)]
         assert [person.codes() for person in asked_people] == [codes] * len(asked_people)
         for path in ("/v1/charter", "/v1/edges", "/v1/log", "/v1/amendments", "/v1/rounds/1", "/v1/rounds/1/statement"):
-            _body(served, path)
+            _body(here, path)
         for path in ("/healthz", "/metrics"):
-            _body(served, path)
+            _body(here, path)
         for path in ("/v1/roster", "/v1/policy"):
-            _body(served, path, served.token(str(NAMES[0])))
+            _body(here, path, here.token(str(NAMES[0])))
 
 
 def _is_asked(person: Participant, name: str | int) -> bool:
@@ -192,28 +203,26 @@ def test_two_programs_answer_in_rows_both_rounds_and_groups(tmp_path: Path, ques
 
 @pytest.mark.long
 def test_a_person_of_the_plain_program_withdraws_and_loses_a_token(tmp_path: Path) -> None:
-    with town(tmp_path, "degrees") as served:
-        issuer, people = Issuer.of(served.campaign.charter, served.directory), list[Participant]()
+    with town(tmp_path, "degrees") as here:
+        issuer, people = Issuer.of(here.campaign.charter, here.directory), list[Participant]()
         for place, name in enumerate(map(str, NAMES[:4])):
             (tmp_path / str(place)).mkdir()
-            people.append(
-                Participant(served.url, name, served.token(name), issuer.charter.issuer, tmp_path / str(place))
-            )
+            people.append(Participant(here.url, name, here.token(name), issuer.charter.issuer, tmp_path / str(place)))
         *stay, leaves, loses = people
         for person in (*stay, leaves):
             assert person.answer([])
         new = issuer.replaces_token(loses.person)
         for signed in (new[0], issuer.signs("withdrawal", leaves.person)):
-            assert served.operator.ask("POST", "/v1/amendments", signed.data).status == 201
+            assert here.operator.ask("POST", "/v1/amendments", signed.data).status == 201
         with pytest.raises(Refused, match="the receipt"):  # asked for it with a token that is nobody's
             loses.answer([])
         name = str(loses.campaign.names[loses.person])
-        again = Participant(served.url, name, new[1], issuer.charter.issuer, tmp_path / "3")
+        again = Participant(here.url, name, new[1], issuer.charter.issuer, tmp_path / "3")
         assert again.answer([])
         with pytest.raises(Refused, match="withdrawn"):
             leaves.answer([])
-        served.operator.close(1)
-        made = json.loads(served.operator.answers())
+        here.operator.close(1)
+        made = json.loads(here.operator.answers())
         assert [each["answered"] for each in made["rounds"]] == [3]
         roots = [person.check() for person in (*stay, again, leaves)]
         assert roots == [{1: made["rounds"][0]["root"]}] * 3 + [{}]

@@ -44,6 +44,7 @@ QUESTIONS: dict[Any, tuple[str, tuple[int, ...], str]] = {
 }
 SURVEY = "va-edge-ldp survey 1"
 _NUMBER = re.compile("-?[0-9]+", re.ASCII)
+_HOST = re.compile(r"(https://[a-z0-9.-]{1,253}|http://(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?")
 
 
 def open_charter(data: bytes, signature: str, pinned: str) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def open_charter(data: bytes, signature: str, pinned: str) -> dict[str, Any]:
     charter = read(data, 1 << 20)
     demand(isinstance(charter, dict) and charter.get("format") == FORMAT, "a charter of another version")
     demand("consent" not in charter, "consent of both ends, which this program does not keep to; use another")
-    members(charter, *MEMBERS)
+    members(charter, *MEMBERS, *(charter.keys() & {"page"}))
     demand(all(isinstance(charter[name], str) for name in (*TEXTS, "epsilon")), "texts")
     demand(all(type(charter[name]) is int for name in ("nodes", "retention")), "whole numbers")
     demand(all(isinstance(charter[name], list) for name in ("statistics", "shares", "mechanisms", "rounds")), "lists")
@@ -61,10 +62,20 @@ def open_charter(data: bytes, signature: str, pinned: str) -> dict[str, Any]:
     refuse_misread(charter["epoch"], 100)
     demand(all(is_hex(charter[name]) for name in ("issuer", "roster", "policy", "edges", "survey")), "digests")
     demand(2 <= charter["nodes"] < 1 << 31 and 0 <= charter["retention"] <= 315576000, "numbers in their range")
+    _check_page(charter)
     _check_question(charter)
     _check_rounds(charter)
     demand(charter["issuer"] == pinned, "another issuer than the one that signed")
     return charter
+
+
+def _check_page(charter: dict[str, Any]) -> None:
+    if "page" in charter:
+        page = members(charter["page"], "digest", "hosts")
+        hosts = page["hosts"]
+        demand(is_hex(page["digest"]) and isinstance(hosts, list) and len(hosts) <= 16, "a page")
+        demand(all(isinstance(each, str) and _HOST.fullmatch(each) for each in hosts), "hosts of a page")
+        demand(hosts == sorted(set(hosts)), "hosts in order")
 
 
 def _check_question(charter: dict[str, Any]) -> None:

@@ -192,6 +192,53 @@ async function lies(core, vectors, say) {
   }
 }
 
+async function statements(core, vectors, say) {
+  const [kept, ...cases] = vectors.statements;
+  const log = JSON.parse(kept.log);
+  const entries = await core.readLog(core.octets(kept.log), kept.issuer);
+  for (const wrong of [log.entries.slice(1), log.entries.toReversed(), [{ ...log.entries[0], signature: "00".repeat(64) }]]) {
+    say("log", "a broken one", await refused(core, () => core.readLog(core.written({ ...log, entries: wrong }), kept.issuer)));
+  }
+  say("log", "of somebody else", await refused(core, () => core.readLog(core.octets(kept.log), cases[0].server)));
+  say("log", "lists that agree", core.agree(entries, entries.slice(0, 2)) && !core.agree(entries, entries.slice(1)));
+  for (const [place, each] of cases.entries()) {
+    const vector = vectors.charters.find((other) => other.case === each.case);
+    const [identity, charter] = [core.sha256(core.octets(vector.charter)), JSON.parse(vector.charter)];
+    const key = core.serverKey(entries, identity, charter);
+    say("log", each.case, key === each.server && (await refused(core, () => core.serverKey(entries, "00".repeat(32), charter))));
+    await core.refuseSignature(core.octets(each.receipt), each.signature, key, core.RECEIPT);
+    say("statement", "a receipt's signature", await refused(core, () => core.openStatement(core.octets(each.receipt), each.signature, key)));
+    let before = null;
+    for (const [i, round] of each.rounds.entries()) {
+      const data = core.octets(round.statement);
+      const said = await core.openStatement(data, round.signature, key);
+      const state = { round: i + 1, root: "ef".repeat(32), transcript: said.transcript ? "ab".repeat(32) : "" };
+      const salt = place.toString(16).padStart(2, "0").repeat(32);
+      core.refuseMisstated(said, identity, state, salt, before);
+      say("statement", `${each.case} ${i + 1}`, (await core.code(data)) === round.code);
+      for (const wrong of [{ root: "ee".repeat(32) }, { round: 2 - i }, { transcript: "aa".repeat(32) }]) {
+        say("statement", "of something else", await refused(core, () => core.refuseMisstated(said, identity, { ...state, ...wrong }, salt, before)));
+      }
+      const changed = core.octets(round.statement.replace("ef", "ee"));
+      say("statement", "changed", await refused(core, () => core.openStatement(changed, round.signature, key)));
+      before = data;
+    }
+  }
+}
+
+async function amendments(core, vectors, say) {
+  for (const vector of vectors.amendments) {
+    const read = () => core.readAmendments(core.octets(vector.amendments), JSON.parse(vector.charter), vector.identity);
+    if (!vector.deadlines) {
+      say("amendment", vector.name, await refused(core, read));
+      continue;
+    }
+    const [found, deadlines] = await read();
+    const about = (salt) => found.map((each) => vector.people.findIndex((person) => core.isAbout(each, vector.identity, person, salt)));
+    say("amendment", vector.name, `${deadlines}` === `${vector.deadlines}` && `${vector.salts.map(about)}` === `${vector.about}`);
+  }
+}
+
 /** How many vectors of each sort were compared, and the names of those that differ. */
 export async function run(core, vectors) {
   const [counts, wrong] = [{}, []];
@@ -199,7 +246,7 @@ export async function run(core, vectors) {
     counts[sort] = (counts[sort] || 0) + 1;
     if (!holds) wrong.push(`${sort} ${name}`);
   };
-  for (const each of [charters, uploads, attacks, noise, answers, lies]) {
+  for (const each of [charters, uploads, attacks, noise, answers, lies, statements, amendments]) {
     const needs = { attacks: "malicious" }[each.name] || each.name;
     if (!vectors[needs]) continue;
     try {
@@ -215,7 +262,7 @@ if (typeof process !== "undefined") {
   const { readFileSync } = await import("node:fs");
   const [folder, file] = process.argv.slice(2);
   const core = {};
-  for (const name of ["canonical", "exact", "noise", "rules", "campaign", "answers", "tree"]) {
+  for (const name of ["canonical", "exact", "noise", "rules", "campaign", "answers", "tree", "statements"]) {
     Object.assign(core, await import(`${folder}/${name}.js`));
   }
   console.log(JSON.stringify(await run(core, JSON.parse(readFileSync(file, "utf8")))));

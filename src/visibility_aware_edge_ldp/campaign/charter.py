@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
@@ -38,6 +39,7 @@ _LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
+_OPTIONAL = {CONSENT, "page"}
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Charter:
     consent
         Where only positions are asked whose both ends consented: until when they may, in seconds of Unix time. Then
         the list is frozen, and the first round opens.  [CONSENT.1] 0 where no consent is asked for: it is not written.
+    page
+        The page that people answer with in a browser, if the issuer vouches for one.  [CHARTER.10]
     """
 
     title: str
@@ -94,6 +98,7 @@ class Charter:
     rounds: tuple[Round, ...]
     retention: int = 0
     consent: int = 0
+    page: NamedPage | None = None
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -104,6 +109,11 @@ class Charter:
     def numbers(self) -> range:
         """The rounds' numbers, from 1 on."""
         return range(1, len(self.rounds) + 1)
+
+    @property
+    def closing(self) -> list[str]:
+        """When each round closes, as people read it."""
+        return [date(each.closes) for each in self.rounds]
 
     @property
     def trust(self) -> str:
@@ -124,6 +134,7 @@ class Charter:
             "mechanisms": list(self.mechanisms),
             "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
             **({CONSENT: self.consent} if self.consent else {}),
+            **({"page": self.page.content} if self.page else {}),
         }
         return encode(content)
 
@@ -136,8 +147,7 @@ class Charter:
                 "This is not a charter of a version that is understood here. A campaign of another version is ended, "
                 "and its reports are erased, by the program that began it."
             )
-        consent = content.pop(CONSENT, 0)
-        _refuse_other_fields(content, _FIELDS, "A charter")
+        _refuse_other_fields(content, _FIELDS | (content.keys() & _OPTIONAL), "A charter")
         lists: dict[str, list[Content]] = {name: _typed(content[name], list, name) for name in _LISTS}
         charter = cls(
             **{name: _typed(content[name], str, name) for name in _TEXTS},
@@ -147,7 +157,8 @@ class Charter:
             shares=tuple(exact_fraction(each, "A share of epsilon") for each in lists["shares"]),
             mechanisms=tuple(_typed(each, dict, "mechanisms") for each in lists["mechanisms"]),
             rounds=tuple(_round(each) for each in lists["rounds"]),
-            consent=_typed(consent, int, CONSENT),
+            consent=_typed(content.get(CONSENT, 0), int, CONSENT),
+            page=NamedPage.read(content["page"]) if "page" in content else None,
         )
         if charter.data != data:
             raise ProtocolViolation(

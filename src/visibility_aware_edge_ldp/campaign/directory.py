@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shutil
 import tempfile
 import time
@@ -18,7 +16,8 @@ import numpy.typing as npt
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.charter_log import LOG, SERVER_KEY, CharterLog, continued, read_signing
 from visibility_aware_edge_ldp.campaign.consents import Consents
-from visibility_aware_edge_ldp.campaign.documents import Documents, drafted, refuse_formulas
+from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import (
@@ -45,7 +44,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
 KEY, OPERATOR, TOKENS, HASHES, AMENDMENTS = "issuer.key", "operator.token", "tokens.csv", "hashes.json", "amendments"
-PRIVATE = frozenset({KEY, OPERATOR, TOKENS, HASHES, SERVER_KEY})
+PRIVATE = frozenset({KEY, OPERATOR, TOKENS, LETTERS, HASHES, SERVER_KEY})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +80,7 @@ def new_campaign(
     groups: Groups | None = None,
     key_file: Path | None = None,
     consent: int = 0,
+    invitations: Invitations | None = None,
     written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
@@ -107,6 +107,9 @@ def new_campaign(
         Where the issuer keeps ``key``; the log of its charters beside it is continued.  [WITNESS.4]
     consent
         Until when people may consent, where only positions are asked whose both ends did.  [CONSENT.1]
+    invitations
+        Where people take part with a browser: the charter then names the page, which is copied into the directory,
+        and there is a table of everybody's letters.  [CHARTER.10]
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
     """
@@ -122,9 +125,21 @@ def new_campaign(
     rounds = tuple(map(Round, closes, least))
     chosen = _checked_split(question, split, len(rounds))
     charter = charter_of(
-        documents, fingerprint(secret), question, epsilon, statistics, rounds, title, epoch, retention, chosen, consent
+        documents,
+        fingerprint(secret),
+        question,
+        epsilon,
+        statistics,
+        rounds,
+        title,
+        epoch,
+        retention,
+        chosen,
+        consent,
+        invitations.named if invitations else None,
     )
-    (written or write)(place, {**_files(charter, documents, secret), **_signing(charter, secret, key_file)})
+    files = {**_files(charter, documents, secret, invitations), **_signing(charter, secret, key_file)}
+    (written or write)(place, files)
     return charter
 
 
@@ -140,6 +155,7 @@ def charter_of(
     retention: int = 0,
     split: tuple[Fraction, ...] = (),
     consent: int = 0,
+    page: NamedPage | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
     kind, exact = question_named(question), parse_epsilon(epsilon)
@@ -162,6 +178,7 @@ def charter_of(
             rounds=rounds,
             retention=retention,
             consent=consent,
+            page=page,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -175,8 +192,10 @@ def write(place: Path, files: Mapping[str, bytes]) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
         for name, data in files.items():
+            (draft / name).parent.mkdir(exist_ok=True)
             write_new(draft / name, data, 0o600 if name in PRIVATE else 0o644)
-        sync(draft)
+        for folder in {(draft / name).parent for name in files}:
+            sync(folder)
         _refuse_existing(place)
         draft.rename(place)
         sync(place.parent)
@@ -221,16 +240,18 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
     return ()
 
 
-def _files(charter: Charter, documents: Documents, key: bytes) -> dict[str, bytes]:
+def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invitations | None) -> dict[str, bytes]:
     operator, tokens = new_token(), [new_token() for _ in documents.roster]
+    people = list(zip(documents.roster, tokens, strict=True))
     return {
         CHARTER: charter.data,
         SIGNATURE: SignedCharter.of(charter, key).signature.hex().encode(),
         **{f"{name}.json": data for name, data in documents.data.items()},
         KEY: key.hex().encode(),
         OPERATOR: operator.encode(),
-        TOKENS: _table(documents.roster, tokens),
+        TOKENS: token_table(people),
         HASHES: encode({"operator": token_hash(operator), "participants": [token_hash(token) for token in tokens]}),
+        **(invitations.files(people, charter) if invitations else {}),
     }
 
 
@@ -238,12 +259,6 @@ def _signing(charter: Charter, issuer_key: bytes, key_file: Path | None) -> dict
     server = new_key()
     log = continued(key_file, charter, fingerprint(server), issuer_key)
     return {LOG: log.data, SERVER_KEY: server.hex().encode()}
-
-
-def _table(names: Sequence[str | int], tokens: Sequence[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("name", "token"), *zip(names, tokens, strict=True)])
-    return text.getvalue().encode()
 
 
 def _read_hashes(data: bytes, nodes: int) -> tuple[str, tuple[str, ...]]:

@@ -50,8 +50,6 @@ SCOPE, GROUPS = "scope", "groups"
 NAMED = frozenset({"roster", "policy"})
 # The words of a scope, and a group's name, have at most so many characters.
 MOST_WORDS = 200
-# What spreadsheets take for the beginning of a formula, also in its full-width form, or leave out before one.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +151,6 @@ def checked_names(names: Iterable[Hashable]) -> list[Name]:
             f"Two names of the roster are written alike, {shortened(twice)}; give everybody a name of its own."
         )
     return found
-
-
-def refuse_formulas(names: Iterable[Hashable]) -> None:
-    """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
-    for name in names:
-        if isinstance(name, str) and name.startswith(_FORMULA):
-            raise BadInput(
-                f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when tokens.csv is "
-                "opened. Leave out =, +, -, @ and blanks at the beginning of names."
-            )
 
 
 def _read_roster(data: bytes) -> tuple[Name, ...]:

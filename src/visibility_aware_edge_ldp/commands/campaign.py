@@ -68,12 +68,20 @@ def new(
             "--issuer-key", help="The issuer.key of an earlier campaign; the log.json beside it is continued."
         ),
     ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(help="The server's address for people: the charter names the page, and letters.csv has links."),
+    ] = None,
+    page: Annotated[
+        str | None, typer.Option(help="With --server: the address of the page on another host. Default: the server's.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the directory of a new campaign: signed charter, documents, keys and tokens."""
     import time
 
     from visibility_aware_edge_ldp.campaign.directory import new_campaign, read_campaign
+    from visibility_aware_edge_ldp.campaign.invitations import Invitations
     from visibility_aware_edge_ldp.campaign.questions import question_named
     from visibility_aware_edge_ldp.campaign.terms import Terms
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
@@ -82,6 +90,8 @@ def new(
     deadlines, names = _deadlines(question, rounds, closes), labels.names_in(roster)
     if fewest > len(names):
         raise BadInput(f"--fewest {fewest:,} is more than the {len(names):,} in the roster.")
+    if page is not None and server is None:
+        raise BadInput("--page needs --server: letters name both.")
     rule = open_policy(policy)
     charter = new_campaign(
         directory,
@@ -101,6 +111,7 @@ def new(
         groups=None if groups is None else open_groups(groups, names, attributes),
         key_file=issuer_key_file,
         consent=0 if consent_until is None else labels.moment(consent_until, time.time()),
+        invitations=None if server is None else Invitations(server, page or ""),
     )
     written = read_campaign(directory)
     view = written.documents.view
@@ -111,7 +122,7 @@ def new(
         print_json("campaign-new", {**facts, "directory": str(directory), "loss": costs})
         return
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
-    typer.echo("\n".join([*lines, "", *_hand_out(directory)]))
+    typer.echo("\n".join([*lines, "", *_hand_out(directory, charter.page is not None)]))
     typer.echo(feasibility(len(names), epsilon, question_named(question).protocol.trust), err=True)
     for line in (*labels.dear_lines(found), *labels.alike_lines(names), *new_log_lines(written, issuer_key_file)):
         typer.echo(line, err=True)
@@ -264,11 +275,13 @@ def _stopped(operator: "Operator") -> None:
     typer.echo("Stopped; nothing is lost." if said.get("stopped") else "No answers are being made.")
 
 
-def _hand_out(directory: Path) -> list[str]:
+def _hand_out(directory: Path, by_browser: bool) -> list[str]:
+    letters = {"with a browser": f"its own line of {directory / 'letters.csv'}: a link", "the page's host": "take-part"}
     rows = {
         "everybody": "the issuer's fingerprint above, on a way that the server cannot change",
         "each participant": f"the server's address, its name, and its own token from {directory / 'tokens.csv'}",
-        "the server": f"{directory}, without issuer.key and tokens.csv",
+        **(letters if by_browser else {}),
+        "the server": f"{directory}, without issuer.key and {'letters.csv, ' if by_browser else ''}tokens.csv",
         "the operator": "operator.token, to close rounds and to have the answers made",
         "nobody": "issuer.key; and tokens.csv as a whole: keep both away from the server",
         "yourself": "log.json beside issuer.key: your next campaign takes it on with --issuer-key",

@@ -282,6 +282,7 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
         "epsilon": str(charter.epsilon),
         "closes": [each.closes for each in charter.rounds],
         "retention": charter.retention,
+        **({"page": charter.page.content} if charter.page else {}),
     }
 
 
@@ -289,7 +290,7 @@ def head_lines(charter: Charter) -> list[str]:
     """A charter as the lines that commands print."""
     from visibility_aware_edge_ldp.campaign.charter import date, kept_for
 
-    closing = "; ".join(f"round {number} on {date(each.closes)}" for number, each in enumerate(charter.rounds, 1))
+    closing = "; ".join(f"round {number} on {moment}" for number, moment in enumerate(charter.closing, 1))
     return [
         f"Campaign   {charter.identity}",
         f"Issuer     {charter.issuer}",
@@ -299,6 +300,7 @@ def head_lines(charter: Charter) -> list[str]:
         *([f"Consent    of both ends, until {date(charter.consent)}; then round 1 opens"] if charter.consent else []),
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
+        *([f"Page       SHA-256 {charter.page.digest}"] if charter.page else []),
     ]
 
 

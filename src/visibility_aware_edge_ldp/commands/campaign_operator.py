@@ -110,8 +110,8 @@ def unanswered(
 
     People who have withdrawn are not listed. That somebody looked is noted in the campaign's log.
     """
-    from visibility_aware_edge_ldp.campaign.documents import refuse_formulas
     from visibility_aware_edge_ldp.campaign.http_client import json_object
+    from visibility_aware_edge_ldp.campaign.invitations import refuse_formulas
     from visibility_aware_edge_ldp.campaign.signed_documents import digest, write_new
 
     operator = _operator(place, token_file, "sees who has not answered")

@@ -16,8 +16,9 @@ from support import browser as browsers
 from support.browser_program import HARNESS, PAGE, all_vectors, hosted, under_node
 from support.random_reports import all_compared
 
-MODULES = ("canonical", "exact", "noise", "rules", "campaign", "answers", "tree")
+MODULES = ("canonical", "exact", "noise", "rules", "campaign", "answers", "tree", "statements")
 FEWEST = {"charter": 5, "root": 8, "upload": 80, "attack": 150, "noise": 100, "asked": 29, "answer": 300, "lie": 80}
+FEWEST |= {"log": 10, "statement": 30, "amendment": 6}
 
 
 def refuse_differences(said: dict[str, Any]) -> None:
@@ -31,13 +32,15 @@ def test_the_golden_vectors_under_node(tmp_path: Path) -> None:
 
 
 def test_a_changed_vector_is_seen(tmp_path: Path) -> None:
-    vectors = {name: all_vectors()[name] for name in ("answers", "lies", "charters")}
+    vectors = {name: all_vectors()[name] for name in ("answers", "lies", "charters", "statements")}
     vectors["answers"] = [each for each in vectors["answers"] if each["case"] == "position, nothing"]
     vectors["lies"] = vectors["lies"][:1]
     first = vectors["answers"][0]["answers"][0]
     first["result"] = first["result"][:-2] + ("00" if first["result"][-2:] != "00" else "01")
     vectors["lies"][0]["believed"] = not vectors["lies"][0]["believed"]
-    assert [each.split()[0] for each in under_node(tmp_path, vectors)["wrong"]] == ["answer", "lie"]
+    code = vectors["statements"][1]["rounds"][0]
+    code["code"] = code["code"][::-1]
+    assert [each.split()[0] for each in under_node(tmp_path, vectors)["wrong"]] == ["answer", "lie", "statement"]
 
 
 @pytest.mark.long

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from typing import Any
-from urllib.parse import parse_qs
 
 import pytest
 
@@ -46,7 +45,9 @@ def test_the_headers_are_stricter_than_the_page() -> None:
     assert policy.endswith(b"; frame-ancestors 'none'")
 
 
-def replied(method: str, path: str, page: bool = True) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def replied(
+    method: str, path: str, page: bool = True, hosts: tuple[str, ...] | None = None, origin: str = ""
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The head of a reply to this request, and all that was sent; what the page does not answer, 'the server' does."""
     sent: list[dict[str, Any]] = []
 
@@ -60,8 +61,9 @@ def replied(method: str, path: str, page: bool = True) -> tuple[dict[str, Any], 
     async def nothing() -> dict[str, Any]:
         return {}
 
-    whole = browser_page.WithBrowserPage(server, page)
-    asyncio.run(whole({"type": "http", "method": method, "path": path}, nothing, keep))
+    whole = browser_page.WithBrowserPage(server, browser_page.FOLDER if page else None, hosts)
+    headers = [(b"origin", origin.encode())] if origin else []
+    asyncio.run(whole({"type": "http", "method": method, "path": path, "headers": headers}, nothing, keep))
     return dict(sent[0]["headers"]), sent
 
 
@@ -95,8 +97,21 @@ def test_a_head_has_no_body_and_without_a_page_there_is_none() -> None:
     assert replied("GET", "/take-part/", page=False)[1][0]["status"] == 299
 
 
-def test_a_link_holds_everything_behind_the_number_sign() -> None:
-    link = browser_page.invitation_link("https://a.example/take-part/", "https://b.example", "Ann & Bo #1", "t", "i")
-    address, _, rest = link.partition("#")
-    assert address == "https://a.example/take-part/"
-    assert parse_qs(rest) == {"server": ["https://b.example"], "name": ["Ann & Bo #1"], "token": ["t"], "issuer": ["i"]}
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_only_hosts_that_the_charter_names_may_read(method: str) -> None:
+    named = ("https://a.example", "https://b.example:8443")
+    for origin, may in (
+        ("https://a.example", True),
+        ("https://b.example:8443", True),
+        ("https://b.example", False),
+        ("https://a.example.evil", False),
+        ("null", False),
+        ("", False),
+    ):
+        head, _ = replied(method, "/v1/charter", hosts=named, origin=origin)
+        allowed = origin.encode() if may else None
+        assert head.get(b"access-control-allow-origin") == allowed
+        assert (b"access-control-expose-headers" in head) == may
+        assert (b"access-control-allow-headers" in head) == (may and method == "OPTIONS")
+        assert head[b"vary"] == b"origin"
+    assert b"vary" not in replied(method, "/v1/charter")[0]

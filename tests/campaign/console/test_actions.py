@@ -198,12 +198,14 @@ def test_a_server_is_stopped_moved_and_started_again(running: Running) -> None:
 
 
 def test_letters_name_another_address_from_then_on(running: Running) -> None:
-    page = "https://library.example.org/take-part/"
+    page = "https://survey.example.org/take-part/"
     said = running.follows("addresses", address="https://survey.example.org/c/1", page=page)
     assert "Letters name these addresses from now on" in said
     letters = running.post("letters", passphrase=PASSPHRASE)
     assert page.encode() + b"#server=https%3A%2F%2Fsurvey.example.org%2Fc%2F1" in letters.body
-    assert "Use https" in running.follows("addresses", address="http://survey.example.org", page=page)
+    for address, shown in (("http://survey.example.org", page), ("https://survey.example.org", "https://library.org/")):
+        refused = running.follows("addresses", address=address, page=shown)
+        assert "no address for people" in refused or "another host would not be believed" in refused
 
 
 def test_letters_that_were_deleted_are_not_shown(running: Running) -> None:

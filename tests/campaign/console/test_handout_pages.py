@@ -48,7 +48,7 @@ def test_a_letter_says_all_that_a_person_needs(shown: Shown) -> None:
         "Round 2 until",
         f"at most ε = {shown.charter.epsilon}",
         shown.charter.issuer[:8],
-        page_fingerprint()[:8],
+        page_fingerprint(shown.charter)[:8],
         "token=" + "t" * 43,
         "Beware.",
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -22,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.console.letters import (
     reminders_table,
 )
 from visibility_aware_edge_ldp.campaign.console.people import Person
+from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 
 ANN = Person("Ann, the first", "", "", "", "ann@example.org")
 
@@ -108,5 +110,10 @@ def test_a_calendar_says_when_to_come_back(charter: Charter) -> None:
     assert text == calendar(charter, rounds, "https://s.example.org/take-part/", 1_800_000_000.5).decode()
 
 
-def test_the_page_that_letters_name_is_this_versions() -> None:
-    assert page_fingerprint() == page_digest()
+def test_the_page_that_letters_name_is_the_charters_or_else_this_versions(charter: Charter) -> None:
+    assert charter.page is None
+    assert page_fingerprint(charter) == page_digest()
+    named = replace(charter, page=NamedPage("ab" * 32))
+    assert page_fingerprint(named) == "ab" * 32
+    letter = Invitation.of(named, "https://s.example.org", "https://s.example.org/take-part/", ANN, "ann", "t")
+    assert parse_qs(urlsplit(letter.link).fragment)["page"] == ["ab" * 32]

@@ -115,16 +115,18 @@ def test_what_a_server_is_given_holds_no_key_of_the_issuer_and_no_token(study: S
     secret = [study.vault.issuer_key(signing).hex(), study.operator(everyday).token, *tokens.values()]
     assert {path.name for path in study.served.iterdir()} == {
         *("charter.json", "charter.sig", "edges.json", "hashes.json", "log.json", "policy.json", "roster.json"),
-        "server.key",
+        *("server.key", "take-part"),
     }
-    for path in study.served.iterdir():
+    for path in study.served.rglob("*.*"):
         assert not any(each in path.read_text() for each in secret)
     served = ServedCampaign.read(study.served)
     roster = [str(each) for each in served.campaign.documents.roster]
     assert [token_hash(tokens[name]) for name in roster] == list(served.campaign.participants)
     assert served.campaign.operator == token_hash(study.operator(everyday).token)
     with zipfile.ZipFile(io.BytesIO(study.server_part())) as archive:
-        assert {name.partition("/")[2] for name in archive.namelist()} == {path.name for path in study.served.iterdir()}
+        assert {name.rpartition("/")[2] for name in archive.namelist()} == {
+            path.name for path in study.served.rglob("*.*")
+        }
 
 
 def test_all_studies_stand_in_one_log_of_one_issuer(study: Study, vault: Vault) -> None:

@@ -1,10 +1,13 @@
-"""Small versions of ``python -m benchmarks.campaign_server kills power rounds``, each with the twin that it catches."""
+"""Small versions of ``python -m benchmarks.campaign_server``: kills, power, rounds, takeover, each with its twin."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from support.campaign_lab import sqlite_url
+from support.campaign_postgres_here import postgres_here
 from support.campaign_server_kills import kills
 from support.campaign_server_power import power
 from support.campaign_server_rounds import rounds

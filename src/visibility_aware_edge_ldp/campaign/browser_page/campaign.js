@@ -1,7 +1,7 @@
 // A campaign: its charter and documents, checked, and all that follows from epsilon.
 
 import {
-  demand, fraction, isHex, isObject, isWhole, members, octets, quoted, read, refuseMisread,
+  demand, fraction, isHex, isObject, isWhole, members, octets, quoted, read, refuseMisread, refuseNewer,
   refuseSignature, sameValue, sha256, written,
 } from "./canonical.js";
 import { Fraction } from "./exact.js";
@@ -13,6 +13,9 @@ const FORMAT = "va-edge-ldp charter 2";
 const HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name";
 const TEXTS = ["format", "holding", "trust", "title", "epoch", "issuer", "roster", "policy", "edges", "question", "survey"];
 const MEMBERS = [...TEXTS, "nodes", "statistics", "epsilon", "shares", "mechanisms", "rounds", "retention"];
+// What a charter may say besides.
+const OPTIONAL = ["page"];
+const HOST = /^(https:\/\/[a-z0-9.-]{1,253}|http:\/\/(localhost|127\.0\.0\.1))(:[1-9][0-9]{0,4})?$/;
 const DEGREES = ["edges", "degrees", "max_degree", "degree_histogram"];
 const SCORES = [
   ...DEGREES, "triangles", "transitivity", "four_cycles", "three_paths", "tailed_triangles", "diamonds", "four_cliques", "stars",
@@ -31,9 +34,10 @@ const SURVEY = "va-edge-ldp survey 1";
 export async function openCharter(data, signature, pinned) {
   await refuseSignature(data, signature, pinned);
   const charter = read(data, 2 ** 20);
-  demand(isObject(charter) && charter.format === FORMAT, "a charter of another version");
+  demand(isObject(charter) && charter.format === FORMAT, "a charter of another version than this page knows: ask the issuer for another page");
   demand(!Object.hasOwn(charter, "consent"), "consent of both ends, which this page cannot keep to; use the program");
-  members(charter, ...MEMBERS);
+  refuseNewer(charter, [...MEMBERS, ...OPTIONAL]);
+  members(charter, ...MEMBERS, ...OPTIONAL.filter((name) => Object.hasOwn(charter, name)));
   demand([...TEXTS, "epsilon"].every((name) => typeof charter[name] === "string"), "texts");
   demand(["nodes", "retention"].every((name) => isWhole(charter[name])), "whole numbers");
   demand(["statistics", "shares", "mechanisms", "rounds"].every((name) => Array.isArray(charter[name])), "lists");
@@ -43,14 +47,21 @@ export async function openCharter(data, signature, pinned) {
   demand(["issuer", "roster", "policy", "edges", "survey"].every((name) => isHex(charter[name])), "digests");
   demand(charter.nodes >= 2 && charter.nodes < 2 ** 31, "how many people there are");
   demand(charter.retention >= 0 && charter.retention <= 315576000, "how long reports are kept");
+  if (Object.hasOwn(charter, "page")) checkPage(charter.page);
   checkQuestion(charter);
   checkRounds(charter);
   demand(charter.issuer === pinned, "another issuer than the one that signed");
   return charter;
 }
 
+function checkPage(page) {
+  const { digest, hosts } = members(page, "digest", "hosts");
+  demand(isHex(digest) && Array.isArray(hosts) && hosts.length <= 16, "a page");
+  demand(hosts.every((each, i) => typeof each === "string" && HOST.test(each) && (!i || hosts[i - 1] < each)), "hosts of a page");
+}
+
 function checkQuestion(charter) {
-  demand(Object.hasOwn(QUESTIONS, charter.question), "an unknown question");
+  demand(Object.hasOwn(QUESTIONS, charter.question), "a question that this page does not know: ask the issuer for a newer page");
   const [trust, rounds, statistics] = QUESTIONS[charter.question];
   demand(charter.trust === trust, "another trust model");
   demand(rounds.includes(charter.rounds.length), "another number of rounds");
@@ -72,6 +83,7 @@ function checkRounds(charter) {
   const shares = charter.shares.map(fraction);
   let before = 0;
   for (const each of charter.rounds) {
+    if (isObject(each)) refuseNewer(each, ["closes", "fewest"]);
     members(each, "closes", "fewest");
     demand(isWhole(each.closes) && isWhole(each.fewest), "whole numbers");
     demand(each.fewest >= 1 && each.fewest <= charter.nodes, "the fewest responders");
@@ -86,7 +98,7 @@ function checkRounds(charter) {
 /** A charter with its documents, all checked; `rowSurvey` is the identity that reports of rows name. */
 export class Campaign {
   constructor(charter, identity, names, policy) {
-    Object.assign(this, { charter, identity, names, policy, rowSurvey: "" });
+    Object.assign(this, { charter, identity, names, policy, rowSurvey: "", lost: {} });
     this.nodes = names.length;
     this.question = charter.question;
     this.epsilon = fraction(charter.epsilon);
@@ -126,7 +138,11 @@ export class Campaign {
   }
 
   /** What an edge of each class loses by all reports of a round: a map from classes. */
-  losses(number, decimals = 60) {
+  losses(number) {
+    return (this.lost[number] ??= this.lossesOf(number, 60));
+  }
+
+  lossesOf(number, decimals) {
     const stated = this.charter.mechanisms[number - 1];
     const map = (object, loss) => new Map(Object.keys(object).map((name) => [CLASSES.indexOf(name), loss(object[name])]));
     if (stated.kind === "randomized response") {

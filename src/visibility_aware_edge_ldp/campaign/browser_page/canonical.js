@@ -196,6 +196,13 @@ export function members(value, ...names) {
   return value;
 }
 
+/** Refuses what a newer version says, in words that people understand. */
+export function refuseNewer(value, known) {
+  const other = Object.keys(value).find((name) => !known.includes(name));
+  const words = other && `this page is too old for this campaign, which says “${other.slice(0, 40)}”: ask the issuer for a newer page`;
+  demand(other === undefined, words);
+}
+
 export function fraction(text) {
   demand(typeof text === "string" && /^(0|[1-9][0-9]{0,199})(\/[1-9][0-9]{0,199})?$/.test(text), "a fraction");
   const found = Fraction.of(text);
@@ -232,18 +239,19 @@ export function refuseMisread(text, most) {
 
 const PREFIX = octets("va-edge-ldp charter 1\n");
 
-/** Refuses octets that the pinned issuer did not sign. */
-export async function refuseSignature(charter, signature, pinned) {
+/** Refuses octets that this key did not sign for this purpose: by itself, that of charters and amendments. */
+export async function refuseSignature(data, signature, key, purpose = PREFIX) {
   demand(isHex(signature, 64), "a signature has 128 hex digits");
-  demand(isHex(pinned), "a fingerprint has 64 hex digits");
+  demand(isHex(key), "a fingerprint has 64 hex digits");
   let holds = false;
   try {
-    const key = await crypto.subtle.importKey("raw", fromHex(pinned), "Ed25519", false, ["verify"]);
-    holds = await crypto.subtle.verify("Ed25519", key, fromHex(signature), joined(PREFIX, charter));
+    const own = await crypto.subtle.importKey("raw", fromHex(key), "Ed25519", false, ["verify"]);
+    holds = await crypto.subtle.verify("Ed25519", own, fromHex(signature), joined(purpose, data));
   } catch (error) {
     if (error instanceof DOMException && error.name === "NotSupportedError") {
       throw new Refused("this browser is too old: it cannot check Ed25519 signatures");
     }
   }
-  demand(holds, "the pinned issuer did not sign this charter");
+  const what = textOf(purpose).trim().split(" ").slice(1, -1).join(" ");
+  demand(holds, `this ${what} is not signed by whoever must have signed it`);
 }

@@ -56,8 +56,10 @@ export class Ledger {
     return found;
   }
 
-  /** Let `act` change the ledger, alone, and give back what it returns once all of it is on disk. `act` does not wait. */
-  change(act) {
+  /** Let `act` change the ledger, alone, and give back what it returns once all of it is on disk. `act` does not wait.
+   *
+   * With `counts` it is newer than its copies from then on. */
+  change(act, counts = true) {
     return new Promise((resolve, reject) => {
       const transaction = this.database.transaction("records", "readwrite", { durability: "strict" });
       const records = transaction.objectStore("records");
@@ -69,7 +71,7 @@ export class Ledger {
           const page = target.result === undefined ? blank() : opened(target.result);
           const before = page.serial;
           result = act(page);
-          if (page.serial === before) page.serial++;
+          if (counts && page.serial === before) page.serial++;
           records.put(closed(page), "ledger");
         } catch (error) {
           failure = error;

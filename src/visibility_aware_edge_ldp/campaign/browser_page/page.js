@@ -1,22 +1,26 @@
 // The page: invitation, consent, friends, review, receipt. What it says comes from the checked campaign alone.
 
-import { Refused } from "./canonical.js";
-import { LIFETIME, Ledger, UNITS } from "./ledger.js";
+import { calendarFile } from "./calendar.js";
+import { Refused, demand } from "./canonical.js";
+import { LIFETIME, Ledger } from "./ledger.js";
+import { invitationIn, ownPage } from "./invitation.js";
 import { folded, matches, meant } from "./names.js";
-import { Participant } from "./participant.js";
+import { Participant, Unreached } from "./participant.js";
 import { CLASSES } from "./rules.js";
+import { afterSentence, costSentence, days, epsilonOf, hiddenSentence, moment, whenSentence } from "./words.js";
 
 const STEPS = ["invitation", "consent", "picker", "review", "finished"];
 const SHOWN = 60;
 const WORDS = { FRIEND_VISIBLE: "friends may see", PRIVATE: "private" };
 const at = (id) => document.getElementById(id);
-const state = { participant: null, ledger: null, round: 1, people: [], ticked: new Set(), shown: SHOWN, situation: null };
+const state = { participant: null, ledger: null, round: 1, people: [], ticked: new Set(), shown: SHOWN, situation: null, again: null };
 
 function element(name, text, more = {}) {
   return Object.assign(document.createElement(name), { textContent: text }, more);
 }
 
 function show(step) {
+  state.again = null; // what was to be tried again belonged to another step
   for (const each of STEPS) at(each).hidden = each !== step;
   at(`${step}-title`).focus();
   if (window.scrollY) at(`${step}-title`).scrollIntoView();
@@ -35,30 +39,34 @@ async function attempt(act, button = null) {
   } catch (error) {
     if (!(error instanceof Refused)) console.warn(error);
     const words = error instanceof Refused ? error.message : "something unforeseen happened; load this page again";
-    say(`Nothing was sent: ${words}.`.replace("Nothing was sent: the server cannot", "Please wait: the server cannot"), true);
+    if (error instanceof Unreached) tryLater(act, button);
+    else say(`Nothing was sent: ${words}.`, true);
   } finally {
     if (button) button.disabled = false;
   }
 }
 
-/** What the part of an address after # says; the server never sees that part. */
-function invitationIn(address) {
-  const given = new URLSearchParams(new URL(address, location.href).hash.slice(1));
-  const server = given.get("server") || new URL("..", new URL(address, location.href).href.split("#")[0]).href;
-  const found = { server, name: given.get("name"), token: given.get("token"), issuer: given.get("issuer") };
-  return found.name && found.token && found.issuer ? found : null;
+/** Go on by itself as soon as the server may be reached. */
+function tryLater(act, button) {
+  say("The server cannot be reached now. What you did is kept; leave this page open, it goes on by itself.", true);
+  const again = () => {
+    if (state.again !== again) return;
+    state.again = null;
+    attempt(act, button);
+  };
+  state.again = again;
+  addEventListener("online", again, { once: true });
+  setTimeout(again, 20000);
 }
-
-const moment = (seconds) => new Date(seconds * 1000).toLocaleString([], { dateStyle: "long", timeStyle: "short" });
-const epsilonOf = (units) => `${Math.ceil(Number(units * 1000n / UNITS + (units * 1000n % UNITS ? 1n : 0n))) / 1000}`;
-const days = (seconds) => (seconds >= 86400 ? `${Math.round(seconds / 86400)} days` : `${Math.round(seconds / 3600)} hours`);
 
 async function begin(invitation) {
   say("Checking who asks, and what …");
   state.ledger = await Ledger.open();
   navigator.storage?.persist?.();
   at("ledger").hidden = false;
-  state.participant = await Participant.open(invitation, state.ledger);
+  state.own = await ownPage();
+  demand(!invitation.page || invitation.page === state.own.digest, "this page is not the one that your letter names; answer nothing here, and tell the issuer");
+  state.participant = await Participant.open(invitation, state.ledger, state.own);
   const { charter } = state.participant.campaign;
   at("title").textContent = charter.title;
   document.title = `Take part: ${charter.title}`;
@@ -90,12 +98,8 @@ async function askConsent(number) {
   state.round = number;
   const { classes: costs, isBeyond } = await participant.costs(number);
   const largest = [...costs.values()].reduce((most, each) => (each.after > most ? each.after : most), 0n);
-  const odds = Math.exp(Number(largest) / 1e12);
-  const said = odds > 1000 ? "more than 1,000" : odds.toPrecision(2);
-  at("sentence").textContent =
-    `${participant.name}, “${charter.title}” asks ${number === 2 ? "a second time " : ""}who of ${(nodes - 1).toLocaleString()} people you know: ` +
-    `your answer is randomized on this device, and all reports together tell about any one of your friendships at most ε = ${epsilonOf(largest)}, ` +
-    `that is, they change the odds of a guess at most ${said} times.`;
+  at("sentence").textContent = costSentence(participant.name, charter, nodes - 1, number, largest);
+  at("when").textContent = whenSentence(participant.witness.deadlines, number);
   at("costs").replaceChildren(...[...costs].map(([kind, each]) => {
     const row = document.createElement("tr");
     row.append(Object.assign(element("th", WORDS[CLASSES[kind]]), { scope: "row" }),
@@ -107,9 +111,10 @@ async function askConsent(number) {
   facts(at("facts"), {
     "Who asks": `the issuer whose fingerprint begins with ${charter.issuer.slice(0, 16)} (compare it with your letter)`,
     "What is worked out": charter.statistics.join(", "),
-    "Round": `${number} of ${rounds.length}, open until ${moment(charter.rounds[number - 1].closes)}`,
+    "Round": `${number} of ${rounds.length}, open until ${moment(participant.witness.deadlines[number - 1])}`,
     "Reports are kept": charter.retention ? `${days(charter.retention)} after the estimate` : "until the estimate is made",
     "State of the friend lists": charter.epoch,
+    "This page": `its SHA-256 begins with ${state.own.digest.slice(0, 16)}, ${charter.page ? "as the issuer has signed" : "which the issuer has not signed"}`,
   });
   at("raise-line").hidden = !isBeyond;
   at("raise").checked = false;
@@ -139,7 +144,7 @@ async function agreed() {
   if (!open.size) return review();
   const hidden = participant.campaign.nodes - 1 - state.people.length;
   at("hint").textContent = "Tick everybody whom you know as the letter says." +
-    (hidden ? ` ${hidden.toLocaleString()} people are not listed: what is asked about them is public, or is answered by them.` : "");
+    (hidden ? ` ${hiddenSentence(hidden)}` : "");
   list();
   show("picker");
 }
@@ -210,12 +215,10 @@ function finish() {
   const { charter } = state.participant.campaign;
   const { act, kept, states } = state.situation;
   const answered = kept.filter(Boolean).length;
-  const next = answered < charter.rounds.length ? charter.rounds[answered - 1] : null;
-  at("finished-text").textContent = !answered
-    ? "No round is open now that you could answer."
-    : act === "wait" && next
-      ? `Your answer has arrived. There is a second round: open this link again, in this browser, after ${moment(next.closes)} and before ${moment(charter.rounds[answered].closes)}.`
-      : "Your answer has arrived. You need not do anything more.";
+  const { deadlines } = state.participant.witness;
+  const isNext = act === "wait" && answered === 1 && charter.rounds.length === 2;
+  at("finished-text").textContent = answered ? afterSentence(deadlines, isNext) : "No round is open now that you could answer.";
+  at("calendar-line").hidden = !isNext;
   facts(at("receipt"), Object.fromEntries(kept.flatMap((each, i) =>
     each ? [[`Receipt of round ${i + 1}`, JSON.parse(each.receipt).digest]] : [])));
   at("check").hidden = !answered;
@@ -227,17 +230,20 @@ async function check() {
   at("checked").textContent = "Looking …";
   try {
     const found = await state.participant.check();
-    at("checked").textContent = `Your answer is counted: ${found.map(({ round, root }) => `round ${round} has root ${root}`).join("; ")}.`;
+    const words = ({ round, root, code }) => `round ${round} has ${code ? `the code ${code}, which is the same for everybody` : `root ${root}`}`;
+    at("checked").textContent = found.length ? `Your answer is counted: ${found.map(words).join("; ")}.` : "You have withdrawn, as the issuer has signed.";
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     at("checked").textContent = error.problem === "not-ready" ? "The answers are not made yet; look again after the deadline." : `Not confirmed: ${error.message}.`;
   }
 }
 
+function save(name, text, type) {
+  element("a", "", { download: name, href: URL.createObjectURL(new Blob([text], { type })) }).click();
+}
+
 async function exportLedger() {
-  const text = await state.ledger.moved();
-  const link = element("a", "", { download: "my.ledger", href: URL.createObjectURL(new Blob([text])) });
-  link.click();
+  save("my.ledger", await state.ledger.moved(), "application/octet-stream");
   at("ledger-text").textContent = "Saved as my.ledger. From now on take part where you open it; this browser answers no more unless you bring it back here.";
 }
 
@@ -264,6 +270,10 @@ at("back").addEventListener("click", () => show("picker"));
 at("send").addEventListener("click", ({ target }) => attempt(send, target));
 at("look-again").addEventListener("click", ({ target }) => attempt(proceed, target));
 at("check").addEventListener("click", ({ target }) => attempt(check, target));
+at("calendar").addEventListener("click", () => {
+  const { campaign, witness } = state.participant;
+  save("second-round.ics", calendarFile(campaign.identity, ...witness.deadlines, Date.now() / 1000), "text/calendar");
+});
 at("export").addEventListener("click", ({ target }) => attempt(exportLedger, target));
 at("import").addEventListener("change", ({ target }) => attempt(() => importLedger(target.files[0])));
 at("invitation-form").addEventListener("submit", (event) => {

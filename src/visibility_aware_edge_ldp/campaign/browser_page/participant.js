@@ -2,12 +2,13 @@
 
 import { firstRow, checkUpload, numbers, readTranscript, refuseOtherRow, rowSum, secondRow } from "./answers.js";
 import { openCharter, openDocuments, refuseOtherNumbers } from "./campaign.js";
-import { Refused, demand, fromHex, hex, joined, readObject, textOf } from "./canonical.js";
+import { Refused, demand, fromHex, hex, joined, readObject, refuseSignature, sha256, octets, textOf } from "./canonical.js";
 import {
   charge, costs, enrol, friendBits, inside, isAnotherEpoch, isAsked, isBeyond, keep, questionKey, raiseCaps, rowLevels,
   uploadIn, uploadKey,
 } from "./ledger.js";
 import { deviceCoins } from "./noise.js";
+import { RECEIPT, Witness } from "./statements.js";
 import { answeredSets, checkReceipt, leaf, problemIn, proves, roundState } from "./tree.js";
 
 const AGAIN = [408, 425, 429, 500, 502, 503, 504];
@@ -25,26 +26,27 @@ export class Declined extends Refused {
 export class Unreached extends Refused {}
 
 export class Server {
-  constructor(url, token) {
+  constructor(url) {
     const address = new URL(url);
     demand(address.protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname), "the server's address must begin with https");
     this.url = address.href.replace(/\/$/, "");
-    this.token = token;
+    this.origin = address.origin;
+    this.token = ""; // until the server has shown what the pinned issuer signed
   }
 
   /** A reply's headers and octets; tried again where that may help. */
-  async ask(method, path, most, body = undefined, tries = 5) {
+  async ask(method, path, most, { body = undefined, own = false, tries = 5 } = {}) {
     for (let attempt = 1; ; attempt++) {
-      const reply = await this.once(method, path, body);
+      const reply = await this.once(method, path, body, own);
       if (reply && !AGAIN.includes(reply.status)) return this.taken(reply, most);
-      if (attempt === tries || !navigator.onLine) throw new Unreached("the server cannot be reached now; what you did is kept, try again later");
+      if (attempt === tries || !navigator.onLine) throw new Unreached("the server cannot be reached now");
       const least = Number(reply?.headers.get("Retry-After")) || 0;
       await wait(Math.min(60, least) * 1000 + 250 * 2 ** attempt * (1 + Math.random()));
     }
   }
 
-  async once(method, path, body) {
-    const headers = { Authorization: `Bearer ${this.token}` };
+  async once(method, path, body, own) {
+    const headers = own ? { Authorization: `Bearer ${this.token}` } : {};
     if (body) headers["Content-Type"] = "application/octet-stream";
     const rest = { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" };
     try {
@@ -65,22 +67,34 @@ export class Server {
   }
 }
 
+/** Refuses to go on in a page, or from a host, that the charter does not name. */
+function refuseOtherPage(charter, shown, server) {
+  if (!charter.page) return;
+  demand(shown.digest === charter.page.digest, "this page is not the one that the issuer vouches for; answer nothing here, and tell the issuer");
+  demand([server, ...charter.page.hosts].includes(shown.host), "the issuer does not name the host of this page; answer nothing here, and tell the issuer");
+}
+
 export class Participant {
-  /** The campaign of an invitation, with everything checked; `another` says that a new epoch is of another time. */
-  static async open(invitation, ledger) {
+  /** The campaign of an invitation, with everything checked; `shown` is what the page is (digest) and where it is from (host). */
+  static async open(invitation, ledger, shown) {
     const found = new Participant();
-    const server = new Server(invitation.server, invitation.token);
+    const server = new Server(invitation.server);
     Object.assign(found, { server, ledger, name: invitation.name.trim().normalize("NFC") });
     const { headers, body } = await server.ask("GET", "/v1/charter", 2 ** 20);
     const charter = await openCharter(body, headers.get("Charter-Signature") || "", invitation.issuer);
+    refuseOtherPage(charter, shown, server.origin);
+    server.token = invitation.token;
     const cycles = charter.question === "triangles" && charter.statistics[0] === "four_cycles";
     demand(!cycles, "4-cycles are not answered in a browser; use the program");
     const documents = {};
-    for (const name of ["roster", "policy", "edges"]) documents[name] = (await server.ask("GET", `/v1/${name}`, 2 ** 28)).body;
+    const fetched = (name) => server.ask("GET", `/v1/${name}`, 2 ** 28, { own: name !== "edges" });
+    for (const name of ["roster", "policy", "edges"]) documents[name] = (await fetched(name)).body;
     found.campaign = refuseOtherNumbers(openDocuments(charter, body, documents));
     found.person = found.campaign.names.findIndex((name) => `${name}` === found.name);
     demand(found.person >= 0, `${found.name} is not in the roster`);
     found.asked = found.campaign.asks(found.person);
+    found.witness = await new Witness(server, ledger, found.campaign, found.person).look();
+    await found.witness.amended();
     found.isAnotherEpoch = await ledger.look((page) => isAnotherEpoch(page, found.campaign));
     return found;
   }
@@ -94,7 +108,10 @@ export class Participant {
   }
 
   async state(number) {
-    return roundState((await this.server.ask("GET", `/v1/rounds/${number}`, 2 ** 16)).body, number);
+    const said = roundState((await this.server.ask("GET", `/v1/rounds/${number}`, 2 ** 16)).body, number);
+    const stated = await this.witness.seen(`statement ${this.campaign.identity} ${number}`);
+    demand(!stated.length || ["closed", "estimated"].includes(said.state), "a closed round is called open again; tell the issuer");
+    return said;
   }
 
   kept(number) {
@@ -137,7 +154,7 @@ export class Participant {
     demand(kept && ["closed", "estimated"].includes(closed.state), "round 1 was not answered here, or is not closed");
     const first = kept.upload.subarray(32);
     if (this.campaign.question === "position") {
-      demand(await this.isAmong(1, kept.upload, closed.root), "the closed round lacks your report; tell the issuer");
+      demand(await this.isAmong(1, kept.upload, closed), "the closed round lacks your report; tell the issuer");
       return { first, transcript: null };
     }
     const most = (this.campaign.nodes * (this.campaign.nodes - 1)) / 4 + 2;
@@ -146,18 +163,35 @@ export class Participant {
     const named = [closed.transcript, (await this.state(2)).transcript].filter(Boolean);
     demand(named.length && named.every((each) => each === transcript.digest), "another transcript than the closed round names");
     refuseOtherRow(this.campaign, this.person, first, transcript);
+    if (this.witness.key) await this.witness.stated({ ...closed, transcript: transcript.digest });
     return { first, transcript };
   }
 
-  async isAmong(number, upload, root) {
-    const { body } = await this.server.ask("GET", `/v1/rounds/${number}/proof/${this.person}`, 2 ** 16);
-    return proves(readObject(body), leaf(this.person, upload), root);
+  /** Whether a closed round holds the own upload, by a proof among as many as the server states. */
+  async isAmong(number, upload, state) {
+    const stated = this.witness.key ? await this.witness.stated(state) : null;
+    try {
+      const said = readObject((await this.server.ask("GET", `/v1/rounds/${number}/proof/${this.person}`, 2 ** 16, { own: true })).body);
+      demand(!stated || said.count === stated.count, "the proof is among another number of reports than the server states; tell the issuer");
+      return proves(said, leaf(this.person, upload), state.root);
+    } catch (error) {
+      if (error instanceof Declined && error.problem === "not-found") return false;
+      throw error;
+    }
+  }
+
+  /** Refuses what is called open an hour after its deadline, and a token that was given for another program's ledger. */
+  async refuseLate(number) {
+    const found = await this.witness.amended();
+    demand(Date.now() / 1000 <= this.witness.deadlines[number - 1] + 3600, "this round should be closed: its deadline is over");
+    const token = sha256(octets(this.server.token));
+    demand(!found.some((each) => each.kind === "device" && each.token === token), "this token is for a ledger of the installed program");
   }
 
   /** Refuses to answer anew where the server has an answer that this ledger does not know. */
   async refuseOtherLedger(number) {
     try {
-      await this.server.ask("GET", `/v1/rounds/${number}/reports/${this.person}`, 2 ** 12);
+      await this.server.ask("GET", `/v1/rounds/${number}/reports/${this.person}`, 2 ** 12, { own: true });
     } catch (error) {
       if (error instanceof Declined && ["not-found", "not-open"].includes(error.problem)) return;
       throw error;
@@ -171,6 +205,7 @@ export class Participant {
     const begun = Date.now();
     let kept = await this.kept(number);
     if (!kept) {
+      await this.refuseLate(number);
       await this.refuseOtherLedger(number);
       const heard = await this.heard(number);
       kept = await this.ledger.change((page) => this.answered(page, number, new Set(given), heard, coins));
@@ -178,8 +213,13 @@ export class Participant {
       await wait(pace - ((Date.now() - begun) % pace));
     }
     const path = `/v1/rounds/${number}/reports/${this.person}`;
-    const { body } = await this.server.ask("PUT", path, 2 ** 12, kept.upload);
+    const { headers, body } = await this.server.ask("PUT", path, 2 ** 12, { body: kept.upload, own: true });
     const receipt = checkReceipt(body, this.campaign.identity, number, this.person, kept.upload);
+    if (this.witness.key) {
+      const signature = headers.get("Receipt-Signature") || "";
+      await refuseSignature(body, signature, this.witness.key, RECEIPT);
+      await this.witness.see(`receipt ${this.campaign.identity} ${number}`, body, signature);
+    }
     await this.ledger.change((page) => void (page.uploads[uploadKey(this.campaign, number)].receipt ||= textOf(body)));
     return receipt;
   }
@@ -210,8 +250,9 @@ export class Participant {
     return { upload, receipt: "" };
   }
 
-  /** The root of each answered round, if all of them are closed, hold what was sent, and are those of the answers. */
+  /** Of each answered round its root and code, if all are closed, hold what was sent, and are those of the answers. */
   async check() {
+    await this.witness.look();
     const most = 2 ** 20 + this.campaign.charter.statistics.length * 2 ** 10 + this.campaign.nodes * 2 ** 8;
     const sets = answeredSets((await this.server.ask("GET", "/v1/estimates", most)).body, this.campaign.identity);
     const found = [];
@@ -220,9 +261,10 @@ export class Participant {
       if (!kept) continue;
       const state = await this.state(number);
       demand(["closed", "estimated"].includes(state.state), "the round is not closed");
-      demand(await this.isAmong(number, kept.upload, state.root), "the round lacks your report; tell the issuer");
+      const isIn = await this.isAmong(number, kept.upload, state);
+      demand(isIn || (await this.witness.withdrew()), "the round lacks your report; tell the issuer");
       demand(sets[number - 1]?.root === state.root, "the answers name another set of reports; tell the issuer");
-      found.push({ round: number, root: state.root });
+      if (isIn) found.push({ round: number, root: state.root, code: await this.witness.codeOf(number) });
     }
     return found;
   }

@@ -1,6 +1,6 @@
 // The policy: rule, multipliers, scope, groups, and the digest that surveys name.
 
-import { demand, fraction, has, isObject, isPrintable, isWhole, members, sha256, written } from "./canonical.js";
+import { demand, fraction, has, isObject, isPrintable, isWhole, members, refuseNewer, sha256, written } from "./canonical.js";
 import {
   CLASSES, FRIEND_VISIBLE, HIDDEN, PRIVATE, PUBLIC, canonicalName, refuseDisorder, refuseStrangers, rowsOf, ruleOn, valueOf,
 } from "./rules.js";
@@ -16,7 +16,9 @@ function digestOf(described, multipliers) {
 export function policyOn(document, names, edges) {
   demand(isObject(document), "a policy is an object");
   const extra = ["scope", "groups"].filter((name) => has(document, name));
-  members(document, "format", "digest", "rule", "multipliers", "assumptions", "paid", ...extra);
+  const known = ["format", "digest", "rule", "multipliers", "assumptions", "paid", ...extra];
+  refuseNewer(document, known);
+  members(document, ...known);
   demand(document.format === "va-edge-ldp policy 1" && Array.isArray(document.paid), "a policy of this format");
   demand(Array.isArray(document.assumptions) && document.assumptions.every((each) => each === AGREED), "an oracle");
   const given = members(document.multipliers, ...CLASSES.slice(1));

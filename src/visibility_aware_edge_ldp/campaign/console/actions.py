@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standi
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, download, elsewhere, html
 from visibility_aware_edge_ldp.campaign.http_client import checked_url, json_object
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.server.messages import Reply
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 
@@ -69,7 +70,10 @@ def readdress(desk: Desk, visit: Visit, study: Study) -> Reply:
     """Where participants reach the server and their page: letters say it, and no charter does."""
     choices, people = study.draft(visit.session.key)
     address, page = (visit.form.get(name, "").strip() for name in ("address", "page"))
+    named, charter = Invitations(address, page).named, study.charter
     checked_url(address), checked_url(page)
+    if charter.page is None or named.digest != charter.page.digest or set(named.hosts) - set(charter.page.hosts):
+        raise BadInput("The charter names the page and who shows it; another host would not be believed.")
     desk.journal.note(f"{study.name}: letters name other addresses from now on")
     study.keep_draft(visit.session.key, replaced(choices, address=address, page=page), people)
     visit.session.say("Letters name these addresses from now on. Those that were sent name the old ones.")

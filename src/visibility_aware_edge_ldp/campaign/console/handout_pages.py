@@ -65,7 +65,7 @@ def _letter(shown: Shown, letter: Invitation) -> Markup:
             *times,
             ("Promise", f"all reports together tell at most ε = {charter.epsilon} about a private friendship"),
             ("Who asks", digest(charter.issuer)),
-            ("The page", digest(page_fingerprint())),
+            ("The page", digest(page_fingerprint(charter))),
         ),
         tag(
             "p",

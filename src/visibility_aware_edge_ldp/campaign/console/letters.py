@@ -1,6 +1,6 @@
 """What a person is sent: the letter's fields, its QR code, and files for mail merge and calendars.
 
-``Invitation.of`` is the one place where a letter's fields are made.
+``Invitations.fields`` is the one place where a link is made.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from visibility_aware_edge_ldp.campaign.browser_page import invitation_link, page_digest
+from visibility_aware_edge_ldp.campaign.browser_page import page_digest
 from visibility_aware_edge_ldp.campaign.charter import Charter, Round
 from visibility_aware_edge_ldp.campaign.console.people import Person
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.errors import MissingPart
 
 # So many letters are printed at a time: browsers are slow with thousands of pages.
@@ -34,7 +35,7 @@ class Invitation:
     @classmethod
     def of(cls, charter: Charter, address: str, page: str, person: Person, label: str, token: str) -> Invitation:
         """From a campaign, the addresses of its server and its page, and what the roster calls the person."""
-        return cls(person, label, invitation_link(page, address, label, token, charter.issuer), token)
+        return cls(person, label, Invitations(address, page).fields(label, token, charter)["link"], token)
 
     @property
     def code(self) -> str:
@@ -42,9 +43,9 @@ class Invitation:
         return qr_code(self.link)
 
 
-def page_fingerprint() -> str:
-    """SHA-256 of the page that people answer with, as this version has it."""
-    return page_digest()
+def page_fingerprint(charter: Charter) -> str:
+    """SHA-256 of the page that people answer with: what the charter names, else as this version has it."""
+    return charter.page.digest if charter.page else page_digest()
 
 
 def qr_code(text: str) -> str:

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.documents import checked_names, refuse_formulas
+from visibility_aware_edge_ldp.campaign.documents import checked_names
+from visibility_aware_edge_ldp.campaign.invitations import refuse_formulas
 from visibility_aware_edge_ldp.errors import BadInput
 
 # How each column may be called.

@@ -44,6 +44,7 @@ from visibility_aware_edge_ldp.campaign.directory import (
 )
 from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import Operator, checked_url
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations
 from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash
 from visibility_aware_edge_ldp.campaign.terms import Terms
@@ -52,6 +53,8 @@ from visibility_aware_edge_ldp.errors import BadInput
 STUDIES, SERVED, SETTINGS = "studies", "served", "settings.json"
 _STUDY, _OPERATOR, _TOKENS, _AMENDMENTS = "study.sealed", "operator.sealed", "tokens.sealed", "amendments"
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,39}")
+# What a server's folder holds before it is served.
+_SERVED = frozenset({".json", ".sig", ".key", ".html", ".js", ".css"})
 # Seconds that a look at a server may take, and what it is asked to do.
 GLANCE, WORK = 10.0, 3_600.0
 
@@ -127,7 +130,7 @@ class Study:
             tokens = json.dumps(dict(rows)).encode()
             signing.write(self.folder / _TOKENS, self._named(_TOKENS), tokens)
             everyday.write(self.folder / _OPERATOR, self._named(_OPERATOR), files[OPERATOR])
-            write(place, {name: data for name, data in files.items() if name not in (KEY, TOKENS, OPERATOR)})
+            write(place, {name: data for name, data in files.items() if name not in (KEY, TOKENS, LETTERS, OPERATOR)})
 
         self.set(port=port)
         issuer = self.vault.issuer_key(signing)
@@ -221,9 +224,9 @@ class Study:
         """The folder that a server elsewhere serves, as a zip."""
         found = io.BytesIO()
         with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(self.served.iterdir()):
-                if path.suffix in (".json", ".sig", ".key"):
-                    archive.write(path, f"{self.name}/{path.name}")
+            for path in sorted(self.served.rglob("*")):
+                if path.suffix in _SERVED:
+                    archive.write(path, f"{self.name}/{path.relative_to(self.served)}")
         return found.getvalue()
 
     def _named(self, name: str) -> str:
@@ -233,6 +236,7 @@ class Study:
 def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     """The charter that would be signed; refuses what participants would refuse."""
     checked_url(choices.address), checked_url(choices.page)
+    invitations = Invitations(choices.address, choices.page)
     question, deadlines = question_named(choices.question), deadlines_of(choices)
     fewest = whole(choices.fewest, "The least number of answers")
     if not 0 < fewest <= len(people.listed):
@@ -251,6 +255,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
         "epoch": choices.epoch,
         "retention": whole(choices.retention, "How many days reports are kept") * DAY,
         "groups": groups_of(people) if question.by_groups else None,
+        "invitations": invitations,
     }
     documents = drafted(
         people.roster, arguments["policy"], arguments["edges"], choices.epoch, None, arguments["groups"]
@@ -259,7 +264,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
     charter = charter_of(
         documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
-        choices.epoch, arguments["retention"], split,
+        choices.epoch, arguments["retention"], split, page=invitations.named,
     )  # fmt: skip
     found = Terms(charter, documents.view).losses
     return Prepared(arguments, charter, {each: loss for each, loss in found.items() if each in documents.view.present})

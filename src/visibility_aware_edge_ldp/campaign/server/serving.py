@@ -19,6 +19,7 @@ from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.browser_page import WithBrowserPage
 from visibility_aware_edge_ldp.campaign.directory import AMENDMENTS, KEY, TOKENS, ServedCampaign
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, PAGE, shown_page
 from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_store, open_store
 from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
@@ -112,9 +113,8 @@ def serve(
     make = partial(_app, store_url=store_url, opened=opening, estimate_bytes=estimate_bytes, page=page, watch=watch)
     many = len(places) > 1
     found = [make(place, grouping=grouping, broadcast=broadcast, many=many) for place in places]
-    hosted = Campaigns(
-        {app.served.charter.identity: app for app in found}, lambda app: WithBrowserPage(app, bool(page))
-    )
+    pages = {app: _browser_page(app, place, bool(page)) for place, app in zip(places, found, strict=True)}
+    hosted = Campaigns({app.served.charter.identity: app for app in found}, pages.__getitem__)
     with contextlib.ExitStack() as stack:
         ports = [(port, shared)] if own_port is None else [(port, shared), (own_port, False)]
         listeners = [stack.enter_context(listener_at(host, each, both)) for each, both in ports]
@@ -144,7 +144,7 @@ def _app(
 ) -> App:
     """What serves the campaign in one directory."""
     served = ServedCampaign.read(directory)
-    if secret := [name for name in (KEY, TOKENS, AMENDMENTS) if (directory / name).exists()]:
+    if secret := [name for name in (KEY, TOKENS, LETTERS, AMENDMENTS) if (directory / name).exists()]:
         # Who breaks into this machine could sign other charters, or answer for everybody.
         event("secrets beside the server", logging.WARNING, files=secret, do="move them to another machine")
     url, charter = store_url or default_store(directory), served.charter
@@ -163,6 +163,15 @@ def _app(
         },
         file=BroadcastFile(broadcast, f"{PREFIX}{charter.identity}" if many else ""),
     )
+
+
+def _browser_page(app: App, directory: Path, shows: bool) -> WithBrowserPage:
+    """The campaign's server with the page for people beside it, and who else may show that."""
+    named = app.served.charter.page
+    folder, hosts = shown_page(directory, named)
+    if named and not folder:
+        event("no page", logging.WARNING, digest=named.digest, do=f"bring back {PAGE}, as it was made with the charter")
+    return WithBrowserPage(app, folder if shows else None, hosts)
 
 
 def _config(hosted: Campaigns, watch: Watch) -> uvicorn.Config:
