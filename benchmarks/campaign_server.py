@@ -1,6 +1,7 @@
 """The campaign server's figures: ``python -m benchmarks.campaign_server [NAME …] [--small]``.
 
 Names: kills, power, rounds, split, rollback, charters, takeover, malformed, abuse, load.
+``load --processes 1,2,4`` loads so many processes on one PostgreSQL in place of one on SQLite.
 Each says what was found and whether the target is met; a twin that breaks the promise must be caught in the same run.
 """
 
@@ -21,6 +22,7 @@ from support.campaign_server_abuse import malformed, malformed_requests, slow
 from support.campaign_server_kills import Tally, kills
 from support.campaign_server_lies import rolled_back, split, two_charters
 from support.campaign_server_load import figures as load_figures
+from support.campaign_server_load import process_figures
 from support.campaign_server_power import power
 from support.campaign_server_rounds import rounds
 from support.campaign_server_takeover import takeover_figures
@@ -124,7 +126,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign_server")
     parser.add_argument("names", nargs="*", choices=[*FIGURES, []], metavar="NAME")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--processes", help="numbers of processes for the load, such as 1,2,4")
     given = parser.parse_args(arguments)
+    if given.processes:
+        counts = [int(each) for each in given.processes.split(",")]
+        FIGURES["load"] = lambda small: process_figures(counts, 1_500 if small else 9_600)
     missed = 0
     for name in given.names or FIGURES:
         begun = now()

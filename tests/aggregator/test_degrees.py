@@ -21,11 +21,12 @@ from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplac
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.privacy import Bill
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.statistic import exact, tail_start
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeReport, degree_report, degree_survey
 from visibility_aware_edge_ldp.simulation.simulate import collect, exact_purse
 from visibility_aware_edge_ldp.simulation.worlds import cut_lists
-from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
+from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi, powerlaw
 
 WORLD = VisibilityAwareGraph(erdos_renyi(60, 300, 2), VisibilityPolicy("0.3", "0.3", "0.4"))
 SURVEY = degree_survey(WORLD.public, 1)
@@ -340,3 +341,77 @@ def test_a_hub_that_stays_away_is_allowed_for_in_the_degree_variance(monkeypatch
     assert held() >= 0.9
     monkeypatch.setattr(degrees, "_degree_of_large", lambda *_: 0)
     assert held() < 0.8
+
+
+def _answered_by_group(world: VisibilityAwareGraph, seed: int, chances: tuple[float, float]) -> DegreeCollection:
+    """A collection of which the members of each of two groups answer with a chance of their own."""
+    stays = np.random.default_rng(seed).random(world.graph.n) < np.take(chances, world.graph.groups.members)
+    (whole,) = (
+        DegreeClient(view, world.public, exact_purse(ALIKE)).answer(ALIKE, 1, keyed_coins(seeded_key("kinds", seed)))
+        for view in cut_lists(world.graph, world.graph.n)
+    )
+    collection = DegreeCollection(ALIKE, world.public)
+    collection.absorb(degree_report(whole.survey, 0, stays, whole.values * stays))
+    return collection
+
+
+UNEQUAL = powerlaw(200, 1200, 3)
+BY_SIZE = VisibilityAwareGraph(UNEQUAL, VisibilityPolicy.nothing()).grouped(
+    Groups("size", ("few", "many"), (np.median(UNEQUAL.degrees) < UNEQUAL.degrees).astype(np.int64))
+)
+ALIKE = degree_survey(BY_SIZE.public, 2)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_groups_that_answer_unequally_are_weighed_by_group_and_a_twin_is_biased(known: bool) -> None:
+    """[DEGREESUM.8]: who has many friends answers with chance 0.4, others with 0.9; the twin knows no groups."""
+    runs, names = 120, ("edges", "stars:2", "stars:3", "tail:10")
+    found = []
+    for seed in range(runs):
+        collection = _answered_by_group(BY_SIZE, seed, (0.9, 0.4))
+        found.append(estimate(collection if known else collection.as_if_alike(), names))
+    for name in names:
+        truth = exact(UNEQUAL, name)
+        errors = np.array([float(each[name].value) - truth for each in found])
+        z = errors.mean() / errors.std() * runs**0.5
+        held = np.mean([each[name].interval()[0] <= truth <= each[name].interval()[1] for each in found])
+        assert (abs(z) < 4 and held > 0.89) if known else (z < -20 and held < 0.5), (name, z, held)
+
+
+def test_kinds_of_which_few_answered_are_taken_together() -> None:
+    """[DEGREESUM.8]: weights of few answers would be weights of very few people."""
+    members = np.repeat([0, 1, 2], [192, 5, 3])
+    world = VisibilityAwareGraph(UNEQUAL, VisibilityPolicy.nothing()).grouped(Groups("g", ("a", "b", "c"), members))
+    survey = degree_survey(world.public, 2)
+    collection = DegreeCollection(survey, world.public)
+    (whole,) = (
+        DegreeClient(view, world.public, exact_purse(survey)).answer(survey, 1, keyed_coins(seeded_key("few", 1)))
+        for view in cut_lists(UNEQUAL, 200)
+    )
+    here = np.arange(200) >= 3
+    collection.absorb(degree_report(whole.survey, 0, here, whole.values * here))
+    assert len(set(collection.kinds.tolist())) == 1
+    larger = world.grouped(Groups("g", ("a", "b", "c"), np.repeat([0, 1, 2], [150, 44, 6])))
+    collection.view = larger.public
+    kinds = collection.kinds
+    assert len(set(kinds.tolist())) == 2
+    assert kinds[-1] == kinds[0] != kinds[150]
+    assert [each.asked for each in collection.noisy_degrees().strata] == [156, 44]
+
+
+@pytest.mark.parametrize("foretold", [True, False])
+def test_public_friends_foretell_a_large_absent_user_and_a_twin_misses_it(
+    foretold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[ABSENT.3]: half of everybody's friends are public; the absent user has 60, the others 20."""
+    if not foretold:
+        monkeypatch.setattr(degrees, "_largest_known", lambda known: int(known.noisy.max()))
+    rng = np.random.default_rng(4)
+    answers = np.minimum(rng.binomial(200, 0.1, 150), 24)
+    public, constants = rng.binomial(answers, 0.5), np.full(150, 0.01)
+    known = NoisyDegrees(
+        400, np.zeros(0, np.int64), answers, public, constants, 0 * constants, np.append(np.full(149, 10), 30)
+    )
+    found = degrees._sum("stars:3", known, lambda d: d * (d - 1.0) * (d - 2) / 6)
+    more = found.interval(0.5)[1] - float(found.value)
+    assert (more > 60 * 59 * 58 / 6 - 30 * 29 * 28 / 6) is foretold

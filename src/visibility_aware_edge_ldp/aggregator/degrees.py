@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -47,6 +48,8 @@ PLAIN = ("edges", "degrees", "simultaneous_degrees", "max_degree", "degree_histo
 _CRUMB = 1e-9
 # What a class adds to a degree is cut off here, so that no sum of classes wraps around; honest numbers are far below.
 _FARTHEST = 1 << 60
+# With fewer answers, users of a group are taken together with others of whom few answered.  [DEGREESUM.8]
+FEW_ALIKE = 10
 # With fewer answers of users of whom the public does not know it, a tail count has no law of who is absent.
 FEW_UNKNOWN = 8
 # The level whose whole numbers the largest degree is taken from.
@@ -57,6 +60,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
     """Reports of degrees: for each user whether it answered, and a number for each class of positions."""
 
     protocol = "degrees"
+    _all_alike = False
     estimators: ClassVar[Estimators] = {
         "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
         "degrees": lambda given, asked: _degrees(given.collection, given.degrees),
@@ -130,7 +134,7 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
         hides, answered, public = self.hiding.any(axis=0), self.answered, self.public_degrees
         # Nobody has more friends than there are others; a person visits no more places than there are.
         nodes = self.view.n - (self.view.people or 1) + 1
-        constants = self.noise_constants[:, answered]
+        constants, kinds = self.noise_constants[:, answered], self.kinds
         return NoisyDegrees(
             nodes,
             certain=public[~hides & self._holders],
@@ -139,7 +143,32 @@ class DegreeCollection(UserCollection[DegreeSurvey, DegreeReport]):
             first=constants.sum(axis=0),
             second=constants.prod(axis=0) if len(constants) == 2 else np.zeros(constants.shape[1]),
             absent=public[hides & ~answered],
+            kinds=kinds[answered],
+            absent_kinds=kinds[hides & ~answered],
         )
+
+    def as_if_alike(self) -> DegreeCollection:
+        """The same reports, with one weight for all users, as triangles have it.  [DEGREESUM.8]"""
+        found = copy(self)
+        found._all_alike = True
+        return found
+
+    @property
+    def kinds(self) -> Ints:
+        """Who answers alike, where groups are known: users of one group who hide the same classes.  [DEGREESUM.8]
+
+        Kinds of which few answered are taken together, and with the largest where these are few still.
+        """
+        groups, hides, found = self.view.groups, self.hiding.any(axis=0), np.zeros(self.view.n, np.int64)
+        if groups is None or self._all_alike or (self.answered == hides).all():
+            return found
+        patterns = 2 ** np.arange(len(self.hiding)) @ self.hiding
+        found[hides] = (1 + groups.members * 2 ** len(self.hiding) + patterns)[hides]
+        kinds, sizes = np.unique(found[self.answered], return_counts=True)
+        few = hides & ~np.isin(found, kinds[sizes >= FEW_ALIKE])
+        if kinds.size:
+            found[few] = 0 if (few & self.answered).sum() >= FEW_ALIKE else kinds[sizes.argmax()]
+        return found
 
     @property
     def reported(self) -> Ints:
@@ -205,15 +234,24 @@ def _sum(statistic: str, degrees: NoisyDegrees, function: degree_functions.Degre
         return found
     each, noise = degree_functions.per_answer(degrees, function)
     seen = largest_seen(each - function(degrees.public), noise)
-    # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who answered.
-    twice = min(2 * max(int(degrees.noisy.max()), 1), degrees.nodes - 1)
+    # Nobody has more friends than there are others; nor, it is taken, twice as many as the largest who is known.
+    twice = min(2 * max(_largest_known(degrees), 1), degrees.nodes - 1)
     most = float(function(np.array([twice]))[0])
     if order:
         # Where g falls before it rises, somebody large is so much more than the mean user who stands for the absent.
         lower = max(-float((each - function(degrees.public)).mean()), 0.0)
         degree = np.array([min(_degree_of_large(degrees, order), twice)])
         seen, most = max(seen, float(function(degree)[0])) + lower, most + lower
-    return with_large_absent(found, degrees.absent.size / degrees.asked, seen, most)
+    return with_large_absent(found, degrees.most_absent, seen, most)
+
+
+def _largest_known(degrees: NoisyDegrees) -> int:
+    """The largest degree that was told, is public, or that an absent user's public friends foretell.  [ABSENT.3]"""
+    public = float(degrees.public.sum())
+    hidden = max(float(degrees.noisy.sum()) - public, 0.0) / max(public, 1.0)
+    sure = np.maximum(degrees.absent - 2 * np.sqrt(degrees.absent), 0.0)
+    foretold = float((degrees.absent + hidden * sure).max())
+    return int(max(foretold, *(float(each.max(initial=0)) for each in (degrees.noisy, degrees.certain))))
 
 
 def _degree_of_large(degrees: NoisyDegrees, order: int) -> int:
@@ -267,14 +305,15 @@ def _quantile(name: str, degrees: NoisyDegrees, percent: int) -> Estimate:
 
 def _least_variance(degrees: NoisyDegrees, threshold: int) -> float:
     """What a count varies at least by who answered: as a share does that has two more on either side."""
-    answers, absent = degrees.noisy.size, degrees.absent.size
+    answers = degrees.noisy.size
     each, noise = degree_functions.per_answer(degrees, lambda degree: degree >= threshold, clamped=True)
     known, others = (int((public >= threshold).sum()) for public in (degrees.public, degrees.absent))
     hidden = 1 - (known + others) / degrees.asked  # the share of those of whom the public does not know it
     counted = float(np.clip(each.sum() - known, 0.0, answers * hidden))
     share = (counted + 2 * hidden) / (answers + 4)
-    noisy = max(degrees.expansion**2 * float(noise.sum()), 0.0)
-    return noisy + degrees.asked * absent / answers * share * (1 - share)
+    noisy = max(degrees.spread_out(noise), 0.0)
+    odds = sum(each.asked * (each.asked - each.size) / each.size for each in degrees.strata)
+    return noisy + odds * share * (1 - share)
 
 
 def _degrees(collection: DegreeCollection, degrees: NoisyDegrees) -> Estimate:

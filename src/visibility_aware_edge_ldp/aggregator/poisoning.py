@@ -228,7 +228,7 @@ def degree_bound(collection: DegreeCollection, statistic: str, liars: int) -> fl
     places = np.arange(lowest, highest + 1, dtype=np.int64)
     noises = {(float(first), float(second)) for first, second in zip(degrees.first, degrees.second, strict=True)}
     width = max((_range(survey.nodes, places, noise, function) for noise in sorted(noises)), default=0.0)
-    return rounded_up(among * degrees.expansion * width)
+    return rounded_up(among * degrees.most_expansion * width)
 
 
 def group_bound(collection: GroupCollection, statistic: str, liars: int) -> float:

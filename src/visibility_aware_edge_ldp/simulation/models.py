@@ -262,8 +262,13 @@ def _ask_users(
         if not plan.summed:
             response = min(response, *first.response_rates().values())
     if TRANSITIVITY.name in plan.by_rows:
-        wedge = found.get("stars:2", Estimate("stars:2", 0.0, 0.0))
-        found[TRANSITIVITY.name] = transitivity(found[TRIANGLES.name], wedge, rows[TRIANGLES.name], degrees)
+        alike = degrees.as_if_alike()  # triangles have one weight for all
+        weighed = dropout > 0 and world.graph.groups is not None and "stars:2" in found
+        wedge = estimate(alike, ("stars:2",)) if weighed else found
+        nothing = Estimate("stars:2", 0.0, 0.0)
+        found[TRANSITIVITY.name] = transitivity(
+            found[TRIANGLES.name], wedge.get("stars:2", nothing), rows[TRIANGLES.name], alike
+        )
     return found, tuple(dict.fromkeys(release for each in found.values() for release in each.releases)), response
 
 

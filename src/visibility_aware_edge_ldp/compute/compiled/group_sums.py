@@ -1,6 +1,6 @@
 """The compiled twins of ``group_sums``. Need numba, the extra ``fast``.
 
-The formulas are not written twice: those of the plain kernel are applied to ``_Vector``, whose operators write
+The formulas are not written twice: those of the plain kernel are applied to ``Vector``, whose operators write
 instructions on eight columns at a time, in place of calculating. Each instruction rounds by itself, on every processor.
 """
 
@@ -25,69 +25,72 @@ _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
 
 
-class _Vector:
+class Vector:
     """A few doubles in the code that is being written; operators write instructions."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
-    def __add__(self, other: _Vector) -> _Vector:
-        return _Vector(self.builder, self.builder.fadd(self.value, other.value))
+    def __add__(self, other: Vector) -> Vector:
+        return Vector(self.builder, self.builder.fadd(self.value, other.value))
 
-    def __sub__(self, other: _Vector) -> _Vector:
-        return _Vector(self.builder, self.builder.fsub(self.value, other.value))
+    def __sub__(self, other: Vector) -> Vector:
+        return Vector(self.builder, self.builder.fsub(self.value, other.value))
 
-    def __mul__(self, other: _Vector) -> _Vector:
-        return _Vector(self.builder, self.builder.fmul(self.value, other.value))
+    def __mul__(self, other: Vector) -> Vector:
+        return Vector(self.builder, self.builder.fmul(self.value, other.value))
 
-    def __rmul__(self, number: float) -> _Vector:
+    def __rmul__(self, number: float) -> Vector:
         kind = self.value.type
-        return _Vector(self.builder, self.builder.fmul(ir.Constant(kind, [float(number)] * kind.count), self.value))
+        return Vector(self.builder, self.builder.fmul(ir.Constant(kind, [float(number)] * kind.count), self.value))
 
 
-class _Writer:
+class Writer:
     """Writes instructions that read and write ``width`` columns at a time."""
 
     def __init__(self, builder: Any, width: int) -> None:
         self.builder, self.width, self.type = builder, width, ir.VectorType(_DOUBLE, width)
 
-    def load(self, array: Any, place: Any) -> _Vector:
+    def load(self, array: Any, place: Any) -> Vector:
         """The doubles of an array from a place on."""
-        return _Vector(self.builder, self.builder.load(code.at(self.builder, array, place, self.type), align=8))
+        return Vector(self.builder, self.builder.load(code.at(self.builder, array, place, self.type), align=8))
 
-    def store(self, vector: _Vector, array: Any, place: Any) -> None:
+    def store(self, vector: Vector, array: Any, place: Any) -> None:
         """Put a vector into an array, from a place on."""
         self.builder.store(vector.value, code.at(self.builder, array, place, self.type), align=8)
 
-    def number(self, array: Any, place: Any) -> _Vector:
+    def number(self, array: Any, place: Any) -> Vector:
         """One number of an array, for every column."""
         return self.every(self.builder.load(self.builder.gep(array, [place])))
 
-    def every(self, scalar: Any) -> _Vector:
+    def every(self, scalar: Any) -> Vector:
         """The same number for every column."""
-        return _Vector(self.builder, code.everywhere(self.builder, scalar, self.type))
+        return Vector(self.builder, code.everywhere(self.builder, scalar, self.type))
 
-    def integers(self, address: Any) -> _Vector:
+    def integers(self, address: Any) -> Vector:
         """Integers of 32 bits at an address, as doubles."""
         kind = ir.VectorType(code.PLACE, self.width)
-        found = self.builder.load(self.builder.inttoptr(address, kind.as_pointer()), align=4)
-        return _Vector(self.builder, self.builder.sitofp(found, self.type))
+        return self.doubles(self.builder.load(self.builder.inttoptr(address, kind.as_pointer()), align=4))
 
-    def bits(self, octets: Any, place: Any) -> _Vector:
+    def doubles(self, integers: Any) -> Vector:
+        """Integers with a sign as doubles."""
+        return Vector(self.builder, self.builder.sitofp(integers, self.type))
+
+    def bits(self, octets: Any, place: Any) -> Vector:
         """The bits from a place on, all of one octet, as doubles."""
         builder, kind = self.builder, ir.VectorType(ir.IntType(1), self.width)
         octet = builder.load(builder.gep(octets, [builder.lshr(place, number(3))]))
         found = builder.lshr(octet, builder.trunc(builder.and_(place, number(7)), code.OCTET))
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
-        return _Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
+        return Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
 
-    def kept(self, vector: _Vector) -> Any:
+    def kept(self, vector: Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
         return cgutils.alloca_once_value(self.builder, vector.value)
 
-    def add_to(self, kept: Any, vector: _Vector) -> None:
+    def add_to(self, kept: Any, vector: Vector) -> None:
         """Add a vector to one that is kept."""
-        self.builder.store((_Vector(self.builder, self.builder.load(kept)) + vector).value, kept)
+        self.builder.store((Vector(self.builder, self.builder.load(kept)) + vector).value, kept)
 
 
 class _Row(NamedTuple):
@@ -109,7 +112,7 @@ class _Row(NamedTuple):
     lanes: Any
 
 
-def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
+def _forms(write: Writer, at: _Row, used: tuple[int, ...], bits: Vector, column: Any) -> list[Vector]:
     """The forms of the row and the columns from ``column`` on."""
     builder, forms = write.builder, {}
     for q in used:
@@ -121,10 +124,10 @@ def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, colum
         for q in used:
             weight = write.number(at.shared, builder.add(builder.mul(number(q), at.groups), loop.index))
             write.add_to(forms[q], weight * count)
-    return [_Vector(builder, builder.load(form)) for form in forms.values()]
+    return [Vector(builder, builder.load(form)) for form in forms.values()]
 
 
-def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
+def _terms(write: Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
     here, noise = (write.number(at.own, number(q)) + write.number(at.own, number(q + 1)) * bits for q in (0, 2))
@@ -148,14 +151,14 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
             kinds = (kind for parts in signature.args[:2] for kind in parts.types)
             values = (value for parts in args[:2] for value in cgutils.unpack_tuple(builder, parts))
             at = _Row(*(code.data_of(context, builder, *each) for each in zip(kinds, values, strict=True)))
-            write, lane = _Writer(builder, width), builder.and_(args[2], number(LANES - 1))
+            write, lane = Writer(builder, width), builder.and_(args[2], number(LANES - 1))
             places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
             sums = [write.kept(write.load(at.lanes, place)) for place in places]
             with cgutils.for_range_slice(builder, args[2], args[3], number(width), _WORD) as (column, _):
                 for total, term in zip(sums, _terms(write, at, used, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
-                write.store(_Vector(builder, builder.load(total)), at.lanes, place)
+                write.store(Vector(builder, builder.load(total)), at.lanes, place)
             return context.get_dummy_value()
 
         return types.void(row, across, types.int64, types.int64), generate

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, list_ones
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -26,8 +26,8 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 GROUP, LEVELS = 16, 4
 # Counts of up to 512 have so many binary digits.
 DIGITS = 10
-# A panel of so many sides stays in the second cache.
-NEAR_SIDES = 8
+# Sides whose rows are added at a time: a panel of them stays in the second cache. And sides that are listed at a time.
+NEAR_SIDES, AT_ONCE = 2, 32
 # Numbers added at a time, and so many rows of them as stay in the first cache.
 LANES, NEAR_ROWS = 64, 128
 _NUMBERS = ir.VectorType(ir.FloatType(), LANES)
@@ -196,35 +196,63 @@ def column_ones(rows: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
-    """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
-    end = ends[0] = 0
-    for i in range(slots.size):
-        for side in range(first, last):
-            end = list_ones(octets[side, slots[i]], table, ones, 8, (side - first) * SIDE, listed, end)
-        while end & (code.GROUP - 1):
-            listed[end] = (last - first) * SIDE
-            end += 1
-        ends[i + 1] = end
+def _list_all(
+    octets: Any, slots: Any, near: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any
+) -> None:
+    """For each NEAR_SIDES sides from ``first`` on, each of some planes and each slot: its places in these sides.
+
+    They are filled up to whole groups with a row that is empty.
+    """
+    end = ends[0] = place = 0
+    for start in range(first, last, NEAR_SIDES):
+        for plane in near:
+            for slot in slots:
+                for side in range(start, min(start + NEAR_SIDES, last)):
+                    end = list_ones(octets[plane, side, slot], table, ones, 8, (side - start) * SIDE, listed, end)
+                while end & (code.GROUP - 1):
+                    listed[end] = NEAR_SIDES * SIDE
+                    end += 1
+                place += 1
+                ends[place] = end
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_column(strip: Any, first: Any, last: Any, ends: Any, listed: Any, panel: Any, slices: Any) -> None:
+    """Add up the listed rows of some sides of a strip: panel after panel, each for all lists."""
+    slices[:] = uint64(0)
+    levels, place = code.levels_of((last - first) * SIDE), 0
+    for start in range(first, last, NEAR_SIDES):
+        size = (min(start + NEAR_SIDES, last) - start) * SIDE
+        panel[:size] = strip[start * SIDE : start * SIDE + size]
+        for a in range(slices.shape[0]):
+            if ends[place] < ends[place + 1]:
+                code.add_columns(panel, listed, ends[place], ends[place + 1], slices[a], levels)
+            place += 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _share(
-    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, counts: Any
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, slices: Any, counts: Any
 ) -> None:
-    """Add to the counts what is shared through the slots from side ``first`` to ``last``.
-
-    ``panel`` has room for them and for an empty row.
-    """
-    size, work, found = (last - first) * SIDE, np.zeros((code.SLICES, WORDS), np.uint64), np.empty(SIDE, np.uint16)
+    """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
+    levels, found = code.levels_of((last - first) * SIDE), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
-        panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
-        for i in range(ends.size - 1):
-            if ends[i] < ends[i + 1]:
-                count_columns(panel, listed, ends[i], ends[i + 1], work, found)
-                total = counts[i, column * SIDE : (column + 1) * SIDE]
-                for x in range(SIDE):
-                    total[x] += found[x]
+        _add_column(plane[first_column + column], first, last, ends, listed, panel, slices)
+        for i in range(slices.shape[0]):
+            code.spread_columns(slices[i], levels, found)
+            total = counts[i, column * SIDE : (column + 1) * SIDE]
+            for x in range(SIDE):
+                total[x] += found[x]
+
+
+def _lists(planes: Any, slots: Any, near: Any, first: int, last: int) -> Any:
+    """The lists of all near planes and slots, a panel with an empty row, and slices for as many lists."""
+    lists, panels = near.size * slots.size, -(-(last - first) // NEAR_SIDES)
+    ends = np.empty(lists * panels + 1, np.int64)
+    listed = np.empty(lists * ((last - first) * SIDE + panels * code.GROUP) + ROOM, np.uint16)
+    _list_all(planes.view(np.uint8), slots, near, first, last, _PLACES, ONES, ends, listed)
+    slices = zeros_in_line(lists, (code.levels_of(SIDE * (last - first)) + 7) // 8 * 8, WORDS)
+    return ends, listed, zeros_in_line(NEAR_SIDES * SIDE + 1, WORDS), slices
 
 
 def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
@@ -232,12 +260,60 @@ def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tupl
 
     A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
     """
-    octets, ends = near.view(np.uint8), np.empty(slots.size + 1, np.int64)
-    listed = np.empty(slots.size * (NEAR_SIDES * SIDE + code.GROUP) + ROOM, np.uint16)
-    for first in range(through[0], through[1], NEAR_SIDES):
-        last = min(first + NEAR_SIDES, through[1])
-        _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
-        _share(far, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
+    for first in range(through[0], through[1], AT_ONCE):
+        last = min(first + AT_ONCE, through[1])
+        ends, listed, panel, slices = _lists(near[None], slots, np.zeros(1, np.int64), first, last)
+        _share(far, ends, listed, first_column, first, last, panel, slices, counts)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _derive(
+    degrees: Any, words: Any, derived: Any, others: Any, slots: Any, bits: Any, beyond: Any, total: Any, first: Any
+) -> None:
+    """Counts from the derived plane: a column's ones, but for the slot itself, less those from all other planes."""
+    for i in range(slots.size):
+        code.bits_of(words[slots[i]], bits)
+        mine = total[derived, i, first : first + SIDE]
+        for x in range(SIDE):
+            mine[x] = degrees[x] - bits[x] - beyond[i, x]
+        for other in others:
+            if other < total.shape[0]:
+                less = total[other, i, first : first + SIDE]
+                for x in range(SIDE):
+                    mine[x] -= less[x]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _share_among(
+    planes: Any, degrees: Any, derived: Any, others: Any, near: Any, slots: Any, ends: Any, listed: Any,
+    first_column: Any, panel: Any, slices: Any, beyond: Any, counts: Any,
+) -> None:  # fmt: skip
+    """All counts: panel after panel, each of which the rows of all near planes are added from."""
+    sides, levels, bits = planes.shape[1], code.levels_of(planes.shape[1] * SIDE), np.empty(SIDE, np.uint16)
+    for far in range(counts.shape[0]):
+        for column in range(first_column, first_column + counts.shape[3] // SIDE):
+            first = (column - first_column) * SIDE
+            _add_column(planes[far, column], 0, sides, ends, listed, panel, slices)
+            for a in range(near.size):
+                for i in range(slots.size):
+                    total = counts[near[a], far, i, first : first + SIDE] if near[a] < counts.shape[0] else beyond[i]
+                    code.spread_columns(slices[a * slots.size + i], levels, total)
+            if derived >= 0:
+                here = degrees[far, column * SIDE : (column + 1) * SIDE]
+                _derive(here, planes[far, column], derived, others, slots, bits, beyond, counts[:, far], first)
+
+
+def shared_among(
+    planes: Any, degrees: Any, derived: int, others: tuple[int, ...], slots: Any, first_column: int, counts: Any
+) -> None:
+    """As ``tiles.shared_among``: a panel is read once for all planes, and the densest plane is not counted."""
+    wanted = {*range(len(counts)), *others} - {derived}
+    near, beyond = np.array(sorted(wanted)), np.zeros((slots.size, SIDE), counts.dtype)
+    ends, listed, panel, slices = _lists(planes, slots, near, 0, planes.shape[1])
+    _share_among(
+        planes, degrees.astype(counts.dtype), derived, np.array(others, np.int64), near, slots, ends, listed,
+        first_column, panel, slices, beyond, counts,
+    )  # fmt: skip
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Shorts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Bits = npt.NDArray[np.bool_]
 Slots = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
@@ -117,6 +118,32 @@ def cycle_terms(forms: Any, odd: Any) -> tuple[Any, ...]:
         noisy * mixed,
         noisy * noisy,
     )
+
+
+def add_pair_sums(
+    ordered: Shorts, bits: Bits, forms: Floats, skew: Floats, own: Floats, ends: Floats, sums: Floats
+) -> None:
+    """Add the terms of ``triangle_sums`` and, with eight forms, of ``cycle_sums`` to the columns' ``sums``.
+
+    ``ordered[a, b]`` are the counts of planes a and b, and ``counts`` those of (a, b) and (b, a) together, for all
+    a ≥ b; ``differences`` are the first less the second, for a > b.
+    """
+    counts, differences = both_ways(ordered)
+    found, inside = _combined(forms, counts), upper(*ordered.shape[2:])
+    here, noise = _combined(own, bits) * inside
+    terms = list(triangle_terms(tuple(found[:3]), here, noise, ends[: len(here), None] + ends[None, :]))
+    if len(forms) > 3:
+        odd = _combined(skew[None], differences)[0]
+        terms += [term * inside for term in (*cycle_terms(found, odd), *found[5:])]
+    sums += np.stack([term.sum(axis=0) for term in terms])
+
+
+def both_ways(ordered: Shorts) -> tuple[Ints, Ints]:
+    """For planes a ≥ b the counts of (a, b) and (b, a) together, once where a = b; and for a > b their differences."""
+    pairs = [(a, b) for a in range(len(ordered)) for b in range(a + 1)]
+    one, two = (np.array([ordered[pair[side], pair[1 - side]] for pair in pairs], np.int32) for side in (0, 1))
+    unequal = [a != b for a, b in pairs]
+    return one + two * np.array(unequal)[:, None, None], (one - two)[unequal]
 
 
 def whole_cycles(sums: Floats) -> Floats:

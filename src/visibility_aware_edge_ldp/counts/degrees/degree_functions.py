@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,23 @@ _NEVER = 1e-9
 _WIDE = 1e4
 
 
+class Stratum(NamedTuple):
+    """Users who answer alike: who of those who answered is one of them, and how many were asked.  [DEGREESUM.8]"""
+
+    answers: Bits
+    asked: int
+
+    @property
+    def size(self) -> int:
+        """How many of them answered."""
+        return int(self.answers.sum())
+
+    @property
+    def expansion(self) -> float:
+        """How many users each of these answers stands for."""
+        return self.asked / self.size
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyDegrees:
     """All that is known of everybody's degree.
@@ -39,6 +57,9 @@ class NoisyDegrees:
         Of those who answered: c₁ + c₂ and c₁·c₂ of the noises in ``noisy``; c₂ = 0 where there is one.  [DL.2]
     absent
         The public degrees of those who hide something and did not answer.
+    kinds, absent_kinds
+        Of those who answered, and of the absent: a number for each kind of users that answer alike; empty where all do.
+        Of every kind somebody answered.
     """
 
     nodes: int
@@ -48,6 +69,8 @@ class NoisyDegrees:
     first: Floats = field(repr=False)
     second: Floats = field(repr=False)
     absent: Ints = field(repr=False)
+    kinds: Ints = field(repr=False, default_factory=lambda: np.zeros(0, np.int64))
+    absent_kinds: Ints = field(repr=False, default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         if self.absent.size and not self.noisy.size:
@@ -62,6 +85,31 @@ class NoisyDegrees:
     def expansion(self) -> float:
         """N/R: how many users each answer stands for."""
         return self.asked / self.noisy.size if self.noisy.size else 1.0
+
+    @property
+    def strata(self) -> list[Stratum]:
+        """The kinds of users, each with its own chance to answer; one where all answer alike.  [DEGREESUM.8]"""
+        if not self.kinds.size:
+            return [Stratum(np.ones(self.noisy.size, np.bool_), self.asked)] if self.noisy.size else []
+        found = []
+        for kind in np.unique(self.kinds).tolist():
+            answers = self.kinds == kind
+            found.append(Stratum(answers, int(answers.sum()) + int((self.absent_kinds == kind).sum())))
+        return found
+
+    @property
+    def most_absent(self) -> float:
+        """The largest chance of a user of any kind to be absent."""
+        return max(((each.asked - each.size) / each.asked for each in self.strata), default=0.0)
+
+    @property
+    def most_expansion(self) -> float:
+        """How many users an answer stands for at most."""
+        return max((each.expansion for each in self.strata), default=1.0)
+
+    def spread_out(self, noise: Floats) -> float:
+        """The variance that these noises give to a sum over all users."""
+        return sum(each.expansion**2 * float(noise[each.answers].sum()) for each in self.strata)
 
     @property
     def noise(self) -> Floats:
@@ -104,11 +152,13 @@ def clamp(degrees: NoisyDegrees, shift: int) -> Ints:
 
 
 def expanded(degrees: NoisyDegrees, each: Floats, noise: Floats) -> tuple[float, Spread]:
-    """A sum over all who hide something from those who answered, and how it varies.  [DEGREESUM.2]"""
-    if not each.size:
-        return 0.0, Spread(0.0)
-    spread = missing(each, float(noise.mean()), degrees.asked)
-    return degrees.expansion * float(each.sum()), spread.plus(Spread(degrees.expansion**2 * float(noise.sum())))
+    """A sum over all who hide something from those who answered, and how it varies.  [DEGREESUM.2, DEGREESUM.8]"""
+    value, spread = 0.0, Spread(0.0)
+    for answers, asked in (strata := degrees.strata):
+        own = each[answers] if len(strata) > 1 else each
+        spread = spread.plus(missing(own, float(noise[answers].mean()), asked))
+        value += asked / own.size * float(own.sum())
+    return value, spread.plus(Spread(degrees.spread_out(noise)))
 
 
 def edges(degrees: NoisyDegrees) -> tuple[float, Spread]:
@@ -126,10 +176,11 @@ def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, Spread]:
     return total(degrees, lambda d: d >= threshold, clamped=True)
 
 
-def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
+def least_tail_noise(degrees: NoisyDegrees, threshold: int, times: Ints | None = None) -> float:
     """What the noise of a tail count varies at least, by the answers near the threshold; never below 0.  [DEGREESUM.7]
 
     Three times the mean of Var g̃ over the degrees that each answer may come from, and at most what four users add.
+    ``times`` says how often each of the answers came, where each is listed once.
     """
     if not degrees.noisy.size or degrees.first.max() > _WIDE:
         return 0.0  # everybody is near
@@ -141,10 +192,11 @@ def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
         law, smoothed = _tail_laws(*constants.tolist())
         reach = len(smoothed) // 2
         offset = degrees.noisy[mine] - threshold
-        near = offset[np.abs(offset) <= reach]
-        total_noise += float(smoothed[near + reach].sum())
+        near = np.abs(offset) <= reach
+        each = smoothed[offset[near] + reach]
+        total_noise += float((each if times is None else each * times[mine][near]).sum())
         largest = max(largest, float(law.max()))
-    return degrees.expansion**2 * min(3 * total_noise, 4 * largest)
+    return degrees.most_expansion**2 * min(3 * total_noise, 4 * largest)
 
 
 def _tail_laws(larger: float, smaller: float) -> tuple[Floats, Floats]:
