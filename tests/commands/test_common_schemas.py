@@ -204,6 +204,8 @@ def test_what_a_server_prints_keeps_its_schema(capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert said.count("\n") == 1
     keeps("campaign-serve", json.loads(said))
+    print_json("campaign-console", {"address": "http://127.0.0.1:8640", "setup_code": "abcdefghijkl"}, line=True)
+    keeps("campaign-console", json.loads(capsys.readouterr().out))
 
 
 def test_a_campaign_of_another_version_keeps_its_schema() -> None:

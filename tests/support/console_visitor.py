@@ -117,9 +117,11 @@ def dear(losses: Mapping[Any, Fraction]) -> list[str]:
 OUTSIDE = Outside(feasibility, alike, dear)
 
 
-def new_console(folder: Path, address: str = ADDRESS, first_port: int = 18_000, default: str = "") -> Console:
+def new_console(
+    folder: Path, address: str = ADDRESS, first_port: int = 18_000, default: str = "", store: str = ""
+) -> Console:
     """A console over a folder, whose passphrase is quickly stretched."""
-    return Console(folder, address, OUTSIDE, first_port, default, WORK)
+    return Console(folder, address, OUTSIDE, first_port, default, WORK, store)
 
 
 def set_up(folder: Path, **options: Any) -> Visitor:

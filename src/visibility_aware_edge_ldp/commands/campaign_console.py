@@ -24,6 +24,7 @@ def console(
     first_port: Annotated[
         int, typer.Option(help="Where the first study's server listens; the next ones follow.")
     ] = 8000,
+    store: Annotated[str, typer.Option(help="postgresql://…, for all studies. Default: a SQLite file for each.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Run the operator's console: upload people, sign, print letters, see who is away, close, download results.
@@ -37,6 +38,8 @@ def console(
     from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
     from visibility_aware_edge_ldp.name_matching import alike
 
+    if store and not store.startswith(("postgresql://", "postgres://")):
+        raise BadInput("Several studies share a store in PostgreSQL alone: postgresql://…, or leave --store out.")
     for number in (port, first_port):
         if not 0 <= number <= 65_535:
             raise BadInput(f"A port is a number from 0 to 65535; got {number}.")
@@ -52,5 +55,13 @@ def console(
     log_to_stderr()
     outside = Outside(feasibility, alike, dear_lines)
     run_console(
-        folder, outside, host=host, port=port, address=address, server=server, first_port=first_port, ready=ready
+        folder,
+        outside,
+        host=host,
+        port=port,
+        address=address,
+        server=server,
+        first_port=first_port,
+        store=store,
+        ready=ready,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace as replaced
 
 from visibility_aware_edge_ldp.aggregator.answers import number as written
 from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKEN, WITHDRAWAL
@@ -15,14 +16,14 @@ from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages
 from visibility_aware_edge_ldp.campaign.console.choices import moment
 from visibility_aware_edge_ldp.campaign.console.desk import Desk, back_to
 from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
-from visibility_aware_edge_ldp.campaign.console.people import Person
 from visibility_aware_edge_ldp.campaign.console.results import answers_of, results_csv, results_pdf
 from visibility_aware_edge_ldp.campaign.console.standing import glance, glance_log
 from visibility_aware_edge_ldp.campaign.console.studies import Study
 from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standing
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, download, elsewhere, html
-from visibility_aware_edge_ldp.campaign.http_client import json_object
+from visibility_aware_edge_ldp.campaign.http_client import checked_url, json_object
+from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.server.messages import Reply
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, VaEdgeLdpError
 
@@ -62,6 +63,20 @@ def serve(desk: Desk, visit: Visit, study: Study) -> Reply:
     else:
         desk.servers.stop(study.name)
         study.set(running=False, here={"here": True, "away": False}.get(act, study.settings.here))
+    return back_to(study)
+
+
+def readdress(desk: Desk, visit: Visit, study: Study) -> Reply:
+    """Where participants reach the server and their page: letters say it, and no charter does."""
+    choices, people = study.draft(visit.session.key)
+    address, page = (visit.form.get(name, "").strip() for name in ("address", "page"))
+    named, charter = Invitations(address, page).named, study.charter
+    checked_url(address), checked_url(page)
+    if charter.page is None or named.digest != charter.page.digest or set(named.hosts) - set(charter.page.hosts):
+        raise BadInput("The charter names the page and who shows it; another host would not be believed.")
+    desk.journal.note(f"{study.name}: letters name other addresses from now on")
+    study.keep_draft(visit.session.key, replaced(choices, address=address, page=page), people)
+    visit.session.say("Letters name these addresses from now on. Those that were sent name the old ones.")
     return back_to(study)
 
 
@@ -109,7 +124,7 @@ def away(desk: Desk, visit: Visit, study: Study) -> Reply:
         listed = sorted(roster[int(each)] for each in said["unanswered"])
     except (LookupError, TypeError, ValueError) as error:
         raise ProtocolViolation("The server does not say who has not answered.") from error
-    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    people = shown.people.by_label
     found = [(label, people[label]) for label in listed]
     if visit.form.get("as") != "csv":
         return html(handout_pages.away_page(shown, round_number, found))
@@ -183,7 +198,7 @@ def flagged(desk: Desk, visit: Visit, study: Study) -> Reply:
     desk.journal.note(f"{study.name}: whose reports are flagged")
     said = json_object(study.operator(visit.session.key).ask("GET", "/v1/flagged").body)
     shown = desk.shown(visit, study)
-    people = dict(zip(shown.people.roster, shown.people.listed, strict=True))
+    people = shown.people.by_label
     roster, rows = [str(each) for each in study.campaign.documents.roster], list[tuple[str, ...]]()
     try:
         for each in said["flagged"]:
@@ -237,7 +252,7 @@ def _standing(desk: Desk, study: Study, key: Key) -> Standing:
 
 
 def _letter(shown: Shown, label: str, token: str) -> Invitation:
-    person: Person = shown.people.called(label)
+    person = shown.people.by_label[label]
     return Invitation.of(shown.charter, shown.choices.address, shown.choices.page, person, label, token)
 
 

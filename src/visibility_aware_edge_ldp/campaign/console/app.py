@@ -70,6 +70,7 @@ POST: dict[str, Action] = {
     "withdraw": actions.withdraw,
     "extend": actions.extend,
     "hand-in": actions.hand_in,
+    "addresses": actions.readdress,
     "close": actions.close,
     "estimate": actions.estimate,
     "flagged": actions.flagged,
@@ -83,11 +84,18 @@ class Console:
     """One operator's console, over a folder."""
 
     def __init__(
-        self, folder: Path, address: str, outside: Outside, first_port: int, default: str = "", work: int = WORK
+        self,
+        folder: Path,
+        address: str,
+        outside: Outside,
+        first_port: int,
+        default: str = "",
+        work: int = WORK,
+        store: str = "",
     ) -> None:
         self._folder, self._outside, self._first, self._default, self._work = folder, outside, first_port, default, work
         self._gate, self._sessions, self._attempts = Gate(address), Sessions(), Attempts()
-        self._servers, self._turn = ServerProcesses(), threading.Lock()
+        self._servers, self._turn = ServerProcesses(store), threading.Lock()
         self.setup_code = secrets.token_urlsafe(9)
         self._desk = self._opened(Vault.read(folder))
 

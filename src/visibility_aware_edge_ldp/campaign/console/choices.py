@@ -1,7 +1,4 @@
-"""What an operator chooses for a study, as forms send it; and the charter that would follow, before anything is signed.
-
-``drafted_charter`` makes everything but the signature, so that all that participants would refuse is said beforehand.
-"""
+"""What an operator chooses for a study, as forms send it."""
 
 from __future__ import annotations
 
@@ -13,14 +10,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.charter import DAY, Charter, Round
+from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.console.people import People
-from visibility_aware_edge_ldp.campaign.directory import charter_of
-from visibility_aware_edge_ldp.campaign.documents import drafted
-from visibility_aware_edge_ldp.campaign.http_client import checked_url
-from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, question_named
-from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.public.groups import Groups, group_by
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
@@ -94,43 +86,6 @@ class Prepared:
     losses: Mapping[Visibility, Fraction]
 
 
-def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
-    """The charter that would be signed; refuses what participants would refuse."""
-    checked_url(choices.address), checked_url(choices.page)
-    question, deadlines = question_named(choices.question), _deadlines(choices)
-    fewest = _whole(choices.fewest, "The least number of answers")
-    if not 0 < fewest <= len(people.listed):
-        raise BadInput(f"The least number of answers is from 1 to the {len(people.listed):,} who are asked.")
-    statistics = [name.strip() for name in choices.statistics.split(",") if name.strip()]
-    arguments: dict[str, Any] = {
-        "names": people.roster,
-        "policy": policy_of(choices, people),
-        "edges": public_pairs(choices.edges, people),
-        "question": choices.question,
-        "epsilon": choices.epsilon,
-        "statistics": statistics or list(question.default_statistics),
-        "closes": deadlines,
-        "fewest": fewest,
-        "title": choices.title,
-        "epoch": choices.epoch,
-        "retention": _whole(choices.retention, "How many days reports are kept") * DAY,
-        "groups": groups_of(people) if question.by_groups else None,
-        "invitations": Invitations(choices.address, choices.page) if choices.address else None,
-    }
-    documents = drafted(
-        people.roster, arguments["policy"], arguments["edges"], choices.epoch, None, arguments["groups"]
-    )
-    rounds = tuple(Round(closes, fewest) for closes in deadlines)
-    split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
-    charter = charter_of(
-        documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
-        choices.epoch, arguments["retention"], split,
-        page=arguments["invitations"] and arguments["invitations"].named,
-    )  # fmt: skip
-    found = Terms(charter, documents.view).losses
-    return Prepared(arguments, charter, {each: loss for each, loss in found.items() if each in documents.view.present})
-
-
 def policy_of(choices: Choices, people: People) -> VisibilityPolicy:
     """Which positions are public: none, or by whose friend list is public, which the upload's column says."""
     if choices.policy == NOTHING:
@@ -179,7 +134,8 @@ def moment(text: str) -> int:
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
 
 
-def _deadlines(choices: Choices) -> list[int]:
+def deadlines_of(choices: Choices) -> list[int]:
+    """When each round closes, in seconds of Unix time."""
     given = [text for text in choices.closes[: choices.rounds] if text]
     if len(given) != choices.rounds:
         raise BadInput(f"This question has {choices.rounds} rounds; say when each of them closes.")
@@ -190,7 +146,8 @@ def _dates(content: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, content.get("closes", ())))
 
 
-def _whole(text: str, what: str) -> int:
+def whole(text: str, what: str) -> int:
+    """A whole number that a form holds."""
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
         raise BadInput(f"{what} is a whole number; got {text!r}.")
     return int(text)

@@ -142,8 +142,6 @@ def _people_part(people: People, outside: Outside) -> list[Markup]:
 
 def _choices_form(session: Session, here: str, choices: Choices) -> Markup:
     closes = (*choices.closes, "", "")
-    edges = choices.edges.count("\n") + 1 if choices.edges else 0
-    kept = f"{plural(edges, 'line')} were uploaded." if edges else "None were uploaded."
     return markup.form(
         session,
         f"{here}/choices",
@@ -179,6 +177,16 @@ def _choices_form(session: Session, here: str, choices: Choices) -> Markup:
         markup.field(
             "Days that reports are kept after the estimate", "retention", choices.retention, inputmode="numeric"
         ),
+        *_public_and_letters(choices),
+        markup.button("Look what this can tell"),
+    )
+
+
+def _public_and_letters(choices: Choices) -> tuple[Markup, ...]:
+    """What is public, where people answer, and what stands in letters."""
+    edges = choices.edges.count("\n") + 1 if choices.edges else 0
+    kept = f"{plural(edges, 'line was', 'lines were')} uploaded." if edges else "None were uploaded."
+    return (
         markup.choice("What is public", "policy", _POLICIES, choices.policy),
         markup.area(
             "Friendships that are public",
@@ -210,7 +218,6 @@ def _choices_form(session: Session, here: str, choices: Choices) -> Markup:
             hint="For the letter: what counts as a friend here, in one or two sentences.",
         ),
         markup.area("Who asks, and whom to ask", "sender", choices.sender, rows=2, hint="For the letter."),
-        markup.button("Look what this can tell"),
     )
 
 

@@ -11,6 +11,7 @@ import secrets
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.documents import checked_names
@@ -54,12 +55,10 @@ class People:
         """What participants and the server see."""
         return [each.code if self.by == CODES else each.name for each in self.listed]
 
-    def called(self, label: str) -> Person:
-        """The person whom the roster calls so."""
-        for each, own in zip(self.listed, self.roster, strict=True):
-            if own == label:
-                return each
-        raise BadInput(f"{label!r} is not in the roster; write it as it stands there.")
+    @cached_property
+    def by_label(self) -> dict[str, Person]:
+        """Everybody, by what the roster calls them."""
+        return dict(zip(self.roster, self.listed, strict=True))
 
     @property
     def has_groups(self) -> bool:
@@ -95,7 +94,10 @@ def read_people(text: str, by: str = NAMES) -> People:
 def _listed(text: str) -> list[Person]:
     head = text.split("\n", 1)[0]
     marks = [mark for mark in ",;\t" if mark in head]
-    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), delimiter=(marks or [","])[0])]
+    rows = [
+        [cell.strip() for cell in row]
+        for row in csv.reader(io.StringIO(text), delimiter=(marks or [","])[0], skipinitialspace=True)
+    ]
     rows = [row for row in rows if any(row)]
     places = _places(rows[0]) if rows else {}
     if not places:

@@ -46,6 +46,7 @@ def run_console(
     address: str = "",
     server: str = "",
     first_port: int = 8000,
+    store: str = "",
     ready: Callable[[str, str], None] = lambda address, code: None,
 ) -> None:
     """Run the console over this folder, which no other one may use at the same time.
@@ -58,6 +59,8 @@ def run_console(
         Where participants reach a study's server: what new drafts begin with.
     first_port
         Where the first study's server listens on this machine; the next ones follow.
+    store
+        ``postgresql://…``, for all studies whose servers run here; SQLite files by default.
     ready
         Called with the console's address, and the code with which it is set up; an empty one if it is already.
     """
@@ -67,7 +70,7 @@ def run_console(
     with _alone(folder), _listening(host, port) as listener:
         own = address.rstrip("/") or f"http://{host}:{listener.getsockname()[1]}"
         checked_url(own)
-        console = Console(folder, own, outside, first_port, server)
+        console = Console(folder, own, outside, first_port, server, store=store)
         watch = Watch(Limits(seconds=60.0))
         config = uvicorn.Config(
             console, http=watched_protocol(watch), ws="none", lifespan="on", log_config=None, access_log=False,

@@ -19,8 +19,13 @@ LOG = "server.log"
 
 @dataclass
 class ServerProcesses:
-    """The servers that this console runs, by the study's name."""
+    """The servers that this console runs, by the study's name.
 
+    ``store`` is the address of a PostgreSQL database, which all studies then share; a SQLite file in each one's folder
+    by default. A server ends with the console, however that ends: it stops when its standard input does.
+    """
+
+    store: str = ""
     running: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
@@ -32,8 +37,8 @@ class ServerProcesses:
             log = directory.parent / LOG
             with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as errors:
                 process = subprocess.Popen(  # noqa: S603 - this program's own module
-                    [sys.executable, "-m", _SERVER, str(directory), "--port", str(port)],
-                    stdin=subprocess.DEVNULL,
+                    [sys.executable, "-m", _SERVER, str(directory), "--port", str(port), "--child", *self._kept],
+                    stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     text=True,
@@ -44,6 +49,10 @@ class ServerProcesses:
                 lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
                 raise BadInput(f"The server did not start: {lines[-1] if lines else 'it gave no reason.'}")
             self.running[name] = process
+
+    @property
+    def _kept(self) -> list[str]:
+        return ["--store", self.store, "--shared"] if self.store else []
 
     def is_running(self, name: str) -> bool:
         process = self.running.get(name)
@@ -67,5 +76,7 @@ def _ended(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    with contextlib.suppress(OSError, AttributeError):
-        process.stdout.close()  # type: ignore[union-attr]
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if pipe is not None:
+                pipe.close()

@@ -14,13 +14,22 @@ import shutil
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.amendments import DEVICE, Amended, Person, SignedAmendment
-from visibility_aware_edge_ldp.campaign.charter import Charter
-from visibility_aware_edge_ldp.campaign.console.choices import Choices, Prepared, drafted_charter
+from visibility_aware_edge_ldp.campaign.charter import DAY, Charter, Round
+from visibility_aware_edge_ldp.campaign.console.choices import (
+    Choices,
+    Prepared,
+    deadlines_of,
+    groups_of,
+    policy_of,
+    public_pairs,
+    whole,
+)
 from visibility_aware_edge_ldp.campaign.console.people import People
 from visibility_aware_edge_ldp.campaign.console.vault import ISSUER, Key, Vault
 from visibility_aware_edge_ldp.campaign.directory import (
@@ -28,18 +37,24 @@ from visibility_aware_edge_ldp.campaign.directory import (
     OPERATOR,
     TOKENS,
     Campaign,
+    charter_of,
     new_campaign,
     read_campaign,
     write,
 )
+from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import Operator, checked_url
-from visibility_aware_edge_ldp.campaign.invitations import LETTERS
+from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations
+from visibility_aware_edge_ldp.campaign.questions import question_named
 from visibility_aware_edge_ldp.campaign.signed_documents import new_token, token_hash
+from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.errors import BadInput
 
 STUDIES, SERVED, SETTINGS = "studies", "served", "settings.json"
 _STUDY, _OPERATOR, _TOKENS, _AMENDMENTS = "study.sealed", "operator.sealed", "tokens.sealed", "amendments"
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,39}")
+# What a server's folder holds before it is served.
+_SERVED = frozenset({".json", ".sig", ".key", ".html", ".js", ".css"})
 # Seconds that a look at a server may take, and what it is asked to do.
 GLANCE, WORK = 10.0, 3_600.0
 
@@ -209,13 +224,50 @@ class Study:
         """The folder that a server elsewhere serves, as a zip."""
         found = io.BytesIO()
         with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in sorted(self.served.iterdir()):
-                if path.suffix in (".json", ".sig", ".key"):
-                    archive.write(path, f"{self.name}/{path.name}")
+            for path in sorted(self.served.rglob("*")):
+                if path.suffix in _SERVED:
+                    archive.write(path, f"{self.name}/{path.relative_to(self.served)}")
         return found.getvalue()
 
     def _named(self, name: str) -> str:
         return f"{self.name}/{name}"
+
+
+def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
+    """The charter that would be signed; refuses what participants would refuse."""
+    checked_url(choices.address), checked_url(choices.page)
+    invitations = Invitations(choices.address, choices.page)
+    question, deadlines = question_named(choices.question), deadlines_of(choices)
+    fewest = whole(choices.fewest, "The least number of answers")
+    if not 0 < fewest <= len(people.listed):
+        raise BadInput(f"The least number of answers is from 1 to the {len(people.listed):,} who are asked.")
+    statistics = [name.strip() for name in choices.statistics.split(",") if name.strip()]
+    arguments: dict[str, Any] = {
+        "names": people.roster,
+        "policy": policy_of(choices, people),
+        "edges": public_pairs(choices.edges, people),
+        "question": choices.question,
+        "epsilon": choices.epsilon,
+        "statistics": statistics or list(question.default_statistics),
+        "closes": deadlines,
+        "fewest": fewest,
+        "title": choices.title,
+        "epoch": choices.epoch,
+        "retention": whole(choices.retention, "How many days reports are kept") * DAY,
+        "groups": groups_of(people) if question.by_groups else None,
+        "invitations": invitations,
+    }
+    documents = drafted(
+        people.roster, arguments["policy"], arguments["edges"], choices.epoch, None, arguments["groups"]
+    )
+    rounds = tuple(Round(closes, fewest) for closes in deadlines)
+    split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
+    charter = charter_of(
+        documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
+        choices.epoch, arguments["retention"], split, page=invitations.named,
+    )  # fmt: skip
+    found = Terms(charter, documents.view).losses
+    return Prepared(arguments, charter, {each: loss for each, loss in found.items() if each in documents.view.present})
 
 
 def studies_of(vault: Vault) -> list[Study]:

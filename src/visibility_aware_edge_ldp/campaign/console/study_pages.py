@@ -84,11 +84,25 @@ def study_page(shown: Shown) -> bytes:
                 ("Asks", f"{charter.question} ({charter.trust}), about “{charter.epoch}”, ε = {charter.epsilon}"),
                 ("Campaign", digest(charter.identity)),
                 ("Issuer", digest(charter.issuer)),
-                ("Address", shown.choices.address),
             ),
+            *_addresses(shown),
         ),
         session=shown.session,
     )
+
+
+def _addresses(shown: Shown) -> list[Markup]:
+    choices = shown.choices
+    form = shown.form(
+        "addresses",
+        markup.field("Address that participants reach", "address", choices.address, "url", required=True),
+        markup.field("Address of the page that they answer with", "page", choices.page, "url", required=True),
+        markup.button("Use these in letters"),
+    )
+    return [
+        facts(("Letters say", choices.address), ("and the page", choices.page)),
+        tag("details", tag("summary", "Other addresses"), form),
+    ]
 
 
 def _lead(shown: Shown) -> Markup:

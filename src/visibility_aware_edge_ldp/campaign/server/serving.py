@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import os
 import shutil
 import signal
 import socket
@@ -236,7 +237,7 @@ def _stop_with_parent() -> None:
 
     def wait() -> None:
         with contextlib.suppress(OSError):
-            while sys.stdin.buffer.read(1):
+            while os.read(0, 1):  # no buffer, whose lock would be held when this process ends by itself
                 pass
         signal.raise_signal(signal.SIGTERM)
 
