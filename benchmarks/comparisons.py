@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import cluster, downloads, estimates, exact, foretold, startup
+from benchmarks import cluster, downloads, estimates, exact, foretold, startup, streams
 
-PARTS = (estimates, exact, startup, cluster, foretold, downloads)
+PARTS = (estimates, exact, startup, cluster, foretold, downloads, streams)
 REGISTRY = {each.name: each for part in PARTS for each in part.COMPARISONS}
 GROWTH = "growth"

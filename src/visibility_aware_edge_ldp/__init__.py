@@ -24,6 +24,7 @@ _HOMES = {
     "FacebookDataset": "dataset",
     "VAEdgeLDPSystem": "guaranteed_dp",
     "estimate": "simulation.estimate",
+    "estimate_streamed": "simulation.streamed_degrees",
     "publish": "simulation.publishing",
     "Answers": "aggregator.answers",
     "Estimate": "aggregator.estimate",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from visibility_aware_edge_ldp.privacy import Guarantee as Guarantee
     from visibility_aware_edge_ldp.simulation.estimate import estimate as estimate
     from visibility_aware_edge_ldp.simulation.publishing import publish as publish
+    from visibility_aware_edge_ldp.simulation.streamed_degrees import estimate_streamed as estimate_streamed
     from visibility_aware_edge_ldp.truth.ego_survey import read_ego_survey as read_ego_survey
     from visibility_aware_edge_ldp.truth.graph import Graph as Graph
     from visibility_aware_edge_ldp.truth.readers import read_graph as read_graph

@@ -11,6 +11,7 @@ import visibility_aware_edge_ldp.commands.campaign_console as consoles
 import visibility_aware_edge_ldp.commands.campaign_device as devices
 import visibility_aware_edge_ldp.commands.campaign_operator as operators
 import visibility_aware_edge_ldp.commands.campaign_participant as people
+import visibility_aware_edge_ldp.commands.campaign_waves as waves
 from visibility_aware_edge_ldp import __version__
 from visibility_aware_edge_ldp.commands.audit import audit
 from visibility_aware_edge_ldp.commands.campaign_rehearsal import rehearse
@@ -61,6 +62,7 @@ COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
         *(devices.device_code, devices.hand_over, devices.take_over),
         *(campaigns.close, campaigns.estimate, campaigns.flagged, campaigns.backup, rehearse),
         *(operators.amend, operators.submit, operators.unanswered, operators.log, consoles.console),
+        *(waves.wave, waves.changes),
     ),
 }
 for group, commands in COMMANDS.items():

@@ -56,7 +56,7 @@ def test_identities_differ() -> None:
     assert len({charter.identity for charter in ALL.values()}) == len(ALL)
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Charter) if each.name != "question"])
+@pytest.mark.parametrize("name", [each.name for each in fields(Charter) if each.name not in ("question", "wave")])
 def test_every_field_is_in_the_identity(name: str) -> None:
     assert getattr(ONE, name) != OTHERS[name]
     assert replace(ONE, **{name: OTHERS[name]}).identity != ONE.identity

@@ -53,6 +53,7 @@ def open_charter(data: bytes, signature: str, pinned: str) -> dict[str, Any]:
     charter = read(data, 1 << 20)
     demand(isinstance(charter, dict) and charter.get("format") == FORMAT, "a charter of another version")
     demand("consent" not in charter, "consent of both ends, which this program does not keep to; use another")
+    demand("wave" not in charter, "a wave of a series, which is not answered by this program")
     members(charter, *MEMBERS, *(charter.keys() & {"page"}))
     demand(all(isinstance(charter[name], str) for name in (*TEXTS, "epsilon")), "texts")
     demand(all(type(charter[name]) is int for name in ("nodes", "retention")), "whole numbers")

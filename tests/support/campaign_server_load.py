@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from support.campaign_lab import FAR, ROOT, Lab, new_lab, now, running, sqlite_url
+from support.campaign_postgres_here import postgres_here
 
 PEOPLE = 9_600  # rows of 9,599 to 1 positions, two bits each: 1,254 octets a report on the average
 CONNECTIONS = 256
@@ -194,3 +198,37 @@ def figures(store_url: str = "", people: int = PEOPLE) -> dict[str, object]:
         "ratio to the echo": round(durable.rate / bare, 3),
         "met": met,  # at least 3,000 a second, and p99 at most 200 ms
     }
+
+
+@contextlib.contextmanager
+def together(lab: Lab, store_url: str, processes: int) -> Iterator[int]:
+    """The port of so many processes on one PostgreSQL, as the command starts them."""
+    serve = [sys.executable, "-m", "visibility_aware_edge_ldp", "campaign", "serve", str(lab.directory)]
+    options = ["--store", store_url, "--port", "0", "--processes", str(processes), "--json"]
+    server = subprocess.Popen(
+        [*serve, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, env=os.environ
+    )
+    try:
+        assert server.stdout is not None
+        yield int(json.loads(server.stdout.readline())["address"].rpartition(":")[2])
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def process_figures(counts: Sequence[int], people: int = PEOPLE) -> dict[str, object]:
+    """The same load on one PostgreSQL, with so many processes each time; and on SQLite with one, which is the default.
+
+    The clients take a core of their own. What is met is that all is stored, and once; the rates are what they are.
+    """
+    found: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder, postgres_here() as postgres:
+        lab = new_lab(Path(folder) / "campaign", people, closes=(FAR,))
+        requests = shuffled_requests(lab)
+        loads = {"one process, SQLite": durable_load(lab, requests, sqlite_url(Path(folder)))}
+        loads["one process alone, PostgreSQL"] = durable_load(lab, requests, postgres.new_database())
+        for count in counts:
+            with together(lab, postgres.new_database(), count) as port:
+                loads[f"--processes {count}"] = run_load("127.0.0.1", port, requests)
+    found = {name: str(each) for name, each in loads.items()}
+    return found | {"met": all(each.statuses == {201: len(requests)} for each in loads.values())}

@@ -190,7 +190,7 @@ class ScoreEstimates:
             self.budget.refuse_sampling()
             flat = triangles.sum_over_pairs(
                 self.scores,
-                lambda block: {f"{n}/{key}": value for n in names for key, value in _SUMMED[n](block).items()},
+                lambda block: {f"{n}/{key}": value for n in sorted(names) for key, value in _SUMMED[n](block).items()},
                 scored_only=CYCLE_SUMS not in names,
             )
         sums: dict[str, triangles.Sums] = {

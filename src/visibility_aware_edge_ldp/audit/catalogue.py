@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.audit import (
     whole_estimates,
 )
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
-from visibility_aware_edge_ldp.audit.campaigns import consents, ledgers, sums
+from visibility_aware_edge_ldp.audit.campaigns import consents, ledgers, sums, waves
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -65,6 +65,8 @@ LONG_SECONDS: dict[str, float] = {
     "user triangles, two rounds": 31.1,
     "position, one round": 11.9,
     "campaign rows": 10.0,
+    "campaign waves": 4.0,
+    "campaign waves, twelve": 10.0,
     "campaign ledger": 13.0,
     "campaign triangles, both rounds": 9.0,
     "campaign hubs": 8.0,
@@ -135,7 +137,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),
-    (campaign, sums, ledgers, consents),
+    (campaign, sums, ledgers, consents, waves),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
 """By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""

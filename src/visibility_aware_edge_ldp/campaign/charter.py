@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.invitations import NamedPage
-from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
+from visibility_aware_edge_ldp.campaign.question import Question
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     decode,
@@ -25,6 +26,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     verify,
     why_misread,
 )
+from visibility_aware_edge_ldp.campaign.waves import STATISTICS, Wave
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics
@@ -39,7 +41,7 @@ _LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
-_OPTIONAL = {CONSENT, "page"}
+_OPTIONAL = {CONSENT, "page", "wave"}
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Charter:
         the list is frozen, and the first round opens.  [CONSENT.1] 0 where no consent is asked for: it is not written.
     page
         The page that people answer with in a browser, if the issuer vouches for one.  [CHARTER.10]
+    wave
+        Which wave of a series the campaign is; none for a first one, and for any other campaign.  [WAVES.1]
     """
 
     title: str
@@ -99,6 +103,7 @@ class Charter:
     retention: int = 0
     consent: int = 0
     page: NamedPage | None = None
+    wave: Wave | None = None
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -118,7 +123,12 @@ class Charter:
     @property
     def trust(self) -> str:
         """The trust model of the question."""
-        return QUESTIONS[self.question].trust.title
+        return self.asked.trust.title
+
+    @property
+    def asked(self) -> Question:
+        """The question, as it is asked here: of a wave, what has changed."""
+        return question_of(self.question, self.wave)
 
     @cached_property
     def data(self) -> bytes:
@@ -135,6 +145,7 @@ class Charter:
             "rounds": [{"closes": each.closes, "fewest": each.fewest} for each in self.rounds],
             **({CONSENT: self.consent} if self.consent else {}),
             **({"page": self.page.content} if self.page else {}),
+            **({"wave": self.wave.content} if self.wave else {}),
         }
         return encode(content)
 
@@ -159,6 +170,7 @@ class Charter:
             rounds=tuple(_round(each) for each in lists["rounds"]),
             consent=_typed(content.get(CONSENT, 0), int, CONSENT),
             page=NamedPage.read(content["page"]) if "page" in content else None,
+            wave=Wave.of(content["wave"]) if "wave" in content else None,
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -242,6 +254,8 @@ def _check_question(charter: Charter) -> None:
         parse_epsilon(charter.epsilon)
     except (BadStatistic, BadPrivacyParameter) as error:
         raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
+    if charter.wave is not None and (charter.question, charter.statistics) != ("position", STATISTICS):
+        raise ProtocolViolation("A wave after the first asks positions, and tells how many edges formed and ended.")
     other = [name for name in asked if not question.answers(name)]
     if other:
         raise ProtocolViolation(f"The question {charter.question!r} does not answer {other[0]}.")
@@ -251,7 +265,7 @@ def _check_question(charter: Charter) -> None:
 
 def _check_rounds(charter: Charter) -> None:
     count = len(charter.rounds)
-    if count not in QUESTIONS[charter.question].rounds:
+    if count not in charter.asked.rounds:
         raise ProtocolViolation(f"The question {charter.question!r} is not asked in {count} rounds.")
     if len(charter.shares) != count or min(charter.shares) <= 0 or sum(charter.shares) != 1:
         raise ProtocolViolation("Epsilon is split over the rounds by positive shares, one for each, that sum to 1.")
@@ -262,6 +276,8 @@ def _check_rounds(charter: Charter) -> None:
         raise ProtocolViolation("Rounds close one after the other, at seconds of Unix time after 1970.")
     if charter.consent and not 0 < charter.consent < charter.rounds[0].closes:
         raise ProtocolViolation("People may consent until a second of Unix time before the first round closes.")
+    if charter.consent and charter.wave:
+        raise ProtocolViolation("Waves after the first do not ask for the consent of both ends.")
     if charter.consent and QUESTIONS[charter.question].sees_edges:
         raise ProtocolViolation(f"The question {charter.question!r} cannot keep to the consent of both ends.")
     if any(not 1 <= each.fewest <= charter.nodes for each in charter.rounds):

@@ -19,7 +19,7 @@ from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import question_named
+from visibility_aware_edge_ldp.campaign.questions import question_named, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Credentials,
     decode,
@@ -34,6 +34,7 @@ from visibility_aware_edge_ldp.campaign.signed_documents import (
     write_new,
 )
 from visibility_aware_edge_ldp.campaign.terms import Terms, refuse_too_few, refuse_unfit
+from visibility_aware_edge_ldp.campaign.waves import Wave
 from visibility_aware_edge_ldp.errors import BadInput, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon
 from visibility_aware_edge_ldp.public.groups import Groups
@@ -138,8 +139,7 @@ def new_campaign(
         consent,
         invitations.named if invitations else None,
     )
-    files = {**_files(charter, documents, secret, invitations), **_signing(charter, secret, key_file)}
-    (written or write)(place, files)
+    (written or write)(place, new_files(charter, documents, secret, key_file, invitations))
     return charter
 
 
@@ -156,9 +156,10 @@ def charter_of(
     split: tuple[Fraction, ...] = (),
     consent: int = 0,
     page: NamedPage | None = None,
+    wave: Wave | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    kind, exact = question_named(question), parse_epsilon(epsilon)
+    kind, exact = question_of(question_named(question).name, wave), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
         refuse_unfit(kind, documents.view)
@@ -179,6 +180,7 @@ def charter_of(
             retention=retention,
             consent=consent,
             page=page,
+            wave=wave,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
@@ -238,6 +240,13 @@ def _checked_split(question: str, split: Sequence[Fraction], rounds: int) -> tup
     if split:
         raise BadInput(f"The question {question!r} splits epsilon by itself; leave the shares out.")
     return ()
+
+
+def new_files(
+    charter: Charter, documents: Documents, key: bytes, key_file: Path | None, invitations: Invitations | None = None
+) -> dict[str, bytes]:
+    """All that stands in a new campaign's directory: new tokens, and the issuer's log continued."""
+    return {**_files(charter, documents, key, invitations), **_signing(charter, key, key_file)}
 
 
 def _files(charter: Charter, documents: Documents, key: bytes, invitations: Invitations | None) -> dict[str, bytes]:

@@ -122,6 +122,7 @@ class Question:
     broadcasts: bool = False  # whether everybody reads the reports of round 1 before round 2
     sees_edges: bool = False  # whether a participant gives the edges that it sees rather than its friends
     uses_public_edges: bool = False  # whether a report depends on the public edges
+    by_waves: bool = False  # whether it is asked wave after wave, at one price for all
     by_groups: bool = False  # whether it asks by public groups, which the documents must then have
 
     @property
@@ -132,7 +133,7 @@ class Question:
     @property
     def rounds(self) -> tuple[int, ...]:
         """How many rounds a campaign may have."""
-        return self.protocol.rounds if self.splits else self.protocol.rounds[-1:]
+        return self.protocol.rounds if self.splits else (len(self.formats),)
 
     @property
     def answered(self) -> tuple[str, ...]:

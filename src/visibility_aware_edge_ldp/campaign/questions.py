@@ -6,12 +6,14 @@ class, "groups" how many in each public group, and "hubs" asks public hubs how m
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from visibility_aware_edge_ldp.campaign import waves
 from visibility_aware_edge_ldp.campaign.question import (
     NO_CHOICE,
     Bits,
@@ -22,6 +24,7 @@ from visibility_aware_edge_ldp.campaign.question import (
     RoundFormat,
     Stated,
     refuse_silence,
+    response_loss,
     row_format,
 )
 from visibility_aware_edge_ldp.campaign.signed_documents import Content
@@ -40,6 +43,10 @@ from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 LAPLACE, COUNTS, SUMS = "discrete Laplace", "hub counts", "row sums"
 ASKS_BITS = "for each person listed after you in the roster, whether you are friends: one randomized bit each"
 PAGE_ASKS_BITS = "for each of the others that it answers for, whether they are friends: one randomized bit each"
+PAGE_ASKS_CHANGES = (
+    "for each of the others that it answers for, whether they became friends since it last answered, and whether they "
+    "ceased to be: two randomized bits each"
+)
 # Rows' reaches and sums are cut off here before they are sent.  [TRIANGLE.2]
 FARTHEST = 1 << 61
 
@@ -286,8 +293,22 @@ HUBS = Question(
 )
 
 
+def _wave_loss(mechanism: Mapping[str, Any]) -> Losses:
+    """Each change that may be told costs what randomized response does.  [CHANGES.1]"""
+    thresholds = mechanism["thresholds"].items()
+    return {Visibility[kind]: mechanism["changes"] * response_loss(int(text)) for kind, text in thresholds}
+
+
+def _wave_format(number: int) -> RoundFormat:
+    """The one round of a wave after the first."""
+    head = waves.LAYOUT.size(count=0)
+    check = partial(waves.checked, number)
+    return RoundFormat(waves.ASKS, waves.TOLD, waves.stated, _wave_loss, lambda survey: head, check, by_rows=True)
+
+
 QUESTIONS: dict[str, Question] = {each.name: each for each in (POSITION, DEGREES, GROUPS, TRIANGLES, HUBS)}
-_LOSSES = {each.mechanism: each.loss for question in QUESTIONS.values() for each in question.formats}
+_FORMATS = (_wave_format(2), *(each for question in QUESTIONS.values() for each in question.formats))
+_LOSSES = {each.mechanism: each.loss for each in _FORMATS}
 
 
 def question_named(name: str) -> Question:
@@ -295,6 +316,25 @@ def question_named(name: str) -> Question:
     if name not in QUESTIONS:
         raise BadInput(f"{name!r} is not a question; ask one of {', '.join(QUESTIONS)}.{did_you_mean(name, QUESTIONS)}")
     return QUESTIONS[name]
+
+
+@lru_cache(maxsize=64)
+def question_of(name: str, wave: waves.Wave | None = None) -> Question:
+    """The question that a charter of this name asks; a wave after the first asks positions what has changed."""
+    if wave is None:
+        return QUESTIONS[name]
+    return replace(
+        POSITION,
+        name="waves",
+        survey=partial(waves.wave_survey, wave),
+        formats=(_wave_format(wave.number),),
+        labels=replace(POSITION.labels, asks=PAGE_ASKS_CHANGES),
+        shares=lambda survey: (Fraction(1),),
+        row_survey=lambda survey: survey,
+        several=False,
+        splits=False,
+        by_waves=True,
+    )
 
 
 def round_loss(mechanism: Stated) -> Losses:

@@ -13,7 +13,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.question import Bits, Losses, Question, Received, Report, Survey
-from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, round_loss, total_loss
+from visibility_aware_edge_ldp.campaign.questions import round_loss, total_loss
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, shortened
 from visibility_aware_edge_ldp.campaign.wire_format import SALT, report_in
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
@@ -55,7 +55,7 @@ class Terms:
     @property
     def question(self) -> Question:
         """The charter's question."""
-        return QUESTIONS[self.charter.question]
+        return self.charter.asked
 
     @cached_property
     def survey(self) -> Survey:
@@ -168,7 +168,7 @@ def refuse_misstated(charter: Charter, survey: Survey, named: bool = True) -> No
     """
     if not named and not charter.consent:
         raise ProtocolViolation("The charter asks for nobody's consent, so that no list of it can be used.")
-    question = QUESTIONS[charter.question]
+    question = charter.asked
     own: dict[str, Any] = {
         "shares": [str(each) for each in question.shares(survey)],
         "mechanisms": list(question.stated(survey)),

@@ -114,6 +114,22 @@ class FriendLists:
 
 
 @dataclass(frozen=True, eq=False)
+class ListCounts:
+    """USER: what the lists of the users numbered ``start`` and on come to, where a simulation cannot hold the lists.
+
+    ``counts`` is (numbers, users): how many friends each has, or how many in each public group.
+    """
+
+    start: int
+    counts: npt.NDArray[np.int64] = field(repr=False)
+
+    @property
+    def count(self) -> int:
+        """How many users these numbers are of."""
+        return int(self.counts.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
 class WholeGraph:
     """CURATOR: all edges, held by a trusted centre; an (m, 2) array, u < v in each row, rows sorted."""
 

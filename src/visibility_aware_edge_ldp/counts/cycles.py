@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import TILE
+from visibility_aware_edge_ldp.compute.plain.pair_sums import whole_cycles
 from visibility_aware_edge_ldp.compute.reproducible_math import dot
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.plane_products import PlaneMatrix
@@ -57,6 +58,8 @@ FORMS = (
 
 def cycle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum over pairs that 4-cycles need; names count the noisy sides."""
+    if (known := block.sums(FORMS, ((square, spread),))) is not None:
+        return dict(zip(NAMES, whole_cycles(known[-8:]).tolist(), strict=True))
     scores = block.scores
     forms = np.stack([scores.form_weights(left, right) for left, right in FORMS])
     skew = scores.skew_weights(square, spread)

@@ -12,6 +12,9 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 from visibility_aware_edge_ldp.counts.node_groups import GroupScores
 from visibility_aware_edge_ldp.counts.scores import Counts, Floats, Ints, Matrix, Scores, score
 
+# Rows whose counts in all planes are held at a time.
+ROWS_AT_ONCE = 48
+
 
 def joined(scores: Scores, a: int, b: int, rows: slice | Ints, first: int = 0, last: int | None = None) -> Counts:
     """N_ab for the users of these rows and those from ``first`` to ``last``; planes by groups need no counting.
@@ -73,9 +76,18 @@ class PlaneMatrix:
 
     def two_paths(self, chosen: Ints, rows: Matrix) -> Matrix:
         weights, total = self.scores.weights(score), np.zeros((len(chosen), self.scores.n))
+        if self.scores.is_counted:
+            parts = pieces_of(0, len(chosen), 1, -(-len(chosen) // ROWS_AT_ONCE))
+            list(on_cores(lambda part: self._add_two_paths(chosen[slice(*part)], total[slice(*part)]), parts))
+            return total.astype(np.float32)
         for a, b in pairs_of(range(len(weights)), repeat=2):
             total += weights[a] * weights[b] * joined(self.scores, a, b, chosen)
         return total.astype(np.float32)
+
+    def _add_two_paths(self, chosen: Ints, total: Floats) -> None:
+        weights, counts = self.scores.weights(score), self.scores.shared_among(chosen, 0, self.scores.n)
+        for a, b in pairs_of(range(len(weights)), repeat=2):
+            total += weights[a] * weights[b] * counts[a, b]
 
     def times(self, left: Matrix) -> Matrix:
         scores, total = self.scores, np.zeros_like(left)

@@ -30,7 +30,7 @@ from visibility_aware_edge_ldp.compute.plain.bitset import (
     unpack_rows,
     word_count,
 )
-from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, rows_of
+from visibility_aware_edge_ldp.compute.plain.tiles import SIDE, Shorts, rows_of
 from visibility_aware_edge_ldp.compute.reproducible_math import dot, on_grid, product, weighted
 
 if TYPE_CHECKING:
@@ -200,6 +200,43 @@ class Scores(PlaneScores):
     def strips(self) -> Words:
         """The planes as strips of 512 columns, for counting in them; filled up with zeros to squares."""
         return in_strips(self.planes, -(-self.n // SIDE))
+
+    @cached_property
+    def among(self) -> tuple[Words, Ints, int, tuple[int, ...]]:
+        """What ``tiles.shared_among`` wants: strips, every slot's ones in each plane, and which follows from others.
+
+        The planes of what answered, one for each class, hold each position once at most; one more holds the rest.
+        """
+        degrees = np.zeros((len(self.planes), self.strips.shape[2]), np.int64)
+        degrees[:, : self.n] = self.plane_degrees
+        tops = np.flatnonzero(self.member.sum(axis=1) == 1).tolist()
+        sizes = {plane: int(self.plane_degrees[plane].sum()) for plane in tops}
+        densest, rest = max(sizes, key=sizes.__getitem__), self._rest(tops)
+        left = int(row_sums(rest).sum())
+        if left + sum(sizes.values()) != self.n * (self.n - 1) or left >= sizes[densest]:
+            return self.strips, degrees, -1, ()
+        strips = np.concatenate([self.strips, in_strips(rest[None], len(self.strips[0]))])
+        return strips, degrees, densest, (*(plane for plane in tops if plane != densest), len(self.planes))
+
+    def _rest(self, planes: list[int]) -> Words:
+        """The positions that are in none of some planes."""
+        rest, everybody = ~np.bitwise_or.reduce(self.planes[planes], axis=0), np.arange(self.n)
+        rest &= pack_rows(np.ones((1, self.n), np.bool_), self.n)
+        rest[everybody, everybody >> 6] &= ~(np.uint64(1) << (everybody & 63).astype(np.uint64))
+        return np.ascontiguousarray(rest)
+
+    @cached_property
+    def is_counted(self) -> bool:
+        """Whether everything about its planes is counted: none of them is complete or goes by groups."""
+        return not (self.complete or self.by_groups) and len(self.planes) > 0
+
+    def shared_among(self, chosen: Ints, first: int, last: int) -> Shorts:
+        """(K, K, chosen, columns from ``first`` to ``last``): N_ab for all planes a and b."""
+        side, size = first // SIDE, len(self.planes)
+        width = (-(-last // SIDE) - side) * SIDE
+        counts = np.empty((size, size, chosen.size, width), np.uint16 if self.n < 1 << 16 else np.uint32)
+        backend.kernels("tiles").shared_among(*self.among, chosen, side, counts)
+        return counts[..., first - side * SIDE : last - side * SIDE]
 
     @cached_property
     def degrees_among(self) -> dict[int, Counts]:

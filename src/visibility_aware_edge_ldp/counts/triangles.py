@@ -7,21 +7,24 @@ counted once per block of rows; every form is then a few multiplications, with w
 """
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from visibility_aware_edge_ldp.compute import backend
 from visibility_aware_edge_ldp.compute.plain.bitset import unpack_rows
-from visibility_aware_edge_ldp.compute.plain.pair_sums import upper
+from visibility_aware_edge_ldp.compute.plain.pair_sums import both_ways, upper
 from visibility_aware_edge_ldp.compute.threads import on_cores
 from visibility_aware_edge_ldp.counts.plane_products import joined
-from visibility_aware_edge_ldp.counts.scores import Counts, Scores, score, spread, square
+from visibility_aware_edge_ldp.counts.scores import Counts, Floats, ScoreFunction, Scores, score, spread, square
 
+Sums = Mapping[str, float]
+Forms = tuple[tuple[ScoreFunction, ScoreFunction], ...]
 NAMES = ("count", "one noisy", "two noisy", "three noisy", "with 2-stars")
+FORMS: Forms = ((score, score), (square, square), (spread, spread))
 # Rows at a time: large enough that Python's share of the work is small, small enough to stay near the cache.
 BLOCK = 48
-Sums = Mapping[str, float]
 
 
 class PairBlock:
@@ -42,18 +45,48 @@ class PairBlock:
     def __init__(self, scores: Scores, start: int, last: int | None = None) -> None:
         self.scores, self.start, self.stop = scores, start, min(start + BLOCK, scores.n)
         self.last = scores.n if last is None else last
-        pairs, shape = scores.plane_pairs, (self.stop - start, self.last - start)
-        self.bits = np.empty((len(scores.planes), *shape), np.bool_)
+        self.bits = np.empty((len(scores.planes), self.stop - start, self.last - start), np.bool_)
         for plane, held in zip(scores.planes, self.bits, strict=True):
             held[:] = unpack_rows(plane[start : self.stop], self.last, start)
-        self.counts = np.empty((len(pairs), *shape), np.int32)
-        self.differences = np.empty((len(pairs) - len(self.bits), *shape), np.int32)
-        odd = iter(self.differences)
-        for (a, b), total in zip(pairs, self.counts, strict=True):
+        self.ordered = scores.shared_among(np.arange(start, self.stop), start, self.last) if scores.is_counted else None
+        self._sums: Floats | None = None
+
+    @cached_property
+    def _counted(self) -> tuple[Counts, Counts]:
+        """Both arrays."""
+        if self.ordered is not None:
+            return both_ways(self.ordered)
+        scores, pairs, shape = self.scores, self.scores.plane_pairs, (self.stop - self.start, self.last - self.start)
+        counts = np.empty((len(pairs), *shape), np.int32)
+        differences = np.empty((len(pairs) - len(self.bits), *shape), np.int32)
+        odd = iter(differences)
+        for (a, b), total in zip(pairs, counts, strict=True):
             if a == b:
-                total[:] = joined(scores, a, b, slice(start, self.stop), start, self.last)
+                total[:] = joined(scores, a, b, slice(self.start, self.stop), self.start, self.last)
             else:
                 self._both_ways(a, b, total, next(odd))
+        return counts, differences
+
+    @property
+    def counts(self) -> Counts:
+        return self._counted[0]
+
+    @property
+    def differences(self) -> Counts:
+        return self._counted[1]
+
+    def sums(self, forms: Forms, with_skew: Forms = ()) -> Floats | None:
+        """The sums of ``group_sums.add_pair_sums`` with these forms or with more; None where planes are not counted."""
+        if self.ordered is not None and self._sums is None:
+            scores = self.scores
+            weights = np.stack([scores.form_weights(*form) for form in forms])
+            own = np.stack([scores.weights(score), scores.weights(spread)])
+            ends, skew = scores.node_sums(score)[self.start : self.last], [scores.skew_weights(*f) for f in with_skew]
+            found = np.zeros((13 if with_skew else 5, ends.size))
+            kernel = backend.kernels("group_sums").add_pair_sums
+            kernel(self.ordered, self.bits, weights, np.concatenate([*skew, np.empty(0)]), own, ends, found)
+            self._sums = found.sum(axis=1)
+        return self._sums
 
     def _both_ways(self, a: int, b: int, total: Counts, difference: Counts) -> None:
         scores, rows, ends = self.scores, slice(self.start, self.stop), slice(self.start, self.last)
@@ -99,6 +132,8 @@ def sum_over_pairs(
     scores = scores.in_group_order()
     if len(scores.complete) < len(scores.planes):
         _ = scores.strips  # and these are cut once
+    if scores.is_counted:
+        _ = scores.among
     _ = scores.group_degrees, scores.lists
     lasts = scores.last_columns(BLOCK).tolist() if scored_only else None
     starts = range(0, scores.n, BLOCK)
@@ -108,8 +143,10 @@ def sum_over_pairs(
 
 def triangle_sums(block: PairBlock) -> Sums:
     """The block's part of every sum that triangles and transitivity need."""
+    if (known := block.sums(FORMS)) is not None:
+        return dict(zip(NAMES, known[: len(NAMES)].tolist(), strict=True))
     scores = block.scores
-    forms = np.stack([scores.form_weights(each, each) for each in (score, square, spread)])
+    forms = np.stack([scores.form_weights(each, each) for each, _ in FORMS])
     own = np.stack([scores.weights(score), scores.weights(spread)])
     ends = scores.node_sums(score)[block.start : block.last]
     found = backend.kernels("pair_sums").triangle_sums(block.counts, forms, block.bits, own, ends)

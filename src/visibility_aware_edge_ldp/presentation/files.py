@@ -41,6 +41,8 @@ SCHEMAS = {
     "campaign-estimate": 1,
     "campaign-flagged": 1,
     "campaign-backup": 1,
+    "campaign-wave": 1,
+    "campaign-changes": 1,
     "campaign-rehearse": 1,
     "campaign-amend": 1,
     "campaign-submit": 1,

@@ -33,6 +33,8 @@ PROBES = (4, 64)
 # How many positions may be looked at for those still in doubt.
 MOST_LOOKED_AT = 1 << 25
 _BLOCK = 1 << 22
+# So many names are written at a time.
+_AT_ONCE = 1 << 16
 _DIGITS = re.compile("-?[0-9]+")
 OUTSIDE = "outside the scope"
 HEAD = ("class", "positions", "share", "loss per edge", "who may know the bit")
@@ -232,8 +234,12 @@ class PublicView:
     @cached_property
     def roster_digest(self) -> str:
         """SHA-256 of the node names in order, and of their types."""
-        text = json.dumps([_written(name) for name in self.names], ensure_ascii=False)
-        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        found, names = hashlib.sha256(b"["), self.names
+        for start in range(0, len(names), _AT_ONCE):  # the JSON list of all names, a part at a time
+            part = json.dumps([_written(name) for name in names[start : start + _AT_ONCE]], ensure_ascii=False)
+            found.update((", " * bool(start) + part[1:-1]).encode(errors="surrogatepass"))
+        found.update(b"]")
+        return found.hexdigest()
 
 
 def _users_with(view: PublicView, classes: tuple[Visibility, ...]) -> Bits:

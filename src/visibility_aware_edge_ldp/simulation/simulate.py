@@ -137,6 +137,22 @@ def reports(
         steps(sent[0].count)
 
 
+def answers_in_order(
+    client_of: Callable[[Any], Any], views: Iterator[Any], survey: Survey, random_bytes: worlds.RandomBytesFor
+) -> Iterator[list[Any]]:
+    """What each view's users send in every round, through its bytes, in order; everybody takes part."""
+
+    def answers(view: Any) -> list[Any]:
+        client, name, sent = client_of(view), survey.protocol, list[Any]()
+        for number in range(1, survey.rounds + 1):
+            report = client.answer(survey, number, random_bytes(SIMULATED[name].purpose(number), view.start))
+            sent.append(through_bytes(name, report, number))
+            _ = sent[-1].digest
+        return sent
+
+    return _ahead(answers, views)
+
+
 def _ahead(answers: Callable[[Any], list[Any]], views: Iterator[Any]) -> Iterator[list[Any]]:
     """What each view answers, in order; some are being answered while those before them are taken in."""
     before: Iterable[list[Any]] = ()

@@ -229,6 +229,7 @@ def _after_closing(two: Compared, first: int) -> None:
         two.ask("GET", f"/v1/rounds/1/proof/{number}", lab.tokens[number])
     transcript = two.ask("GET", "/v1/rounds/1/transcript")
     two.ask("GET", "/v1/rounds/1/transcript", if_none_match=transcript.headers["etag"])
+    two.ask("GET", "/v1/rounds/1/transcript", range="bytes=1-")
     two.ask("GET", "/v1/rounds/1")
     assert "transcript-salt" in two.ask("GET", "/v1/rounds/1/statement").headers
     assert len(two.ask("GET", "/v1/operations", lab.operator).content["operations"]) >= 3

@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from support.campaign_town import Town, new_town
-from visibility_aware_edge_ldp.campaign.http_client import NotReached, Patience
+from visibility_aware_edge_ldp.campaign.http_client import NotReached, Patience, Transport
 from visibility_aware_edge_ldp.campaign.participant import program, server_checks
+from visibility_aware_edge_ldp.campaign.server.broadcasts import TRANSCRIPT
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 # How long a request may take to arrive; the examples say 20 seconds.
@@ -42,9 +43,11 @@ class Proxied:
     def url(self) -> str:
         return f"https://localhost:{self.port}"
 
-    def ask(self, method: str, path: str, body: bytes | None = None, token: str = "") -> http.client.HTTPResponse:
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, token: str = "", **more: str
+    ) -> http.client.HTTPResponse:
         connection = http.client.HTTPSConnection("localhost", self.port, timeout=30, context=_trusting())
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"} | more
         with suppress(BrokenPipeError, ssl.SSLError, ConnectionResetError):  # a large body is refused before its end
             connection.request(method, path, body, headers)
         return connection.getresponse()
@@ -91,7 +94,8 @@ def nginx_words(folder: Path, port: int, other: int, backend: str) -> list[str]:
         "survey.example.org": "localhost",
         "listen 80": f"listen 127.0.0.1:{other}",
         "listen 443": f"listen 127.0.0.1:{port}",
-        "http://127.0.0.1:8000": backend,
+        "127.0.0.1:8000": backend.removeprefix("http://"),
+        "/var/cache/va-edge-ldp-broadcast/town": str(folder / "public"),
         "20s": f"{SECONDS}s",
         "/etc/letsencrypt/live/localhost/fullchain.pem": str(certificate),
         "/etc/letsencrypt/live/localhost/privkey.pem": str(key),
@@ -113,6 +117,7 @@ def caddy_words(folder: Path, port: int, other: int, backend: str) -> list[str]:
     changes = {
         "survey.example.org {": f"localhost:{port} {{\n\tbind 127.0.0.1\n\t{keys}",
         "127.0.0.1:8000": backend.removeprefix("http://"),
+        "/var/cache/va-edge-ldp-broadcast/town": str(folder / "public"),
         "20s": f"{SECONDS}s",
     }
     # The one block of options that concern the whole process.
@@ -176,7 +181,8 @@ def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     serve = [sys.executable, "-m", "visibility_aware_edge_ldp.campaign.server.serving", str(town.directory)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(certificate))
-        with running([*serve, "--port", "0", "--seconds", str(SECONDS)], folder / "server.log") as server:
+        options = ["--port", "0", "--seconds", str(SECONDS), "--broadcast", str(folder / "public")]
+        with running([*serve, *options], folder / "server.log") as server:
             assert server.stdout is not None
             backend, port = server.stdout.readline().decode().strip(), free_port()
             assert backend, (folder / "server.log").read_text()
@@ -211,7 +217,34 @@ def test_another_certificate_is_not_believed(proxied: Proxied, tmp_path: Path, m
         program.enroll(proxied.url, "x", "y", "0" * 64, tmp_path / "home", surroundings=hurried)
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/healthz"])
+@pytest.mark.parametrize("below", ["", f"/c/{'a' * 64}"])
+def test_a_transcript_is_handed_out_from_its_file_whole_and_in_parts(proxied: Proxied, below: str) -> None:
+    """The server is not asked: these octets it never had."""
+    file, path = proxied.said.parent / f"public{below}" / TRANSCRIPT, f"{below}/{TRANSCRIPT}"
+    assert proxied.ask("GET", path).status == 404
+    file.parent.mkdir(parents=True)
+    for each in [file.parent, *file.parent.parents][: 4 + 2 * bool(below)]:
+        each.chmod(0o755)
+    octets = bytes(range(256)) * 1_000
+    file.write_bytes(octets)
+    whole = proxied.ask("GET", path)
+    assert (whole.status, whole.read()) == (200, octets)
+    assert whole.headers["Cache-Control"] == "public, max-age=3600, immutable"
+    assert whole.headers["Access-Control-Allow-Origin"] == "*"
+    assert whole.headers["Content-Type"] == "application/octet-stream"
+    part = proxied.ask("GET", path, **{"Range": "bytes=1000-", "If-Range": whole.headers["ETag"]})
+    assert (part.status, part.read()) == (206, octets[1000:])
+    assert part.headers["Content-Range"] == f"bytes 1000-{len(octets) - 1}/{len(octets)}"
+    other = proxied.ask("GET", path, **{"Range": "bytes=1000-", "If-Range": '"another"'})
+    assert (other.status, other.read()) == (200, octets)
+    heard = Transport(f"{proxied.url}{below}", patience=Patience()).get(f"/{TRANSCRIPT}")
+    assert heard.body == octets
+    assert proxied.ask("OPTIONS", path).status == (404 if below else 200), "browsers ask the server first"
+    file.unlink()
+    assert proxied.ask("GET", path).status == 404
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/c/abc/metrics", "/c/abc/healthz"])
 def test_what_is_for_the_operator_stays_inside(proxied: Proxied, path: str) -> None:
     reply = proxied.ask("GET", path)
     assert reply.status == 404

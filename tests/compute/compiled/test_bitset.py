@@ -155,3 +155,17 @@ def test_lists_of_friends_rise(n: int, edges: int) -> None:
     for name in ("plain", "compiled"):
         starts, friends = kernel(name, "lists_of")(graph.edges, graph.degrees)
         assert [friends[a:b].tolist() for a, b in pairwise(starts)] == expected
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_ends_are_counted_alike(grouped: bool) -> None:
+    draw = np.random.default_rng(3)
+    edges = draw.integers(0, 50, (400, 2)).astype(np.int32)
+    members = draw.integers(0, 4, 50 * grouped).astype(np.int32)
+    found, expected = np.zeros((2, 20, 4 if grouped else 1), np.int32)
+    compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.bitset", reason="numba is not installed")
+    compiled.add_ends(edges, members, 15, found)
+    bitset.add_ends(edges, members, 15, expected)
+    assert (found == expected).all()
+    friends = np.concatenate([edges, edges[:, ::-1]])
+    assert found.sum(axis=1).tolist() == [int((friends[:, 0] == user).sum()) for user in range(15, 35)]

@@ -11,6 +11,7 @@ class    positions that were asked about as being of the class ``key``, whatever
 other    positions that others hold, and may have answered for at the flip threshold ``key``/2^64
 noted    what others answer about this participant's positions in one round: that it is charged already
 memo     a report that is not randomized response, under what it is an answer to
+wave     which positions were told to have changed in a wave of a series, the ``key``
 upload   what was sent for a campaign's round;  receipt  what came back
 caps     how much a position of each class may lose in an epoch, from now on
 epoch    a data epoch that the participant has agreed to be asked about, and its own name there, the ``key``

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from visibility_aware_edge_ldp.campaign.charter import date, kept_for
-from visibility_aware_edge_ldp.campaign.participant import accounts, lifetime
+from visibility_aware_edge_ldp.campaign.participant import accounts, lifetime, waves
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
@@ -25,7 +25,7 @@ _UNNAMED = "; of degrees, the noisy numbers of all who answer are published, the
 class Task:
     """A round that this participant is about to answer; ``transcript`` is what a sum is made on.
 
-    Two tasks with the same :attr:`memo` are the same question, whatever the campaign is called.
+    Two tasks with the same :attr:`memo` are the same question, whatever the campaign is called, or the same series.
     """
 
     context: ParticipantContext
@@ -105,7 +105,8 @@ def record(page: Page, task: Task, given: Friends | SeenEdges, agreed: Quote, ra
     if cost != agreed:
         raise Refused("The ledger has changed since you agreed; nothing was answered. Ask for the cost again.")
     note_others(page, task.context)
-    report = page.one("memo", task.epoch, task.memo)
+    # What was answered before is answered again by the same report; of what has changed since, each wave tells.
+    report = None if task.context.question.by_waves else page.one("memo", task.epoch, task.memo)
     if report is None:
         made = _made(page, task, account, given, random_bytes)
         report = made.report
@@ -150,7 +151,10 @@ def changed_lines(page: Page, task: Task, given: Friends | SeenEdges) -> list[st
     """That friendships differ from what the epoch's answers were made from; the ledger's stand."""
     if isinstance(given, SeenEdges):
         return []
-    account = _account(page, task.context)
+    account, context = _account(page, task.context), task.context
+    if context.charter.wave is not None:
+        told = waves.told_in(page, account, given.bits, task.epoch, context.terms.survey.identity)
+        return waves.remarks(told, given.bits, context.row.asked, context.charter.wave.changes)
     count = int((account.known & (account.friends ^ given.bits)).sum())
     said = (
         f"{count:,} friendships differ from your list when this epoch was first asked about. "
@@ -182,6 +186,7 @@ def _ready(page: Page, task: Task) -> tuple[Account, Request, Quote]:
     What follows are the later rounds, and what others answer. A question that was answered before costs nothing more.
     """
     context, answered = task.context, {entry.key for entry in page.entries("memo", task.epoch)}
+    waves.refuse_out_of_turn(page, context.charter, context.terms.survey.identity)
     requests = []
     for each in context.charter.numbers[task.round - 1 :]:
         key, asked = task.memo if each == task.round else memo_key(context, each), context.request(each)
@@ -225,8 +230,10 @@ def _made(page: Page, task: Task, account: Account, given: Friends | SeenEdges, 
     first = _first(page, task.context)
     if task.round > 1 and first is None:
         raise Refused("Round 1 was not answered from here, so round 2 is not either.")
-    make = REPORTS[task.context.question.name][task.round - 1]
-    return make(Making(task.context, account, given, random_bytes, first or b"", task.transcript))
+    make, told = REPORTS[task.context.question.name][task.round - 1], None
+    if isinstance(given, Friends) and task.context.question.by_waves:
+        told = waves.told_in(page, account, given.bits, task.epoch, task.context.terms.survey.identity)
+    return make(Making(task.context, account, given, random_bytes, first or b"", task.transcript, told))
 
 
 def _write(page: Page, task: Task, account: Account, request: Request, given: Friends | SeenEdges, made: Made) -> None:
@@ -238,8 +245,12 @@ def _write(page: Page, task: Task, account: Account, request: Request, given: Fr
         *account.level_entries(epoch, made.levels),
         *account.charge_entries(epoch, request),
     )
-    # With thresholds every position answers by itself, and the levels hold what it said.
-    if not task.context.request(task.round).thresholds:
+    if made.changed is not None:
+        series = task.context.terms.survey.identity
+        page.append(waves.told_entry(task.context.charter, series, task.context.names, made.changed))
+    # With thresholds every position answers by itself, and the levels hold what it said; a series is paid once.
+    paid = page.one("memo", epoch, task.memo) is not None
+    if not (task.context.request(task.round).thresholds or paid):
         page.append(Entry("memo", epoch, task.memo, content=made.report))
 
 
@@ -273,7 +284,8 @@ def question_lines(task: Task, quote: Quote, closes: int = 0) -> list[str]:
         lines.append(
             f"Others     {held:,} people answer for their edge with you; your ledger counts all rounds of that"
         )
-    return [*lines, *_cost_lines(task, quote)]
+    series = waves.consent_lines(charter, context.terms.losses, quote.after)
+    return [*lines, *series, *_cost_lines(task, quote)]
 
 
 def _cost_lines(task: Task, quote: Quote) -> list[str]:

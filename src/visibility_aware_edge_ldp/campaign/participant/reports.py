@@ -19,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Friends, Names, SeenEdges
+from visibility_aware_edge_ldp.campaign.participant.waves import Row, Told, report
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.terms import Terms
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
@@ -96,6 +97,11 @@ class ParticipantContext:
         found[self.number] = Visibility.PUBLIC
         return found.astype(np.uint8)
 
+    @property
+    def row(self) -> Row:
+        """What it holds, for waves."""
+        return Row(self.number, self.view, self.classes)
+
     @cached_property
     def public_friends(self) -> Bits:
         """With whom everybody knows that there is an edge."""
@@ -164,15 +170,16 @@ def pace_of(context: ParticipantContext, longest: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """The report that will leave, and the chained answers in it that the ledger must keep."""
+    """The report that will leave, and the chained answers or told changes in it that the ledger must keep."""
 
     report: bytes = field(repr=False)
     levels: tuple[Level, ...] = field(default=(), repr=False)
+    changed: Bits | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Making:
-    """What a report is made from: the ledger's account, the list that was given, and for round 2 what round 1 said."""
+    """What a report is made from: the ledger's account, the list that was given, and what was said or told before."""
 
     context: ParticipantContext
     account: Account
@@ -180,6 +187,7 @@ class Making:
     random_bytes: RandomBytes
     first: bytes = field(default=b"", repr=False)
     transcript: bytes = field(default=b"", repr=False)
+    told: Told | None = field(default=None, repr=False)
 
     @cached_property
     def friends(self) -> Bits:
@@ -232,6 +240,16 @@ def second_row(making: Making) -> Made:
     ones = randomize(np.frombuffer(pack(making.friends[row]), np.uint8), due, survey, 2, making.random_bytes)
     report = PositionReport(survey.identity, 2, before.start, before.count, before.answered, ones.tobytes())
     return Made(position.encode(report))
+
+
+def wave_row(making: Making) -> Made:
+    """A wave after the first: what changed since the last one that was answered.  [WAVES.1]"""
+    context, now, wave = making.context, cast(Friends, making.given).bits, making.context.charter.wave
+    told = making.told or Told.start(np.zeros_like(now))
+    sent, changed = report(
+        context.row, context.terms.survey, wave.number if wave else 2, told, now, making.random_bytes
+    )
+    return Made(sent, changed=changed)
 
 
 def row_sum(making: Making) -> Made:
@@ -320,4 +338,5 @@ REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
     "groups": (groups,),
     "triangles": (first_row, row_sum),
     "hubs": (hub_counts,),
+    "waves": (wave_row,),
 }

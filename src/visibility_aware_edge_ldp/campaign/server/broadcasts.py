@@ -13,32 +13,36 @@ from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavaila
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 
 TRANSCRIPT = "v1/rounds/1/transcript"
+_DRAFT = ".draft"
 
 
 class BroadcastFile:
     """Where a campaign's transcript is for a proxy; nowhere without a folder."""
 
     def __init__(self, folder: Path | None = None, below: str = "") -> None:
-        self.path = None if folder is None else folder / below.strip("/") / TRANSCRIPT
+        self.folder, self._inside = folder, Path(below.strip("/"), TRANSCRIPT)
+        self.path = None if folder is None else folder / self._inside
 
     def keep(self, octets: bytes, moment: int) -> None:
         """Put these octets there; a proxy that finds no file asks the server, so that failing is no more than slow."""
-        if self.path is None:
+        if self.folder is None:
             return
         try:
-            self._write(self.path, octets, moment)
+            self._write(self.folder, octets, moment)
         except OSError as failure:
             failed("broadcast file", failure)
 
-    @staticmethod
-    def _write(path: Path, octets: bytes, moment: int) -> None:
-        for folder in reversed(path.parents[:5]):
-            folder.mkdir(exist_ok=True, mode=0o755)
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft")
+    def _write(self, folder: Path, octets: bytes, moment: int) -> None:
+        """Everybody may read it and what it lies in, whatever the umask is; all but the folder itself is ours."""
+        path = folder / self._inside
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for each in list(self._inside.parents)[:-1]:
+            (folder / each).chmod(0o755)
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=_DRAFT)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(octets)
-                os.fchmod(file.fileno(), 0o644)  # everybody may read it, whatever the umask is
+            Path(draft).chmod(0o644)
             os.utime(draft, (moment, moment))
             Path(draft).replace(path)
         except BaseException:
@@ -51,7 +55,7 @@ class BroadcastFile:
         if self.path is None:
             return
         try:
-            for each in (self.path, *self.path.parent.glob(".draft*")):
+            for each in (self.path, *self.path.parent.glob(f"{_DRAFT}*")):
                 each.unlink(missing_ok=True)
         except OSError as failure:
             raise StoreUnavailable(f"The broadcast's file cannot be removed: {failure.strerror}.") from failure

@@ -83,6 +83,7 @@ def estimate_bytes(charter: Charter, view: PublicView, reports: Mapping[int, Upl
             for name, each in answers["estimates"].items()
         },
         "refused": refused,
+        **found.more,
         "loss": {str(kind): str(loss) for kind, loss in terms.losses.items()},
         "dropout": {"words": DROPOUT, "estimates": _dropout(found, estimates)},
         "flagged": _counted(found.flagged),
@@ -172,6 +173,7 @@ def _certificate(terms: Terms, found: QuestionEstimates, rounds: Mapping[int, Bo
         campaign=terms.charter.identity,
         scope=str(policy.scope or ""),
         outside=view.outside,
+        notes=found.notes,
     )
 
 

@@ -12,6 +12,12 @@ from visibility_aware_edge_ldp.public.statistic import statistic as known
 
 DASH = "–"
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+# What a wave tells of edges: what it is called, and what it counts.
+_WAVES = {
+    "edges_formed": ("Edges formed", "How many friendships began since the wave before."),
+    "edges_ended": ("Edges ended", "How many friendships ended since the wave before."),
+    "edges_change": ("Edges, net change", "By how many there are more friendships than at the wave before."),
+}
 Value: TypeAlias = str | int | float | bool | None
 
 
@@ -54,13 +60,15 @@ def _attribute(key: str, value: Value) -> str:
 
 def statistic(name: str) -> str:
     """What a statistic is called, with a capital letter: "stars:2" is "2-stars"."""
+    if name in _WAVES:
+        return _WAVES[name][0]
     label = known(name).label
     return label[0].upper() + label[1:]
 
 
 def meaning(name: str) -> str:
     """What a statistic counts, in words that need no book."""
-    return known(name).meaning
+    return _WAVES[name][1] if name in _WAVES else known(name).meaning
 
 
 def value(amount: float | None) -> str:

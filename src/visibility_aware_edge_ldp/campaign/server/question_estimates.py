@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_positions
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import needed_in_all
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
+from visibility_aware_edge_ldp.aggregator.nonresponse.waves import WaveFlags
 from visibility_aware_edge_ldp.aggregator.poisoning import RowPoisoning, degree_bound, group_bound
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.aggregator.report_screening import (
@@ -45,6 +46,11 @@ from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
 Bodies: TypeAlias = dict[int, bytes]  # each participant's upload
+WAVE_NOTE = (
+    "the loss is that of all waves after the first, {}, together, against an edge's whole history, however many "
+    "follow; of each edge at most so many changes are told: {}; who did not answer both this wave and the one before "
+    "is not counted"
+)
 # Of damaged reports, so many are named in one sentence.
 MOST_NAMED = 10
 
@@ -63,6 +69,8 @@ class QuestionEstimates:
     flagged: Sequence[Flag]  # reports that no honest participant sends
     response: Mapping[str, float] = field(default_factory=dict)  # of each group, the share that answered
     degree_step: float = 1.0  # noisy degrees are multiples of this, and a rest that public classes decide
+    notes: tuple[str, ...] = ()  # what the certificate says besides
+    more: Mapping[str, Any] = field(default_factory=dict)  # what the answers say besides
 
 
 def question_estimates(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
@@ -174,6 +182,31 @@ def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     )
 
 
+def _waves(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    wave, survey = terms.charter.wave, terms.survey
+    number = 2 if wave is None else wave.number
+    # Who missed the wave before tells of more than one; that stands at the server, and is not counted.
+    reports = [each for each in _reports(terms, rounds[1]) if each.since == number - 1]
+    found = WaveFlags.of(terms.view, survey.mechanism, reports, int(terms.asked(1).sum()))
+    return QuestionEstimates(
+        lambda names: {name: each.estimate for name, each in found.changed(survey.releases).items()},
+        survey.releases,
+        lambda name, value: None,  # what the absent would tell now, they tell when they answer again
+        found.bound,
+        [],
+        notes=(WAVE_NOTE.format(survey.first, survey.changes),),
+        more={
+            "wave": {
+                "first": survey.first,
+                "number": number,
+                "changes": survey.changes,
+                "counted": len(reports),
+                "noise": found.noise,
+            }
+        },
+    )
+
+
 # How each question's reports are estimated from, by the question's name.
 ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]] = {
     "position": _positions,
@@ -181,6 +214,7 @@ ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]]
     "groups": _groups,
     "triangles": _triangles,
     "hubs": _hubs,
+    "waves": _waves,
 }
 
 

@@ -256,3 +256,15 @@ def lists_of(edges: Any, degrees: Any) -> Any:
         ends[u] += 1
         ends[v] += 1
     return starts, friends
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def add_ends(edges: Any, members: Any, first: Any, counts: Any) -> None:
+    """The friends of the users numbered ``first`` and on, by the friend's group where there are any."""
+    grouped = members.size > 0
+    for k in range(edges.shape[0]):
+        u, v = edges[k, 0], edges[k, 1]
+        if first <= u < first + counts.shape[0]:
+            counts[u - first, members[v] if grouped else 0] += 1
+        if first <= v < first + counts.shape[0]:
+            counts[v - first, members[u] if grouped else 0] += 1

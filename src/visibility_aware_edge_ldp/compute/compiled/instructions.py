@@ -23,17 +23,23 @@ import numpy as np
 from llvmlite import ir
 from numba import types, uint64
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic, register_jitable
 
 PANEL, WORDS = 512, 8
 # Rows added at a time where there are few and where there are many, and how many levels of adders that takes.
 GROUP, LEVELS = 8, 3
 BLOCK, BLOCK_LEVELS = 32, 5
+# Levels that stay in registers while rows are added, and how many rows they can count.
+OWN_LEVELS = 10
+MANY = (1 << OWN_LEVELS) - BLOCK
 # 2^24 rows can be added.
 SLICES = 24
 OCTET, SHORT, PLACE, WORD = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 ROW = ir.VectorType(WORD, WORDS)
 ROOM = 8
+# Functions of three bits, by what they are for 000, 001, …: whether an odd number of them is one, and whether most are.
+_ODD, _MOST = 0x96, 0xE8
 ONES = np.bitwise_count(np.arange(256, dtype=np.uint8)).astype(np.int64)
 _SIXTEEN, _COLUMNS = ir.VectorType(OCTET, 16), 32
 _SQUARES = ir.VectorType(WORD, _COLUMNS // 8)
@@ -108,7 +114,30 @@ def lowest_one(typing: Any, word: Any) -> Any:
 
 
 def carry_of(builder: Any, sums: list[Any], row: Callable[[], Any]) -> Any:
-    """Add 2^levels rows to ``sums``, of so many levels, and return what they carry to the level above.
+    """Add 2^levels rows to ``sums``, of so many levels, and return what they carry to the level above."""
+    return (_carry_by_threes if has_ternary() else _carry_by_pairs)(builder, sums, row, len(sums))
+
+
+def has_ternary() -> bool:
+    """Whether the processor that is compiled for has any function of three bits as one instruction on whole rows."""
+    *_, features = cpu_target.target_context.codegen().magic_tuple()
+    return "+avx512f" in features.split(",")
+
+
+def _carry_by_threes(builder: Any, sums: list[Any], row: Callable[[], Any], level: int) -> Any:
+    """The next row worth 2^level, by adders of two instructions: x ⊕ y ⊕ z, and what two of the three say."""
+    if level == 0:
+        return row()
+    x, y = (_carry_by_threes(builder, sums, row, level - 1) for _ in range(2))
+    three = (sums[level - 1], x, y)
+    kind = ir.FunctionType(ROW, [ROW, ROW, ROW, PLACE])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.pternlog.q.512")
+    sums[level - 1], carry = (builder.call(function, [*three, ir.Constant(PLACE, code)]) for code in (_ODD, _MOST))
+    return carry
+
+
+def _carry_by_pairs(builder: Any, sums: list[Any], row: Callable[[], Any], levels: int) -> Any:
+    """The same without such instructions.
 
     Two rows x and y of a level travel as x and x ⊕ y, so that adding two such pairs takes eight operations in place of
     ten (Demenkov, Kojevnikov, Kulikov and Yaroslavtsev, 2010).
@@ -128,43 +157,66 @@ def carry_of(builder: Any, sums: list[Any], row: Callable[[], Any]) -> Any:
         sums[below] = builder.xor(total, others)
         return builder.xor(agrees, total), builder.xor(differs, agrees)
 
-    first, both = pair(len(sums) - 1)
+    first, both = pair(levels - 1)
     kept = sums[-1]
     sums[-1] = builder.xor(kept, both)
     return builder.xor(first, builder.and_(both, builder.xor(first, kept)))
 
 
-def _adder(levels_at_once: int) -> Any:
-    """Adds 2^levels rows at a time."""
+def _two_of(builder: Any, x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+    """The sum of three rows of one weight: a row of the same, and one of twice the weight."""
+    both = builder.xor(x, y)
+    return builder.xor(both, z), builder.xor(x, builder.and_(both, builder.xor(x, z)))
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing: Any, panel: Any, listed: Any, place: Any, slices: Any, levels: Any) -> Any:
-        """Add to ``slices``, of so many levels, the rows of a panel that are listed from ``place`` on."""
 
-        def write(builder: Any, rows: Any, listed: Any, first: Any, held: Any, levels: Any) -> None:
-            taken = iter(range(1 << levels_at_once))
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_listed(typing: Any, panel: Any, listed: Any, begin: Any, end: Any, slices: Any, levels: Any) -> Any:
+    """Add to ``slices``, of so many levels, the rows of a panel that are listed from ``begin`` to ``end``.
+
+    At most MANY rows, a multiple of GROUP. Their own count is kept in registers and added last.
+    """
+
+    def write(builder: Any, rows: Any, listed: Any, begin: Any, end: Any, held: Any, levels: Any) -> None:
+        kept = [cgutils.alloca_once_value(builder, constant(ROW, 0)) for _ in range(OWN_LEVELS)]
+
+        def add(first: Any, at_once: int) -> None:
+            taken = iter(range(1 << at_once))
 
             def next_row() -> Any:
                 row = builder.load(builder.gep(listed, [builder.add(first, number(next(taken)))]))
                 return builder.load(row_at(builder, rows, builder.zext(row, WORD)), align=8)
 
-            there = [row_at(builder, held, number(level)) for level in range(levels_at_once)]
-            sums = [builder.load(place, align=8) for place in there]
-            carry = cgutils.alloca_once_value(builder, carry_of(builder, sums, next_row))
-            for place, total in zip(there, sums, strict=True):
-                builder.store(total, place, align=8)
-            with cgutils.for_range(builder, builder.sub(levels, number(levels_at_once)), intp=WORD) as level:
-                place = row_at(builder, held, builder.add(level.index, number(levels_at_once)))
-                kept, rising = builder.load(place, align=8), builder.load(carry)
-                builder.store(builder.xor(kept, rising), place, align=8)
-                builder.store(builder.and_(kept, rising), carry)
+            sums = [builder.load(place) for place in kept[:at_once]]
+            rising = carry_of(builder, sums, next_row)
+            for place, total in zip(kept[:at_once], sums, strict=True):
+                builder.store(total, place)
+            for place in kept[at_once:]:
+                total = builder.load(place)
+                builder.store(builder.xor(total, rising), place)
+                rising = builder.and_(total, rising)
 
-        return written(types.void(panel, listed, types.int64, slices, types.int64), write)
+        rest = builder.and_(builder.sub(end, begin), number(BLOCK - 1))
+        last = builder.sub(end, rest)
+        with cgutils.for_range_slice(builder, begin, last, number(BLOCK), WORD) as (place, _):
+            add(place, BLOCK_LEVELS)
+        for at_once in range(BLOCK_LEVELS - 1, LEVELS - 1, -1):
+            size = number(1 << at_once)
+            with builder.if_then(builder.icmp_unsigned("!=", builder.and_(rest, size), number(0))):
+                after = builder.and_(rest, number((BLOCK - 1) & ~((2 << at_once) - 1)))
+                add(builder.add(last, after), at_once)
+        carry = constant(ROW, 0)
+        for level, place in enumerate(kept):
+            target = row_at(builder, held, number(level))
+            total, carry = _two_of(builder, builder.load(target, align=8), builder.load(place), carry)
+            builder.store(total, target, align=8)
+        rising = cgutils.alloca_once_value(builder, carry)
+        with cgutils.for_range(builder, builder.sub(levels, number(OWN_LEVELS)), intp=WORD) as level:
+            target = row_at(builder, held, builder.add(level.index, number(OWN_LEVELS)))
+            total, more = builder.load(target, align=8), builder.load(rising)
+            builder.store(builder.xor(total, more), target, align=8)
+            builder.store(builder.and_(total, more), rising)
 
-    return add
-
-
-_add_group, _add_block = _adder(LEVELS), _adder(BLOCK_LEVELS)
+    return written(types.void(panel, listed, types.int64, types.int64, slices, types.int64), write)
 
 
 def places_of_ones(unit: int = 1, dtype: Any = np.uint16) -> Any:
@@ -278,21 +330,36 @@ def bits_of(typing: Any, words: Any, bits: Any) -> Any:
 
 
 @register_jitable  # type: ignore[untyped-decorator]
+def add_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, levels: Any) -> None:
+    """Add to ``slices``, of so many levels, OWN_LEVELS at least, the rows listed from ``begin`` to ``end``."""
+    for first in range(begin, end, MANY):
+        _add_listed(panel, listed, first, min(first + MANY, end), slices, levels)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def spread_columns(slices: Any, levels: Any, counts: Any) -> None:
+    """The counts of a panel's columns from slices, which are zeros from level ``levels`` to the next multiple of 8."""
+    while levels > 8 and not slices[levels - 1].any():  # few columns hold as many ones as there are rows
+        levels -= 1
+    _spread_slices(slices, levels, counts)
+
+
+@register_jitable  # type: ignore[untyped-decorator]
+def levels_of(rows: Any) -> Any:
+    """How many levels the count of so many rows has; slices are kept of no fewer than OWN_LEVELS."""
+    levels = OWN_LEVELS
+    while rows >> levels:
+        levels += 1
+    return levels
+
+
+@register_jitable  # type: ignore[untyped-decorator]
 def count_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, counts: Any) -> None:
     """How many of the listed rows hold a one in each column of a panel.
 
     Rows are ``listed`` from ``begin`` to ``end``, a multiple of GROUP; ``slices`` are a workspace.
     """
-    levels = LEVELS
-    while (end - begin) >> levels:
-        levels += 1
+    levels = levels_of(end - begin)
     slices[: (levels + 7) & ~7] = uint64(0)
-    while end - begin >= BLOCK:
-        _add_block(panel, listed, begin, slices, levels)
-        begin += BLOCK
-    while begin < end:
-        _add_group(panel, listed, begin, slices, levels)
-        begin += GROUP
-    while levels > 8 and not slices[levels - 1].any():  # few columns hold as many ones as there are rows
-        levels -= 1
-    _spread_slices(slices, levels, counts)
+    add_columns(panel, listed, begin, end, slices, levels)
+    spread_columns(slices, levels, counts)

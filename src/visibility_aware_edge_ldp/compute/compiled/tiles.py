@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, count_columns, list_ones
+from visibility_aware_edge_ldp.compute.compiled.instructions import ONES, ROOM, WORDS, list_ones
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL as SIDE
 from visibility_aware_edge_ldp.compute.plain.bitset import zeros_in_line
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
@@ -26,8 +26,8 @@ from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 GROUP, LEVELS = 16, 4
 # Counts of up to 512 have so many binary digits.
 DIGITS = 10
-# A panel of so many sides stays in the second cache.
-NEAR_SIDES = 8
+# Sides whose rows are added at a time: a panel of them stays in the second cache. And sides that are listed at a time.
+NEAR_SIDES, AT_ONCE = 2, 32
 # Numbers added at a time, and so many rows of them as stay in the first cache.
 LANES, NEAR_ROWS = 64, 128
 _NUMBERS = ir.VectorType(ir.FloatType(), LANES)
@@ -197,34 +197,67 @@ def column_ones(rows: Any) -> Any:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
-    """For each slot, the slots of some sides that it has ones with; filled up to whole groups with an empty row."""
-    end = ends[0] = 0
-    for i in range(slots.size):
-        for side in range(first, last):
-            end = list_ones(octets[side, slots[i]], table, ones, 8, (side - first) * SIDE, listed, end)
-        while end & (code.GROUP - 1):
-            listed[end] = (last - first) * SIDE
-            end += 1
-        ends[i + 1] = end
+    """For each NEAR_SIDES sides from ``first`` on and each slot, its places in these sides.
+
+    They are filled up to whole groups with a row that is empty.
+    """
+    end, place = 0, 0
+    for start in range(first, last, NEAR_SIDES):
+        for slot in slots:
+            ends[place] = end
+            for side in range(start, min(start + NEAR_SIDES, last)):
+                end = list_ones(octets[side, slot], table, ones, 8, (side - start) * SIDE, listed, end)
+            while end & (code.GROUP - 1):
+                listed[end] = NEAR_SIDES * SIDE
+                end += 1
+            place += 1
+    ends[place] = end
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _cut_strip(strip: Any, first: Any, last: Any, panels: Any) -> None:
+    """The rows of some sides of a strip, panel after panel."""
+    for start in range(first, last, NEAR_SIDES):
+        size = (min(start + NEAR_SIDES, last) - start) * SIDE
+        panels[(start - first) // NEAR_SIDES, :size] = strip[start * SIDE : start * SIDE + size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_panels(panels: Any, ends: Any, listed: Any, slices: Any, levels: Any) -> None:
+    """Add up the listed rows of all panels, for each slot: one panel after the other."""
+    slices[:] = uint64(0)
+    place = 0
+    for p in range(panels.shape[0]):
+        for i in range(slices.shape[0]):
+            if ends[place] < ends[place + 1]:
+                code.add_columns(panels[p], listed, ends[place], ends[place + 1], slices[i], levels)
+            place += 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _share(
-    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, counts: Any
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panels: Any, slices: Any, counts: Any
 ) -> None:
-    """Add to the counts what is shared through the slots from side ``first`` to ``last``.
-
-    ``panel`` has room for them and for an empty row.
-    """
-    size, work, found = (last - first) * SIDE, np.zeros((code.SLICES, WORDS), np.uint64), np.empty(SIDE, np.uint16)
+    """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
+    levels, found = code.levels_of((last - first) * SIDE), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
-        panel[:size] = plane[first_column + column, first * SIDE : last * SIDE]
-        for i in range(ends.size - 1):
-            if ends[i] < ends[i + 1]:
-                count_columns(panel, listed, ends[i], ends[i + 1], work, found)
-                total = counts[i, column * SIDE : (column + 1) * SIDE]
-                for x in range(SIDE):
-                    total[x] += found[x]
+        _cut_strip(plane[first_column + column], first, last, panels)
+        _add_panels(panels, ends[0], listed[0], slices, levels)
+        for i in range(slices.shape[0]):
+            code.spread_columns(slices[i], levels, found)
+            total = counts[i, column * SIDE : (column + 1) * SIDE]
+            for x in range(SIDE):
+                total[x] += found[x]
+
+
+def _lists(planes: Any, slots: Any, first: int, last: int) -> Any:
+    """The lists of all slots in some planes, panels with an empty row each, and slices for as many slots."""
+    number, levels = -(-(last - first) // NEAR_SIDES), (code.levels_of(SIDE * (last - first)) + 7) // 8 * 8
+    ends = np.empty((len(planes), slots.size * number + 1), np.int64)
+    listed = np.empty((len(planes), slots.size * ((last - first) * SIDE + number * code.GROUP) + ROOM), np.uint16)
+    for plane, *found in zip(planes, ends, listed, strict=True):
+        _list_all(plane.view(np.uint8), slots, first, last, _PLACES, ONES, *found)
+    return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), zeros_in_line(slots.size, levels, WORDS)
 
 
 def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
@@ -232,12 +265,61 @@ def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tupl
 
     A quarter of all bits are ones where noise is strong, so that adding rows costs less than comparing them.
     """
-    octets, ends = near.view(np.uint8), np.empty(slots.size + 1, np.int64)
-    listed = np.empty(slots.size * (NEAR_SIDES * SIDE + code.GROUP) + ROOM, np.uint16)
-    for first in range(through[0], through[1], NEAR_SIDES):
-        last = min(first + NEAR_SIDES, through[1])
-        _list_all(octets, slots, first, last, _PLACES, ONES, ends, listed)
-        _share(far, ends, listed, first_column, first, last, zeros_in_line((last - first) * SIDE + 1, WORDS), counts)
+    for first in range(through[0], through[1], AT_ONCE):
+        last = min(first + AT_ONCE, through[1])
+        ends, listed, panels, slices = _lists(near[None], slots, first, last)
+        _share(far, ends, listed, first_column, first, last, panels, slices, counts)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _derive(
+    degrees: Any, words: Any, derived: Any, others: Any, slots: Any, bits: Any, beyond: Any, total: Any, first: Any
+) -> None:
+    """Counts from the derived plane: a column's ones, but for the slot itself, less those from all other planes."""
+    for i in range(slots.size):
+        code.bits_of(words[slots[i]], bits)
+        mine = total[derived, i, first : first + SIDE]
+        for x in range(SIDE):
+            mine[x] = degrees[x] - bits[x] - beyond[i, x]
+        for other in others:
+            if other < total.shape[0]:
+                less = total[other, i, first : first + SIDE]
+                for x in range(SIDE):
+                    mine[x] -= less[x]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _share_among(
+    planes: Any, degrees: Any, derived: Any, others: Any, near: Any, slots: Any, ends: Any, listed: Any,
+    first_column: Any, panels: Any, slices: Any, beyond: Any, counts: Any,
+) -> None:  # fmt: skip
+    """All counts: column after column, each of which is cut out once for all near planes."""
+    sides, levels, bits = planes.shape[1], code.levels_of(planes.shape[1] * SIDE), np.empty(SIDE, np.uint16)
+    for far in range(counts.shape[0]):
+        for column in range(first_column, first_column + counts.shape[3] // SIDE):
+            first = (column - first_column) * SIDE
+            _cut_strip(planes[far, column], 0, sides, panels)
+            for a in range(near.size):
+                _add_panels(panels, ends[a], listed[a], slices, levels)
+                for i in range(slots.size):
+                    total = counts[near[a], far, i, first : first + SIDE] if near[a] < counts.shape[0] else beyond[i]
+                    code.spread_columns(slices[i], levels, total)
+            if derived >= 0:
+                here = degrees[far, column * SIDE : (column + 1) * SIDE]
+                _derive(here, planes[far, column], derived, others, slots, bits, beyond, counts[:, far], first)
+
+
+def shared_among(
+    planes: Any, degrees: Any, derived: int, others: tuple[int, ...], slots: Any, first_column: int, counts: Any
+) -> None:
+    """As ``tiles.shared_among``: a panel is read once for all planes, and the densest plane is not counted."""
+    wanted = {*range(len(counts)), *others} - {derived}
+    near, beyond = np.array(sorted(wanted)), np.zeros((slots.size, SIDE), counts.dtype)
+    ends, listed, panels, slices = _lists([planes[each] for each in near], slots, 0, planes.shape[1])
+    _share_among(
+        planes, degrees.astype(counts.dtype), derived, np.array(others, np.int64), near, slots, ends, listed,
+        first_column, panels, slices, beyond, counts,
+    )  # fmt: skip
 
 
 @intrinsic  # type: ignore[untyped-decorator]

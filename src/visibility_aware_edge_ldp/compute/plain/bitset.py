@@ -204,3 +204,17 @@ def lists_of(
     larger_before = np.concatenate([[0], np.cumsum(degrees - smaller)])
     friends[starts[low] + smaller[low] + np.arange(len(low)) - larger_before[low]] = high
     return starts, friends
+
+
+def add_ends(
+    edges: npt.NDArray[np.int32], members: npt.NDArray[np.int32], first: int, counts: npt.NDArray[np.int32]
+) -> None:
+    """Count the friends of the users numbered ``first`` and on: (users, groups) by the friend's group, or (users, 1).
+
+    Every edge counts for those of its ends that are among these users; ``members`` are all users' groups, or empty.
+    """
+    for own, friend in ((edges[:, 0], edges[:, 1]), (edges[:, 1], edges[:, 0])):
+        here = (own >= first) & (own < first + len(counts))
+        users = own[here] - first
+        group = members[friend[here]] if members.size else np.zeros_like(users)
+        np.add.at(counts, (users, group), 1)

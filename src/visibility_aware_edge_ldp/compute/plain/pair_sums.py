@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+Shorts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Bits = npt.NDArray[np.bool_]
 Slots = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
@@ -81,8 +82,8 @@ def path_sums(
 
 def triangle_sums(counts: Ints, forms: Floats, bits: Bits, own: Floats, ends: Floats) -> Floats:
     """The sums behind triangles, with the forms and own functions of ``counts.triangles``; ``ends``: node sums."""
-    paths, squares, noisy_paths = _combined(forms, counts)
-    here, noise = _combined(own, bits) * upper(*paths.shape)
+    paths, squares, noisy_paths = combined(forms, counts)
+    here, noise = combined(own, bits) * upper(*paths.shape)
     terms = triangle_terms((paths, squares, noisy_paths), here, noise, ends[: len(paths), None] + ends[None, :])
     return np.asarray(np.stack([term.sum(axis=0) for term in terms]).sum(axis=1))
 
@@ -101,7 +102,7 @@ def triangle_terms(forms: Any, here: Any, noise: Any, ends: Any) -> tuple[Any, .
 
 def cycle_sums(counts: Ints, differences: Ints, forms: Floats, skew: Floats) -> Floats:
     """The sums behind 4-cycles, with the forms of ``counts.cycles``."""
-    found, odd = _combined(forms, counts), _combined(skew[None], differences)[0]
+    found, odd = combined(forms, counts), combined(skew[None], differences)[0]
     inside = upper(*odd.shape)
     terms = (*cycle_terms(found, odd), *found[5:])
     return whole_cycles(np.stack([(term * inside).sum(axis=0) for term in terms]).sum(axis=1))
@@ -117,6 +118,14 @@ def cycle_terms(forms: Any, odd: Any) -> tuple[Any, ...]:
         noisy * mixed,
         noisy * noisy,
     )
+
+
+def both_ways(ordered: Shorts) -> tuple[Ints, Ints]:
+    """For planes a ≥ b the counts of (a, b) and (b, a) together, once where a = b; and for a > b their differences."""
+    pairs = [(a, b) for a in range(len(ordered)) for b in range(a + 1)]
+    one, two = (np.array([ordered[pair[side], pair[1 - side]] for pair in pairs], np.int32) for side in (0, 1))
+    unequal = [a != b for a, b in pairs]
+    return one + two * np.array(unequal)[:, None, None], (one - two)[unequal]
 
 
 def whole_cycles(sums: Floats) -> Floats:
@@ -153,7 +162,7 @@ def with_alone(
     return np.concatenate([sums[:, :5], cycles, sums[:, 10:]], axis=1)
 
 
-def _combined(weights: Floats, arrays: Ints | Bits) -> Floats:
+def combined(weights: Floats, arrays: Ints | Bits) -> Floats:
     """Σ weight · array for each row of weights, without touching arrays of weight 0."""
     totals = np.zeros((len(weights), *arrays.shape[1:]))
     scratch = np.empty(arrays.shape[1:])

@@ -25,6 +25,7 @@ OCTETS = SIDE * SIDE // 8
 Ints = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int32]
+Shorts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.float32]
 
 
@@ -129,6 +130,22 @@ def add_shared(
     for own, strip in zip(near[through[0] : through[1]], far[through[0] : through[1]], strict=True):
         for row, total in zip(own[slots], counts, strict=True):
             total += np.bitwise_count(row & strip[first:last]).sum(axis=1, dtype=np.int32)
+
+
+def shared_among(
+    planes: Words, degrees: Ints, derived: int, others: tuple[int, ...], slots: Ints, first_column: int, counts: Shorts
+) -> None:
+    """(K, K, slots, columns): for planes a and b, in how many ways each slot is joined to each column through the two.
+
+    ``degrees`` count the ones of every slot in each of the K planes; columns are as many whole sides as there are
+    counts, from side ``first_column`` on. Where ``derived`` is a plane, each position is in it or in exactly one of the
+    ``others``, which may be planes beyond the first K: then it need not be counted, but follows from those.
+    """
+    for a in range(len(counts)):
+        for b in range(len(counts)):
+            found = np.zeros(counts.shape[2:], np.int32)
+            add_shared(planes[a], planes[b], slots, first_column, (0, planes.shape[1]), found)
+            counts[a, b] = found
 
 
 def times(plane: Words, numbers: Numbers, first: int, last: int) -> Numbers:

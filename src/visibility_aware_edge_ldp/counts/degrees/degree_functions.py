@@ -176,10 +176,11 @@ def tail(degrees: NoisyDegrees, threshold: int) -> tuple[float, Spread]:
     return total(degrees, lambda d: d >= threshold, clamped=True)
 
 
-def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
+def least_tail_noise(degrees: NoisyDegrees, threshold: int, times: Ints | None = None) -> float:
     """What the noise of a tail count varies at least, by the answers near the threshold; never below 0.  [DEGREESUM.7]
 
     Three times the mean of Var g̃ over the degrees that each answer may come from, and at most what four users add.
+    ``times`` says how often each of the answers came, where each is listed once.
     """
     if not degrees.noisy.size or degrees.first.max() > _WIDE:
         return 0.0  # everybody is near
@@ -191,8 +192,9 @@ def least_tail_noise(degrees: NoisyDegrees, threshold: int) -> float:
         law, smoothed = _tail_laws(*constants.tolist())
         reach = len(smoothed) // 2
         offset = degrees.noisy[mine] - threshold
-        near = offset[np.abs(offset) <= reach]
-        total_noise += float(smoothed[near + reach].sum())
+        near = np.abs(offset) <= reach
+        each = smoothed[offset[near] + reach]
+        total_noise += float((each if times is None else each * times[mine][near]).sum())
         largest = max(largest, float(law.max()))
     return degrees.most_expansion**2 * min(3 * total_noise, 4 * largest)
 

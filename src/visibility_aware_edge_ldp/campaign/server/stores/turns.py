@@ -68,6 +68,10 @@ class Turn:
     def __init__(self, lock: TurnLock | None, entered: Callable[[int], Awaitable[None]]) -> None:
         self._here, self._lock, self._entered = asyncio.Lock(), lock, entered
 
+    def locked(self) -> bool:
+        """Whether a task of this process has it, or waits for it to be this process's turn."""
+        return self._here.locked()
+
     async def __aenter__(self) -> None:
         await self._here.acquire()
         try:
