@@ -203,7 +203,7 @@ class Scores(PlaneScores):
 
     @cached_property
     def among(self) -> tuple[Words, Ints, int, tuple[int, ...]]:
-        """What ``tiles.shared_among`` wants: strips, every slot's ones in each plane, and which plane follows from which.
+        """What ``tiles.shared_among`` wants: strips, every slot's ones in each plane, and which follows from others.
 
         The planes of what answered, one for each class, hold each position once at most; one more holds the rest.
         """

@@ -45,8 +45,7 @@ class PairBlock:
     def __init__(self, scores: Scores, start: int, last: int | None = None) -> None:
         self.scores, self.start, self.stop = scores, start, min(start + BLOCK, scores.n)
         self.last = scores.n if last is None else last
-        pairs, shape = scores.plane_pairs, (self.stop - start, self.last - start)
-        self.bits = np.empty((len(scores.planes), *shape), np.bool_)
+        self.bits = np.empty((len(scores.planes), self.stop - start, self.last - start), np.bool_)
         for plane, held in zip(scores.planes, self.bits, strict=True):
             held[:] = unpack_rows(plane[start : self.stop], self.last, start)
         self.ordered = scores.shared_among(np.arange(start, self.stop), start, self.last) if scores.is_counted else None
@@ -77,14 +76,14 @@ class PairBlock:
         return self._counted[1]
 
     def sums(self, forms: Forms, with_skew: Forms = ()) -> Floats | None:
-        """The sums of ``pair_sums.add_pair_sums`` with these forms or with more; None where planes are not counted."""
+        """The sums of ``group_sums.add_pair_sums`` with these forms or with more; None where planes are not counted."""
         if self.ordered is not None and self._sums is None:
             scores = self.scores
             weights = np.stack([scores.form_weights(*form) for form in forms])
             own = np.stack([scores.weights(score), scores.weights(spread)])
             ends, skew = scores.node_sums(score)[self.start : self.last], [scores.skew_weights(*f) for f in with_skew]
             found = np.zeros((13 if with_skew else 5, ends.size))
-            kernel = backend.kernels("pair_sums").add_pair_sums
+            kernel = backend.kernels("group_sums").add_pair_sums
             kernel(self.ordered, self.bits, weights, np.concatenate([*skew, np.empty(0)]), own, ends, found)
             self._sums = found.sum(axis=1)
         return self._sums

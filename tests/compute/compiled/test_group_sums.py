@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.tile_planes import in_strips, random_matrix
-from visibility_aware_edge_ldp.compute.plain import group_sums, tiles
+from visibility_aware_edge_ldp.compute.plain import group_sums, pair_sums, tiles
 
 compiled = pytest.importorskip("visibility_aware_edge_ldp.compute.compiled.group_sums", reason="numba is not installed")
 
@@ -30,3 +30,27 @@ def test_sums_by_group_are_the_twins_to_the_last_digit(forms: int, size: int, ki
             )
             assert fast.tobytes() == plain.tobytes()
             assert across[1].tobytes() == across[0].tobytes()
+
+
+@pytest.mark.parametrize("planes", [1, 5])
+@pytest.mark.parametrize("forms", [3, 8])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (48, 300)])
+def test_sums_of_all_planes_are_their_twins_to_the_last_digit(planes: int, forms: int, rows: int, columns: int) -> None:
+    names = ("group_sums", "pair_sums")
+    fast, old = (pytest.importorskip(f"visibility_aware_edge_ldp.compute.compiled.{name}") for name in names)
+    draw, pairs = np.random.default_rng(columns), planes * (planes + 1) // 2
+    ordered = draw.integers(0, 900, (planes, planes, rows, columns + 9)).astype(np.uint16)[..., 5 : 5 + columns]
+    bits, weights = draw.random((planes, rows, columns)) < 0.3, draw.normal(size=(forms, pairs))
+    weights[0, 0] = 0
+    skew, own, ends = draw.normal(size=pairs - planes), draw.normal(size=(2, planes)), draw.normal(size=columns)
+    found = np.zeros((2, 13 if forms == 8 else 5, columns))
+    for kernel, sums in zip((fast, group_sums), found, strict=True):
+        kernel.add_pair_sums(ordered, bits, weights, skew, own, ends, sums)
+    assert (found[0] == found[1]).all()
+    counts, differences = pair_sums.both_ways(ordered)
+    triangles = old.triangle_sums(counts, weights[:3], bits, own, ends)
+    assert found[0, :5].sum(axis=1).tolist() == triangles.tolist()
+    if forms == 8 and planes > 1:
+        cycles = old.cycle_sums(counts, differences, weights, skew)
+        assert pair_sums.whole_cycles(found[0, 5:].sum(axis=1)).tolist() == cycles.tolist()
+    assert columns == 1 or np.abs(found[0].sum(axis=1)).max() > 0

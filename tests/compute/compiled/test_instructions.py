@@ -9,6 +9,9 @@ import pytest
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
 
+from numba import types  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
 from visibility_aware_edge_ldp.compute.compiled import instructions as code  # noqa: E402
 from visibility_aware_edge_ldp.compute.plain.bitset import pack_rows, zeros_in_line  # noqa: E402
 
@@ -59,3 +62,41 @@ def test_ones_are_listed_in_order(unit: int, kind: type[np.unsignedinteger[Any]]
 @pytest.mark.parametrize("word", [1, 6, 1 << 63, (1 << 64) - 1, 0x0F00])
 def test_ones_of_a_word(word: int) -> None:
     assert of_a_word(np.uint64(word)) == (word.bit_count(), (word & -word).bit_length() - 1)
+
+
+@pytest.mark.parametrize("levels", [3, 4, 5])
+def test_both_ways_of_carrying_add_the_same(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way of a processor with functions of three bits, and the way of all others."""
+    rows = np.random.default_rng(levels).integers(0, 1 << 63, (2**levels + levels, code.WORDS), dtype=np.uint64)
+    carries = []
+    for carry_of in (code._carry_by_pairs, code._carry_by_threes):
+        if carry_of is code._carry_by_threes and not code.has_ternary():
+            continue
+        monkeypatch.setattr(code, "carry_of", lambda builder, sums, row, way=carry_of: way(builder, sums, row, levels))
+        found = np.zeros((levels + 1, code.WORDS), np.uint64)
+        carrying(levels)(rows, found)
+        carries.append(found)
+    weights = 1 << np.arange(levels + 1)
+    columns = np.unpackbits(rows.view(np.uint8), axis=1).astype(np.int64)
+    before = columns[2**levels :] * weights[:levels, None]  # the sums that were there
+    expected = columns[: 2**levels].sum(axis=0) + before.sum(axis=0)
+    for found in carries:
+        assert (weights @ np.unpackbits(found.view(np.uint8), axis=1).astype(np.int64)).tolist() == expected.tolist()
+
+
+def carrying(levels: int) -> Any:
+    """A kernel that adds the first 2^levels rows to the rows after them, each of one level more."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing: Any, rows: Any, found: Any) -> Any:
+        def write(builder: Any, rows: Any, found: Any) -> None:
+            taken = iter(range(2**levels))
+            load = lambda index: builder.load(code.row_at(builder, rows, code.number(index)), align=8)  # noqa: E731
+            sums = [load(2**levels + level) for level in range(levels)]
+            carry = code.carry_of(builder, sums, lambda: load(next(taken)))
+            for level, row in enumerate((*sums, carry)):
+                builder.store(row, code.row_at(builder, found, code.number(level)), align=8)
+
+        return code.written(types.void(rows, found), write)
+
+    return numba.njit(lambda rows, found: add(rows, found))

@@ -33,3 +33,27 @@ def test_more_sides_than_a_panel_holds_share_the_same_ones() -> None:
         each.add_shared(plane, plane, chosen, 8, (0, 9), counts)
     assert (found[0] == found[1]).all()
     assert found.min() > 0
+
+
+@pytest.mark.parametrize("first_column", [0, 2])
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+def test_counts_among_planes_agree_with_their_twin(first_column: int, kind: type[np.unsignedinteger]) -> None:
+    """Classes as a hash draws them, one of which need not be counted; and the same where all are counted."""
+    n, sides, draw = 1300, 3, np.random.default_rng(4)
+    upper, classes = np.triu(np.ones((n, n), np.bool_), 1), draw.random((n, n))
+    cuts = [
+        upper & (low <= classes) & (classes < high) for low, high in ((0, 0.3), (0.3, 0.8), (0.8, 0.801), (0.801, 1))
+    ]
+    parts = [cuts[0], cuts[0] & (draw.random((n, n)) < 0.2), cuts[1], cuts[2], cuts[3]]
+    matrices = [part | part.T for part in parts]
+    planes = np.stack([in_strips(each, np.arange(n), sides) for each in matrices])
+    degrees, chosen = np.zeros((4, sides * tiles.SIDE), np.int64), np.array([0, 511, 512, 1299])
+    degrees[:, :n] = [each.sum(axis=1) for each in matrices[:4]]
+    found = np.empty((3, 4, 4, 4, (sides - first_column) * tiles.SIDE), kind)
+    tiles.shared_among(planes, degrees, 2, (0, 3, 4), chosen, first_column, found[0])
+    compiled.shared_among(planes, degrees, 2, (0, 3, 4), chosen, first_column, found[1])
+    compiled.shared_among(planes[:4], degrees, -1, (), chosen, first_column, found[2])
+    there = found[..., : n - first_column * tiles.SIDE]
+    assert (there[0] == there[1]).all()
+    assert (there[0] == there[2]).all()
+    assert there.max() > 256

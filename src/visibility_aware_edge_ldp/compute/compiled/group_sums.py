@@ -1,6 +1,6 @@
 """The compiled twins of ``group_sums``. Need numba, the extra ``fast``.
 
-The formulas are not written twice: those of the plain kernel are applied to ``Vector``, whose operators write
+The formulas are not written twice: those of the plain kernel are applied to ``_Vector``, whose operators write
 instructions on eight columns at a time, in place of calculating. Each instruction rounds by itself, on every processor.
 """
 
@@ -23,74 +23,75 @@ from visibility_aware_edge_ldp.compute.plain.pair_sums import LANES, cycle_terms
 SUMS = 12
 _TRIANGLES, _CYCLES = (0, 1, 2), (0, 1, 2, 3, 4, 8)
 _WORD, _DOUBLE = code.WORD, ir.DoubleType()
+_ZERO = ir.Constant(_DOUBLE, 0.0)
 
 
-class Vector:
+class _Vector:
     """A few doubles in the code that is being written; operators write instructions."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
-    def __add__(self, other: Vector) -> Vector:
-        return Vector(self.builder, self.builder.fadd(self.value, other.value))
+    def __add__(self, other: _Vector) -> _Vector:
+        return _Vector(self.builder, self.builder.fadd(self.value, other.value))
 
-    def __sub__(self, other: Vector) -> Vector:
-        return Vector(self.builder, self.builder.fsub(self.value, other.value))
+    def __sub__(self, other: _Vector) -> _Vector:
+        return _Vector(self.builder, self.builder.fsub(self.value, other.value))
 
-    def __mul__(self, other: Vector) -> Vector:
-        return Vector(self.builder, self.builder.fmul(self.value, other.value))
+    def __mul__(self, other: _Vector) -> _Vector:
+        return _Vector(self.builder, self.builder.fmul(self.value, other.value))
 
-    def __rmul__(self, number: float) -> Vector:
+    def __rmul__(self, number: float) -> _Vector:
         kind = self.value.type
-        return Vector(self.builder, self.builder.fmul(ir.Constant(kind, [float(number)] * kind.count), self.value))
+        return _Vector(self.builder, self.builder.fmul(ir.Constant(kind, [float(number)] * kind.count), self.value))
 
 
-class Writer:
+class _Writer:
     """Writes instructions that read and write ``width`` columns at a time."""
 
     def __init__(self, builder: Any, width: int) -> None:
         self.builder, self.width, self.type = builder, width, ir.VectorType(_DOUBLE, width)
 
-    def load(self, array: Any, place: Any) -> Vector:
+    def load(self, array: Any, place: Any) -> _Vector:
         """The doubles of an array from a place on."""
-        return Vector(self.builder, self.builder.load(code.at(self.builder, array, place, self.type), align=8))
+        return _Vector(self.builder, self.builder.load(code.at(self.builder, array, place, self.type), align=8))
 
-    def store(self, vector: Vector, array: Any, place: Any) -> None:
+    def store(self, vector: _Vector, array: Any, place: Any) -> None:
         """Put a vector into an array, from a place on."""
         self.builder.store(vector.value, code.at(self.builder, array, place, self.type), align=8)
 
-    def number(self, array: Any, place: Any) -> Vector:
+    def number(self, array: Any, place: Any) -> _Vector:
         """One number of an array, for every column."""
         return self.every(self.builder.load(self.builder.gep(array, [place])))
 
-    def every(self, scalar: Any) -> Vector:
+    def every(self, scalar: Any) -> _Vector:
         """The same number for every column."""
-        return Vector(self.builder, code.everywhere(self.builder, scalar, self.type))
+        return _Vector(self.builder, code.everywhere(self.builder, scalar, self.type))
 
-    def integers(self, address: Any) -> Vector:
+    def integers(self, address: Any) -> _Vector:
         """Integers of 32 bits at an address, as doubles."""
         kind = ir.VectorType(code.PLACE, self.width)
         return self.doubles(self.builder.load(self.builder.inttoptr(address, kind.as_pointer()), align=4))
 
-    def doubles(self, integers: Any) -> Vector:
+    def doubles(self, integers: Any) -> _Vector:
         """Integers with a sign as doubles."""
-        return Vector(self.builder, self.builder.sitofp(integers, self.type))
+        return _Vector(self.builder, self.builder.sitofp(integers, self.type))
 
-    def bits(self, octets: Any, place: Any) -> Vector:
+    def bits(self, octets: Any, place: Any) -> _Vector:
         """The bits from a place on, all of one octet, as doubles."""
         builder, kind = self.builder, ir.VectorType(ir.IntType(1), self.width)
         octet = builder.load(builder.gep(octets, [builder.lshr(place, number(3))]))
         found = builder.lshr(octet, builder.trunc(builder.and_(place, number(7)), code.OCTET))
         chosen = found if self.width == 8 else builder.trunc(found, ir.IntType(self.width))
-        return Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
+        return _Vector(builder, builder.uitofp(builder.bitcast(chosen, kind), self.type))
 
-    def kept(self, vector: Vector) -> Any:
+    def kept(self, vector: _Vector) -> Any:
         """A vector that changes in a loop: the compiler keeps it in a register."""
         return cgutils.alloca_once_value(self.builder, vector.value)
 
-    def add_to(self, kept: Any, vector: Vector) -> None:
+    def add_to(self, kept: Any, vector: _Vector) -> None:
         """Add a vector to one that is kept."""
-        self.builder.store((Vector(self.builder, self.builder.load(kept)) + vector).value, kept)
+        self.builder.store((_Vector(self.builder, self.builder.load(kept)) + vector).value, kept)
 
 
 class _Row(NamedTuple):
@@ -112,7 +113,7 @@ class _Row(NamedTuple):
     lanes: Any
 
 
-def _forms(write: Writer, at: _Row, used: tuple[int, ...], bits: Vector, column: Any) -> list[Vector]:
+def _forms(write: _Writer, at: _Row, used: tuple[int, ...], bits: _Vector, column: Any) -> list[_Vector]:
     """The forms of the row and the columns from ``column`` on."""
     builder, forms = write.builder, {}
     for q in used:
@@ -124,10 +125,10 @@ def _forms(write: Writer, at: _Row, used: tuple[int, ...], bits: Vector, column:
         for q in used:
             weight = write.number(at.shared, builder.add(builder.mul(number(q), at.groups), loop.index))
             write.add_to(forms[q], weight * count)
-    return [Vector(builder, builder.load(form)) for form in forms.values()]
+    return [_Vector(builder, builder.load(form)) for form in forms.values()]
 
 
-def _terms(write: Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[Vector]:
+def _terms(write: _Writer, at: _Row, used: tuple[int, ...], column: Any) -> list[_Vector]:
     """What is added to the sums for the columns from ``column`` on; squares are added to their places at once."""
     bits = write.bits(at.octets, column)
     here, noise = (write.number(at.own, number(q)) + write.number(at.own, number(q + 1)) * bits for q in (0, 2))
@@ -151,14 +152,14 @@ def _adder(width: int, used: tuple[int, ...]) -> Any:
             kinds = (kind for parts in signature.args[:2] for kind in parts.types)
             values = (value for parts in args[:2] for value in cgutils.unpack_tuple(builder, parts))
             at = _Row(*(code.data_of(context, builder, *each) for each in zip(kinds, values, strict=True)))
-            write, lane = Writer(builder, width), builder.and_(args[2], number(LANES - 1))
+            write, lane = _Writer(builder, width), builder.and_(args[2], number(LANES - 1))
             places = [builder.add(lane, number(LANES * n)) for n in range(SUMS)]
             sums = [write.kept(write.load(at.lanes, place)) for place in places]
             with cgutils.for_range_slice(builder, args[2], args[3], number(width), _WORD) as (column, _):
                 for total, term in zip(sums, _terms(write, at, used, column), strict=False):
                     write.add_to(total, term)
             for total, place in zip(sums, places, strict=True):
-                write.store(Vector(builder, builder.load(total)), at.lanes, place)
+                write.store(_Vector(builder, builder.load(total)), at.lanes, place)
             return context.get_dummy_value()
 
         return types.void(row, across, types.int64, types.int64), generate
@@ -265,3 +266,115 @@ def later_sums(plane: Any, rows: Any, sides: Any, vector: Any) -> Any:
                         inside += table[w * 8 + octet, (word >> uint64(octet * 8)) & uint64(255)]
             found[u - rows[0]] += inside
     return found
+
+
+class _Pairs(NamedTuple):
+    """What the instructions for one row read and change."""
+
+    counts: Any  # of planes a and b so many octets later
+    by_first: Any
+    by_second: Any
+    planes: Any  # as many numbers as there are planes
+    bits: Any
+    by_plane: Any
+    forms: Any
+    skew: Any
+    own: Any
+    ends: Any
+    end: Any
+    sums: Any
+    columns: Any
+
+
+def _pair_forms(write: _Writer, at: _Pairs, planes: int, used: int, column: Any, octets: int) -> list[_Vector]:
+    """So many forms, and with eight of them the difference, for the columns from ``column`` on."""
+    builder, integers = write.builder, ir.VectorType(code.PLACE, write.width)
+    kept = [write.every(_ZERO) for _ in range(used + 1)]
+    start = builder.add(builder.ptrtoint(at.counts, _WORD), builder.mul(column, number(octets)))
+
+    def count(a: int, b: int) -> Any:
+        of_planes = builder.add(builder.mul(at.by_first, number(a)), builder.mul(at.by_second, number(b)))
+        kind = ir.VectorType(ir.IntType(8 * octets), write.width)
+        found = builder.load(builder.inttoptr(builder.add(start, of_planes), kind.as_pointer()), align=octets)
+        return found if octets == 4 else builder.zext(found, integers)
+
+    pairs = [(a, b) for a in range(planes) for b in range(a + 1)]
+    for place, (a, b) in enumerate(pairs):
+        there = count(a, b)
+        if a != b:
+            back = count(b, a)
+            if used > 3:
+                odd = write.number(at.skew, number(place - a))
+                kept[used] = kept[used] + odd * write.doubles(builder.sub(there, back))
+            there = builder.add(there, back)
+        total = write.doubles(there)
+        for q in range(used):
+            kept[q] = kept[q] + write.number(at.forms, number(q * len(pairs) + place)) * total
+    return kept
+
+
+def _pair_own(write: _Writer, at: _Pairs, planes: int, column: Any) -> list[_Vector]:
+    """The score and the spread of each column with the row."""
+    builder, kept = write.builder, [write.every(_ZERO) for _ in range(2)]
+    kind = ir.VectorType(code.OCTET, write.width)
+    for plane in range(planes):
+        start = builder.add(builder.ptrtoint(at.bits, _WORD), builder.mul(at.by_plane, number(plane)))
+        octets = builder.load(builder.inttoptr(builder.add(start, column), kind.as_pointer()), align=1)
+        held = _Vector(builder, builder.uitofp(octets, write.type))
+        kept = [kept[q] + write.number(at.own, number(q * planes + plane)) * held for q in range(2)]
+    return kept
+
+
+def _pair_adder(width: int, used: int) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing: Any, parts: Any, first: Any, last: Any) -> Any:
+        """Add the terms of the columns from ``first`` to ``last``, for the parts of a ``_Pairs``."""
+        octets, planes = parts.types[0].dtype.bitwidth // 8, parts.types[3].count
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            values = cgutils.unpack_tuple(builder, args[0])
+            each = zip(signature.args[0].types, values, strict=True)
+            at, write = _Pairs(*(code.data_of(context, builder, *one) for one in each)), _Writer(builder, width)
+            with cgutils.for_range_slice(builder, args[1], args[2], number(width), _WORD) as (column, _):
+                forms = _pair_forms(write, at, planes, used, column, octets)
+                here, noise = _pair_own(write, at, planes, column)
+                ends = write.every(at.end) + write.load(at.ends, column)
+                terms = list(triangle_terms(forms[:3], here, noise, ends))
+                if used > 3:
+                    terms += [*cycle_terms(forms[:5], forms[used]), *forms[5:used]]
+                for q, term in enumerate(terms):
+                    place = builder.add(builder.mul(number(q), at.columns), column)
+                    write.store(write.load(at.sums, place) + term, at.sums, place)
+            return context.get_dummy_value()
+
+        return types.void(parts, types.int64, types.int64), generate
+
+    return add
+
+
+_add_triangle_pairs, _add_triangle_pair = _pair_adder(LANES, 3), _pair_adder(1, 3)
+_add_cycle_pairs, _add_cycle_pair = _pair_adder(LANES, 8), _pair_adder(1, 8)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_pair_sums(ordered: Any, planes: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
+    columns = sums.shape[1]
+    for i in range(min(ordered.shape[2], columns - 1)):
+        mine, held = ordered[:, :, i], bits[:, i]
+        parts = (
+            mine, mine.strides[0], mine.strides[1], planes, held, held.strides[0], forms, skew, own, ends,
+            ends[i], sums, columns,
+        )  # fmt: skip
+        first = i + 1
+        last = first + (columns - first) // LANES * LANES
+        if forms.shape[0] > 3:
+            _add_cycle_pairs(parts, first, last)
+            _add_cycle_pair(parts, last, columns)
+        else:
+            _add_triangle_pairs(parts, first, last)
+            _add_triangle_pair(parts, last, columns)
+
+
+def add_pair_sums(ordered: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
+    """As ``group_sums.add_pair_sums``: in one pass, several columns at a time; compiled for each number of planes."""
+    _add_pair_sums(ordered, (0,) * len(ordered), bits, forms, skew, own, np.ascontiguousarray(ends), sums)

@@ -1,30 +1,15 @@
 """The compiled twins of kernels in ``pair_sums``. Need numba, the extra ``fast``."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
-from visibility_aware_edge_ldp.compute.compiled.group_sums import Vector, Writer
-from visibility_aware_edge_ldp.compute.compiled.instructions import number
-from visibility_aware_edge_ldp.compute.plain.pair_sums import (
-    Floats,
-    cycle_terms,
-    triangle_terms,
-    whole_cycles,
-)
+from visibility_aware_edge_ldp.compute.plain.pair_sums import Floats, whole_cycles
 
 # Pairs at a time: their forms stay in the nearest cache.
 CHUNK = 256
-# Columns at a time, where every column has sums of its own.
-PAIRS = 8
-_ZERO = ir.Constant(ir.DoubleType(), 0.0)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -210,120 +195,6 @@ def _cycle_columns(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
 def cycle_sums(counts: Any, differences: Any, forms: Any, skew: Any) -> Any:
     """As ``pair_sums.cycle_sums``."""
     return whole_cycles(_cycle_columns(counts, differences, forms, skew).sum(axis=1))
-
-
-class _Pairs(NamedTuple):
-    """What the instructions for one row read and change."""
-
-    counts: Any  # of planes a and b so many octets later
-    by_first: Any
-    by_second: Any
-    planes: Any  # as many numbers as there are planes
-    bits: Any
-    by_plane: Any
-    forms: Any
-    skew: Any
-    own: Any
-    ends: Any
-    end: Any
-    sums: Any
-    columns: Any
-
-
-def _pair_forms(write: Writer, at: _Pairs, planes: int, used: int, column: Any, octets: int) -> list[Vector]:
-    """So many forms, and with eight of them the difference, for the columns from ``column`` on."""
-    builder, integers = write.builder, ir.VectorType(code.PLACE, write.width)
-    kept = [write.every(_ZERO) for _ in range(used + 1)]
-    start = builder.add(builder.ptrtoint(at.counts, code.WORD), builder.mul(column, number(octets)))
-
-    def count(a: int, b: int) -> Any:
-        of_planes = builder.add(builder.mul(at.by_first, number(a)), builder.mul(at.by_second, number(b)))
-        kind = ir.VectorType(ir.IntType(8 * octets), write.width)
-        found = builder.load(builder.inttoptr(builder.add(start, of_planes), kind.as_pointer()), align=octets)
-        return found if octets == 4 else builder.zext(found, integers)
-
-    pairs = [(a, b) for a in range(planes) for b in range(a + 1)]
-    for place, (a, b) in enumerate(pairs):
-        there = count(a, b)
-        if a != b:
-            back = count(b, a)
-            if used > 3:
-                odd = write.number(at.skew, number(place - a))
-                kept[used] = kept[used] + odd * write.doubles(builder.sub(there, back))
-            there = builder.add(there, back)
-        total = write.doubles(there)
-        for q in range(used):
-            kept[q] = kept[q] + write.number(at.forms, number(q * len(pairs) + place)) * total
-    return kept
-
-
-def _pair_own(write: Writer, at: _Pairs, planes: int, column: Any) -> list[Vector]:
-    """The score and the spread of each column with the row."""
-    builder, kept = write.builder, [write.every(_ZERO) for _ in range(2)]
-    kind = ir.VectorType(code.OCTET, write.width)
-    for plane in range(planes):
-        start = builder.add(builder.ptrtoint(at.bits, code.WORD), builder.mul(at.by_plane, number(plane)))
-        octets = builder.load(builder.inttoptr(builder.add(start, column), kind.as_pointer()), align=1)
-        held = Vector(builder, builder.uitofp(octets, write.type))
-        kept = [kept[q] + write.number(at.own, number(q * planes + plane)) * held for q in range(2)]
-    return kept
-
-
-def _pair_adder(width: int, used: int) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing: Any, parts: Any, first: Any, last: Any) -> Any:
-        """Add the terms of the columns from ``first`` to ``last``, for the parts of a ``_Pairs``."""
-        octets, planes = parts.types[0].dtype.bitwidth // 8, parts.types[3].count
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            values = cgutils.unpack_tuple(builder, args[0])
-            each = zip(signature.args[0].types, values, strict=True)
-            at, write = _Pairs(*(code.data_of(context, builder, *one) for one in each)), Writer(builder, width)
-            with cgutils.for_range_slice(builder, args[1], args[2], number(width), code.WORD) as (column, _):
-                forms = _pair_forms(write, at, planes, used, column, octets)
-                here, noise = _pair_own(write, at, planes, column)
-                ends = write.every(at.end) + write.load(at.ends, column)
-                terms = list(triangle_terms(forms[:3], here, noise, ends))
-                if used > 3:
-                    terms += [*cycle_terms(forms[:5], forms[used]), *forms[5:used]]
-                for q, term in enumerate(terms):
-                    place = builder.add(builder.mul(number(q), at.columns), column)
-                    write.store(write.load(at.sums, place) + term, at.sums, place)
-            return context.get_dummy_value()
-
-        return types.void(parts, types.int64, types.int64), generate
-
-    return add
-
-
-_add_triangle_pairs, _add_triangle_pair = _pair_adder(PAIRS, 3), _pair_adder(1, 3)
-_add_cycle_pairs, _add_cycle_pair = _pair_adder(PAIRS, 8), _pair_adder(1, 8)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_pair_sums(
-    ordered: Any, planes: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any
-) -> None:
-    columns = sums.shape[1]
-    for i in range(min(ordered.shape[2], columns - 1)):
-        mine, held = ordered[:, :, i], bits[:, i]
-        parts = (
-            mine, mine.strides[0], mine.strides[1], planes, held, held.strides[0], forms, skew, own, ends,
-            ends[i], sums, columns,
-        )  # fmt: skip
-        first = i + 1
-        last = first + (columns - first) // PAIRS * PAIRS
-        if forms.shape[0] > 3:
-            _add_cycle_pairs(parts, first, last)
-            _add_cycle_pair(parts, last, columns)
-        else:
-            _add_triangle_pairs(parts, first, last)
-            _add_triangle_pair(parts, last, columns)
-
-
-def add_pair_sums(ordered: Any, bits: Any, forms: Any, skew: Any, own: Any, ends: Any, sums: Any) -> None:
-    """As ``pair_sums.add_pair_sums``: in one pass, several columns at a time; compiled for each number of planes."""
-    _add_pair_sums(ordered, (0,) * len(ordered), bits, forms, skew, own, np.ascontiguousarray(ends), sums)
 
 
 def solved(root: Floats, right: Floats) -> Floats:

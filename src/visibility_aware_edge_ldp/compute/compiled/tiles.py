@@ -196,48 +196,53 @@ def column_ones(rows: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _list_all(
-    octets: Any, slots: Any, near: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any
-) -> None:
-    """For each NEAR_SIDES sides from ``first`` on, each of some planes and each slot: its places in these sides.
+def _list_all(octets: Any, slots: Any, first: Any, last: Any, table: Any, ones: Any, ends: Any, listed: Any) -> None:
+    """For each NEAR_SIDES sides from ``first`` on and each slot, its places in these sides.
 
     They are filled up to whole groups with a row that is empty.
     """
-    end = ends[0] = place = 0
+    end, place = 0, 0
     for start in range(first, last, NEAR_SIDES):
-        for plane in near:
-            for slot in slots:
-                for side in range(start, min(start + NEAR_SIDES, last)):
-                    end = list_ones(octets[plane, side, slot], table, ones, 8, (side - start) * SIDE, listed, end)
-                while end & (code.GROUP - 1):
-                    listed[end] = NEAR_SIDES * SIDE
-                    end += 1
-                place += 1
-                ends[place] = end
+        for slot in slots:
+            ends[place] = end
+            for side in range(start, min(start + NEAR_SIDES, last)):
+                end = list_ones(octets[side, slot], table, ones, 8, (side - start) * SIDE, listed, end)
+            while end & (code.GROUP - 1):
+                listed[end] = NEAR_SIDES * SIDE
+                end += 1
+            place += 1
+    ends[place] = end
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _add_column(strip: Any, first: Any, last: Any, ends: Any, listed: Any, panel: Any, slices: Any) -> None:
-    """Add up the listed rows of some sides of a strip: panel after panel, each for all lists."""
-    slices[:] = uint64(0)
-    levels, place = code.levels_of((last - first) * SIDE), 0
+def _cut_strip(strip: Any, first: Any, last: Any, panels: Any) -> None:
+    """The rows of some sides of a strip, panel after panel."""
     for start in range(first, last, NEAR_SIDES):
         size = (min(start + NEAR_SIDES, last) - start) * SIDE
-        panel[:size] = strip[start * SIDE : start * SIDE + size]
-        for a in range(slices.shape[0]):
+        panels[(start - first) // NEAR_SIDES, :size] = strip[start * SIDE : start * SIDE + size]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _add_panels(panels: Any, ends: Any, listed: Any, slices: Any, levels: Any) -> None:
+    """Add up the listed rows of all panels, for each slot: one panel after the other."""
+    slices[:] = uint64(0)
+    place = 0
+    for p in range(panels.shape[0]):
+        for i in range(slices.shape[0]):
             if ends[place] < ends[place + 1]:
-                code.add_columns(panel, listed, ends[place], ends[place + 1], slices[a], levels)
+                code.add_columns(panels[p], listed, ends[place], ends[place + 1], slices[i], levels)
             place += 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _share(
-    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panel: Any, slices: Any, counts: Any
+    plane: Any, ends: Any, listed: Any, first_column: Any, first: Any, last: Any, panels: Any, slices: Any, counts: Any
 ) -> None:
     """Add to the counts what is shared through the slots from side ``first`` to ``last``."""
     levels, found = code.levels_of((last - first) * SIDE), np.empty(SIDE, np.uint16)
     for column in range(counts.shape[1] // SIDE):
-        _add_column(plane[first_column + column], first, last, ends, listed, panel, slices)
+        _cut_strip(plane[first_column + column], first, last, panels)
+        _add_panels(panels, ends[0], listed[0], slices, levels)
         for i in range(slices.shape[0]):
             code.spread_columns(slices[i], levels, found)
             total = counts[i, column * SIDE : (column + 1) * SIDE]
@@ -245,14 +250,14 @@ def _share(
                 total[x] += found[x]
 
 
-def _lists(planes: Any, slots: Any, near: Any, first: int, last: int) -> Any:
-    """The lists of all near planes and slots, a panel with an empty row, and slices for as many lists."""
-    lists, panels = near.size * slots.size, -(-(last - first) // NEAR_SIDES)
-    ends = np.empty(lists * panels + 1, np.int64)
-    listed = np.empty(lists * ((last - first) * SIDE + panels * code.GROUP) + ROOM, np.uint16)
-    _list_all(planes.view(np.uint8), slots, near, first, last, _PLACES, ONES, ends, listed)
-    slices = zeros_in_line(lists, (code.levels_of(SIDE * (last - first)) + 7) // 8 * 8, WORDS)
-    return ends, listed, zeros_in_line(NEAR_SIDES * SIDE + 1, WORDS), slices
+def _lists(planes: Any, slots: Any, first: int, last: int) -> Any:
+    """The lists of all slots in some planes, panels with an empty row each, and slices for as many slots."""
+    number, levels = -(-(last - first) // NEAR_SIDES), (code.levels_of(SIDE * (last - first)) + 7) // 8 * 8
+    ends = np.empty((len(planes), slots.size * number + 1), np.int64)
+    listed = np.empty((len(planes), slots.size * ((last - first) * SIDE + number * code.GROUP) + ROOM), np.uint16)
+    for plane, *found in zip(planes, ends, listed, strict=True):
+        _list_all(plane.view(np.uint8), slots, first, last, _PLACES, ONES, *found)
+    return ends, listed, zeros_in_line(number, NEAR_SIDES * SIDE + 1, WORDS), zeros_in_line(slots.size, levels, WORDS)
 
 
 def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tuple[int, int], counts: Any) -> None:
@@ -262,8 +267,8 @@ def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tupl
     """
     for first in range(through[0], through[1], AT_ONCE):
         last = min(first + AT_ONCE, through[1])
-        ends, listed, panel, slices = _lists(near[None], slots, np.zeros(1, np.int64), first, last)
-        _share(far, ends, listed, first_column, first, last, panel, slices, counts)
+        ends, listed, panels, slices = _lists(near[None], slots, first, last)
+        _share(far, ends, listed, first_column, first, last, panels, slices, counts)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -286,18 +291,19 @@ def _derive(
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _share_among(
     planes: Any, degrees: Any, derived: Any, others: Any, near: Any, slots: Any, ends: Any, listed: Any,
-    first_column: Any, panel: Any, slices: Any, beyond: Any, counts: Any,
+    first_column: Any, panels: Any, slices: Any, beyond: Any, counts: Any,
 ) -> None:  # fmt: skip
-    """All counts: panel after panel, each of which the rows of all near planes are added from."""
+    """All counts: column after column, each of which is cut out once for all near planes."""
     sides, levels, bits = planes.shape[1], code.levels_of(planes.shape[1] * SIDE), np.empty(SIDE, np.uint16)
     for far in range(counts.shape[0]):
         for column in range(first_column, first_column + counts.shape[3] // SIDE):
             first = (column - first_column) * SIDE
-            _add_column(planes[far, column], 0, sides, ends, listed, panel, slices)
+            _cut_strip(planes[far, column], 0, sides, panels)
             for a in range(near.size):
+                _add_panels(panels, ends[a], listed[a], slices, levels)
                 for i in range(slots.size):
                     total = counts[near[a], far, i, first : first + SIDE] if near[a] < counts.shape[0] else beyond[i]
-                    code.spread_columns(slices[a * slots.size + i], levels, total)
+                    code.spread_columns(slices[i], levels, total)
             if derived >= 0:
                 here = degrees[far, column * SIDE : (column + 1) * SIDE]
                 _derive(here, planes[far, column], derived, others, slots, bits, beyond, counts[:, far], first)
@@ -309,10 +315,10 @@ def shared_among(
     """As ``tiles.shared_among``: a panel is read once for all planes, and the densest plane is not counted."""
     wanted = {*range(len(counts)), *others} - {derived}
     near, beyond = np.array(sorted(wanted)), np.zeros((slots.size, SIDE), counts.dtype)
-    ends, listed, panel, slices = _lists(planes, slots, near, 0, planes.shape[1])
+    ends, listed, panels, slices = _lists([planes[each] for each in near], slots, 0, planes.shape[1])
     _share_among(
         planes, degrees.astype(counts.dtype), derived, np.array(others, np.int64), near, slots, ends, listed,
-        first_column, panel, slices, beyond, counts,
+        first_column, panels, slices, beyond, counts,
     )  # fmt: skip
 
 

@@ -8,11 +8,16 @@ import numpy as np
 from visibility_aware_edge_ldp.compute.plain.bitset import Words, unpack_rows
 from visibility_aware_edge_ldp.compute.plain.pair_sums import (
     LANES,
+    Bits,
     Floats,
     Ints,
+    Shorts,
     Slots,
+    both_ways,
+    combined,
     cycle_terms,
     triangle_terms,
+    upper,
     with_alone,
 )
 
@@ -65,6 +70,24 @@ def _by_lanes(terms: Floats) -> Floats:
     while lanes.shape[1] > 1:
         lanes = lanes[:, : lanes.shape[1] // 2] + lanes[:, lanes.shape[1] // 2 :]
     return lanes[:, 0]
+
+
+def add_pair_sums(
+    ordered: Shorts, bits: Bits, forms: Floats, skew: Floats, own: Floats, ends: Floats, sums: Floats
+) -> None:
+    """Add the terms of ``triangle_sums`` and, with eight forms, of ``cycle_sums`` to the columns' ``sums``.
+
+    ``ordered[a, b]`` are the counts of planes a and b, and ``counts`` those of (a, b) and (b, a) together, for all
+    a ≥ b; ``differences`` are the first less the second, for a > b.
+    """
+    counts, differences = both_ways(ordered)
+    found, inside = combined(forms, counts), upper(*ordered.shape[2:])
+    here, noise = combined(own, bits) * inside
+    terms = list(triangle_terms(tuple(found[:3]), here, noise, ends[: len(here), None] + ends[None, :]))
+    if len(forms) > 3:
+        odd = combined(skew[None], differences)[0]
+        terms += [term * inside for term in (*cycle_terms(found, odd), *found[5:])]
+    sums += np.stack([term.sum(axis=0) for term in terms])
 
 
 def later_sums(plane: Words, rows: tuple[int, int], sides: tuple[int, int], vector: Floats) -> Floats:

@@ -82,8 +82,8 @@ def path_sums(
 
 def triangle_sums(counts: Ints, forms: Floats, bits: Bits, own: Floats, ends: Floats) -> Floats:
     """The sums behind triangles, with the forms and own functions of ``counts.triangles``; ``ends``: node sums."""
-    paths, squares, noisy_paths = _combined(forms, counts)
-    here, noise = _combined(own, bits) * upper(*paths.shape)
+    paths, squares, noisy_paths = combined(forms, counts)
+    here, noise = combined(own, bits) * upper(*paths.shape)
     terms = triangle_terms((paths, squares, noisy_paths), here, noise, ends[: len(paths), None] + ends[None, :])
     return np.asarray(np.stack([term.sum(axis=0) for term in terms]).sum(axis=1))
 
@@ -102,7 +102,7 @@ def triangle_terms(forms: Any, here: Any, noise: Any, ends: Any) -> tuple[Any, .
 
 def cycle_sums(counts: Ints, differences: Ints, forms: Floats, skew: Floats) -> Floats:
     """The sums behind 4-cycles, with the forms of ``counts.cycles``."""
-    found, odd = _combined(forms, counts), _combined(skew[None], differences)[0]
+    found, odd = combined(forms, counts), combined(skew[None], differences)[0]
     inside = upper(*odd.shape)
     terms = (*cycle_terms(found, odd), *found[5:])
     return whole_cycles(np.stack([(term * inside).sum(axis=0) for term in terms]).sum(axis=1))
@@ -118,24 +118,6 @@ def cycle_terms(forms: Any, odd: Any) -> tuple[Any, ...]:
         noisy * mixed,
         noisy * noisy,
     )
-
-
-def add_pair_sums(
-    ordered: Shorts, bits: Bits, forms: Floats, skew: Floats, own: Floats, ends: Floats, sums: Floats
-) -> None:
-    """Add the terms of ``triangle_sums`` and, with eight forms, of ``cycle_sums`` to the columns' ``sums``.
-
-    ``ordered[a, b]`` are the counts of planes a and b, and ``counts`` those of (a, b) and (b, a) together, for all
-    a ≥ b; ``differences`` are the first less the second, for a > b.
-    """
-    counts, differences = both_ways(ordered)
-    found, inside = _combined(forms, counts), upper(*ordered.shape[2:])
-    here, noise = _combined(own, bits) * inside
-    terms = list(triangle_terms(tuple(found[:3]), here, noise, ends[: len(here), None] + ends[None, :]))
-    if len(forms) > 3:
-        odd = _combined(skew[None], differences)[0]
-        terms += [term * inside for term in (*cycle_terms(found, odd), *found[5:])]
-    sums += np.stack([term.sum(axis=0) for term in terms])
 
 
 def both_ways(ordered: Shorts) -> tuple[Ints, Ints]:
@@ -180,7 +162,7 @@ def with_alone(
     return np.concatenate([sums[:, :5], cycles, sums[:, 10:]], axis=1)
 
 
-def _combined(weights: Floats, arrays: Ints | Bits) -> Floats:
+def combined(weights: Floats, arrays: Ints | Bits) -> Floats:
     """Σ weight · array for each row of weights, without touching arrays of weight 0."""
     totals = np.zeros((len(weights), *arrays.shape[1:]))
     scratch = np.empty(arrays.shape[1:])
