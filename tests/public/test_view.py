@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.errors import BadPolicy
+from visibility_aware_edge_ldp.public import view as view_module
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.positions import TILE, endpoints, position_count
 from visibility_aware_edge_ldp.public.view import PublicView
@@ -110,3 +111,12 @@ def test_names_and_edges_are_not_printed() -> None:
     text = repr(PublicView(("ann", "bob"), VisibilityPolicy.nothing(), NOBODY))
     assert "ann" not in text
     assert "edges" not in text
+
+
+def test_the_digest_of_a_roster_is_of_all_names_whatever_is_written_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [0, "1", "é", ("a",), 7]
+    edges = np.zeros((0, 2), np.int32)
+    expected = hashlib.sha256('["0", ["1"], "é", ["tuple", "(\'a\',)"], "7"]'.encode()).hexdigest()
+    for at_once in (1, 2, 5, 1 << 16):
+        monkeypatch.setattr(view_module, "_AT_ONCE", at_once)
+        assert PublicView(names, VisibilityPolicy.nothing(), edges).roster_digest == expected
