@@ -1,6 +1,7 @@
 """The campaign server's figures: ``python -m benchmarks.campaign_server [NAME …] [--small]``.
 
-Names: kills, power, rounds, split, rollback, charters, takeover, malformed, abuse, load.
+Names: kills, power, rounds, split, rollback, charters, takeover, clock, disk, frozen, connections, malformed, abuse,
+load. A full disk takes somebody who may mount one (root).
 ``load --processes 1,2,4`` loads so many processes on one PostgreSQL in place of one on SQLite.
 Each says what was found and whether the target is met; a twin that breaks the promise must be caught in the same run.
 """
@@ -18,7 +19,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from support.campaign_lab import FAR, new_lab, now, running, sqlite_url
+from support.campaign_postgres_here import postgres_here
 from support.campaign_server_abuse import malformed, malformed_requests, slow
+from support.campaign_server_faults import frozen, full_disk, held_connections, jumps, other_stores
 from support.campaign_server_kills import Tally, kills
 from support.campaign_server_lies import rolled_back, split, two_charters
 from support.campaign_server_load import figures as load_figures
@@ -70,6 +73,46 @@ def charter_figures(small: bool) -> Figures:
     return {**vars(found), "met": found.met}
 
 
+def clock_figures(small: bool) -> Figures:
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        found, twin = jumps(Path(one)), jumps(Path(two), "--twin", "believes-the-clock")
+    met = not found.closed + found.refused + found.lost and any(found.jumps_told) and twin.lost > 0
+    return {"a day ahead and behind": vars(found), "the twin that believes its clock": vars(twin), "met": met}
+
+
+def disk_figures(small: bool) -> Figures:
+    with (
+        tempfile.TemporaryDirectory() as one,
+        tempfile.TemporaryDirectory() as two,
+        tempfile.TemporaryDirectory() as on,
+    ):
+        found, twin = full_disk(Path(one)), full_disk(Path(two), "--twin", "acknowledges-first")
+        said = other_stores(Path(on))
+    went_on = set(found.refused.values()) == {"store-unavailable"} and set(found.went_on.values()) <= {200, 201}
+    told = "the disk is full" in found.health and all(code for name, (code, _) in said.items() if "rights" not in name)
+    met = went_on and told and found.same_answers and not found.lost and twin.lost > 0
+    return {**vars(found), "other stores": said, "the twin that acknowledges first lost": twin.lost, "met": met}
+
+
+def frozen_figures(small: bool) -> Figures:
+    with postgres_here() as postgres, tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        found = frozen(postgres, Path(one))
+        twin = frozen(postgres, Path(two), "--twin", "acknowledges-first")
+    quick = max(found.refused_after, found.taken_after, found.restarted_after, found.stopped_after) < 30
+    return {
+        **vars(found),
+        "the twin that acknowledges first lost": twin.lost,
+        "met": quick and not found.lost and twin.lost > 0,
+    }
+
+
+def connection_figures(small: bool) -> Figures:
+    found = held_connections(1_000 if small else 4_000, 2_000)
+    twin = held_connections(300, 300, 600.0)["they were told"]
+    met = found["ratio"] < 2 and found["they were told"] == {"deadline": 2_000}  # type: ignore[operator]
+    return {**found, "the twin that hurries nobody told 300": twin, "met": met and twin == {"held": 300}}
+
+
 def malformed_figures(small: bool) -> Figures:
     count = 5_000 if small else 100_000
     with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +158,10 @@ FIGURES: dict[str, Callable[[bool], Figures]] = {
     "rollback": rollback_figures,
     "charters": charter_figures,
     "takeover": takeover_figures,
+    "clock": clock_figures,
+    "disk": disk_figures,
+    "frozen": frozen_figures,
+    "connections": connection_figures,
     "malformed": malformed_figures,
     "abuse": abuse_figures,
     "load": durable_load_figures,

@@ -24,6 +24,7 @@ from support.campaign_vectors import KEY, OTHER_KEY, stored
 from support.plain_program import DOCUMENTS, levels_of, opened, report_of
 from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
 from visibility_aware_edge_ldp.campaign.charter import Charter
+from visibility_aware_edge_ldp.campaign.signed_documents import sign
 
 Vector = dict[str, Any]
 
@@ -285,3 +286,11 @@ def test_lies_are_told_from_truth() -> None:
     wrong = [f"{each['what']}: {each['name']}" for each in lies if believes(each) is not each["believed"]]
     assert wrong == []
     assert len(lies) > 60
+
+
+def test_a_charter_that_asks_for_consent_is_declined() -> None:
+    """The package's programs keep to it; this one says that it does not."""
+    case = next(each for each in stored("campaign_charters.json") if each["case"] == "position, one round")
+    asks = replace(Charter.from_bytes(case["charter"].encode()), consent=1)
+    with pytest.raises(Refused, match="consent of both ends"):
+        open_charter(asks.data, sign(KEY, asks.data).hex(), asks.issuer)

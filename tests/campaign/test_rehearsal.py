@@ -21,6 +21,7 @@ from visibility_aware_edge_ldp.campaign.rehearsal_people import PEOPLE
 from visibility_aware_edge_ldp.campaign.rehearsal_processes import RehearsalFailed
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.public.scope import drawn_consents
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import exact
 
@@ -45,6 +46,18 @@ def test_everybody_who_is_here_answers_and_the_server_counts_what_we_count(
     assert found.received > 1000
     assert list(temporary.iterdir()) == []
     assert processes_about(temporary) == []
+
+
+@pytest.mark.long
+def test_those_who_consent_are_asked_and_counted(tmp_path: Path) -> None:
+    heard: list[tuple[float, float]] = []
+    found = rehearse(world(), "degrees", 2, processes=2, consent_share="0.6", progress=lambda *now: heard.append(now))
+    assert found.same
+    people, listed = found.turnout[0], found.answers["consents"]
+    assert people.answered == people.asked == listed["people"] < listed["of"] == 60
+    inside = world().inside(drawn_consents(world().graph.names, "0.6"))
+    assert [each.truth for each in found.found] == [float(exact(inside.graph, each.statistic)) for each in found.found]
+    assert heard[-1] == (180, 180)
 
 
 @pytest.mark.long

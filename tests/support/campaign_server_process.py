@@ -13,6 +13,7 @@ from support import campaign_estimators as estimators
 from support.campaign_lab import stub_estimate
 from visibility_aware_edge_ldp.campaign.server import serving
 from visibility_aware_edge_ldp.campaign.server.app import open_store
+from visibility_aware_edge_ldp.campaign.server.clock import SteadyClock
 from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
 from visibility_aware_edge_ldp.campaign.server.limits import Limits
 from visibility_aware_edge_ldp.campaign.server.stores import store as writer
@@ -64,6 +65,25 @@ class Slowed:
         return slowly
 
 
+def _skewed(wall: Path, believes: bool) -> type[SteadyClock]:
+    """A clock that is wrong by what a file says; the twin believes it."""
+
+    def shown() -> float:
+        return time.time() + float(wall.read_text() or 0)
+
+    class Skewed(SteadyClock):
+        def __init__(self) -> None:
+            super().__init__(shown, grace=0.0)
+
+        def __call__(self) -> float:
+            return shown() if believes else super().__call__()
+
+        def has_passed(self, moment: float) -> bool:
+            return shown() >= moment if believes else super().has_passed(moment)
+
+    return Skewed
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
@@ -72,10 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--connections", type=int, default=4096)
     parser.add_argument("--grace", type=float, default=5.0)
-    parser.add_argument("--twin", choices=["acknowledges-first", "salted", "unfenced"])
+    parser.add_argument("--twin", choices=["acknowledges-first", "believes-the-clock", "salted", "unfenced"])
     parser.add_argument("--shared", action="store_true", help="beside other processes on one store")
     parser.add_argument("--slow", help="a method of the store, or `estimating`")
     parser.add_argument("--mark", type=Path)
+    parser.add_argument("--wall", type=Path, help="a file with the seconds by which the machine's clock is wrong")
+    parser.add_argument("--longest", type=float, help="for how long PostgreSQL may be silent")
     parser.add_argument("--own-process", help="what makes the answers in a process of its own")
     parser.add_argument("--plain", action="store_true", help="as if the quick parser and event loop were not installed")
     given = parser.parse_args(arguments)
@@ -89,6 +111,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if given.twin == "unfenced":
         unfenced()
+
+    if given.longest:
+        from visibility_aware_edge_ldp.campaign.server.stores import postgres
+
+        class Impatient(postgres.PostgresDatabase):
+            def __init__(self, url: str, longest: float = 0.0, campaign: str = "") -> None:
+                super().__init__(url, given.longest, campaign)
+
+        postgres.PostgresDatabase = Impatient  # type: ignore[misc]
+    if given.wall:
+        from visibility_aware_edge_ldp.campaign.server import app
+
+        app.SteadyClock = _skewed(given.wall, given.twin == "believes-the-clock")  # type: ignore[misc]
 
     def opened(url: str, campaign: str, rounds: int, shared: bool = False) -> Store:
         store = open_store(url, campaign, rounds, shared)

@@ -197,7 +197,7 @@ def rehearse(
             epoch="rehearsal",
             consent=0 if consent_share is None else _FAR - 1,
         )
-        steps = Steps(progress, charter.nodes * (count + 1))
+        steps = Steps(progress, charter.nodes * (count + 1 + bool(charter.consent)))
         counted = world if scope is None else world.inside(scope.scope(world.public))
         counted = counted if consent_share is None else counted.inside(drawn_consents(world.graph.names, consent_share))
         return _Stage(counted, place, charter, float(share), workers, steps, announce).play()
@@ -266,6 +266,7 @@ class _Stage:
         """Some say that they consent, the list is frozen, and it names exactly them."""
         people = [place for place, name in enumerate(self.documents.roster) if str(name) in names]
         self._turns("consenting", workers, CONSENT, np.array(people, np.int64))
+        self.steps(self.charter.nodes - len(people))
         consents = Consents.from_bytes(self.charter, operator.ask("POST", "/v1/consents").body)
         if list(consents.people) != people:
             raise RehearsalFailed("Others stand in the frozen list than those who consented.")

@@ -77,12 +77,8 @@ def test_from_the_letter_to_the_check(
         program.enroll(server.url, installed, server.token(installed), issuer, home, surroundings=PATIENT)
         for number in range(1, rounds + 1):
             for name, person in people.items():
-                answer(
-                    person,
-                    link(server, name),
-                    server.friends(name),
-                    f"{question}-{person.page.viewport_size['width']}-{number}",
-                )
+                picture = f"{question}-{person.page.viewport_size['width']}-{number}"
+                answer(person, link(server, name), server.friends(name), picture if store == "sqlite" else "")
                 person.says("Your answer has arrived")
                 assert person.page.locator("#calendar").is_visible() == (number < rounds)
                 assert [len(each) > SALT for _, each in person.sent] == [True] * number

@@ -22,6 +22,7 @@ def test_it_is_small_and_names_no_other_host() -> None:
     files = browser_page.page_files()
     assert {"index.html", "page.css", "page.js", "ledger.js"} <= set(files)
     assert sum(len(data) for data, _ in files.values()) < 300_000
+    assert len(files) <= 20, "each file is a request of its own"
     assert b"http" not in b"".join(
         line
         for data, _ in files.values()

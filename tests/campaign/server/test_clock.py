@@ -9,6 +9,7 @@ import pytest
 
 from support.campaign_inside import Inside, inside
 from support.campaign_lab import FAR, new_lab, sqlite_url
+from support.campaign_server_faults import jumps
 from visibility_aware_edge_ldp.campaign.server.clock import GRACE, ORDINARY, SteadyClock, has_passed, running_time
 
 DAY = 86_400
@@ -104,3 +105,14 @@ def test_two_seconds_of_a_clock_a_day_ahead(tmp_path: Path, steady: bool) -> Non
         if steady:
             machine.go_on(8)
             assert (_state(server), server.app.rounds.erased) == ("closed", True), "with too few, at its deadline"
+
+
+@pytest.mark.long
+def test_a_server_whose_machine_is_a_day_wrong_and_a_twin_that_believes_it(tmp_path: Path) -> None:
+    """The drill of ``python -m benchmarks.campaign_server clock``: real processes, their clocks set by a file."""
+    found = jumps(tmp_path / "steady")
+    assert (found.closed, found.refused, found.lost) == (0, 0, 0)
+    assert {round(each / DAY) for each in found.jumps_told} == {-1, 0, 1}
+    twin = jumps(tmp_path / "twin", "--twin", "believes-the-clock")
+    assert twin.closed > 0
+    assert twin.lost > 0

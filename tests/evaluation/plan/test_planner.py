@@ -7,7 +7,7 @@ import json
 import pytest
 
 import visibility_aware_edge_ldp as package
-from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter
 from visibility_aware_edge_ldp.evaluation.plan.planner import Plan, plan
 from visibility_aware_edge_ldp.evaluation.plan.summary import answer
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -55,3 +55,17 @@ def test_what_is_refused() -> None:
         plan(20, 40, target_error=5)
     with pytest.raises(BadInput, match="trust model"):
         plan(20, 40, trust=["positon"])
+
+
+def test_consent_of_both_ends_has_a_price(made: Plan) -> None:
+    """Of a share q of people, about q² of the edges and q³ of the triangles are left, and errors grow."""
+    less = plan(family=GRAPH, epsilons=[1], trust=["position"], statistics=["edges", "triangles"], consent_share=0.7)
+    assert "both ends consented" in str(less)
+    assert 0.3 < less.inside["edges"] < 0.7
+    assert 0.15 < less.inside["triangles"] < less.inside["edges"]
+    for name in ("edges", "triangles"):
+        before, after = made.row("position", name, 1), less.row("position", name, 1)
+        assert after.standard_error < before.standard_error, "fewer positions are asked"
+        assert after.error > before.error, "of less"
+    with pytest.raises(BadPrivacyParameter, match="share of people who consent"):
+        plan(family=GRAPH, consent_share=2)

@@ -124,7 +124,8 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     split = (Fraction(1, len(rounds)),) * len(rounds) if question.splits else ()
     charter = charter_of(
         documents, issuer, choices.question, choices.epsilon, arguments["statistics"], rounds, choices.title,
-        choices.epoch, arguments["retention"], split, arguments["invitations"] and arguments["invitations"].named,
+        choices.epoch, arguments["retention"], split,
+        page=arguments["invitations"] and arguments["invitations"].named,
     )  # fmt: skip
     found = Terms(charter, documents.view).losses
     return Prepared(arguments, charter, {each: loss for each, loss in found.items() if each in documents.view.present})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
+from typing import Any
 
 import pytest
 
@@ -111,3 +113,19 @@ def test_a_server_process_that_hangs_is_given_up(
         store.put([Upload.of(1, 4, b"second")])
     assert store.put([Upload.of(1, 3, b"first"), Upload.of(1, 5, b"third")]) == [Outcome.SAME, Outcome.STORED]
     store.close()
+
+
+def test_a_server_that_hangs_while_it_is_connected_to_is_given_up(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is stopped between its greeting and its first answer held uploads, and the end, for ever."""
+    from visibility_aware_edge_ldp.campaign.server.stores import postgres as module
+
+    def hangs(database: object, connection: Any) -> None:
+        connection.execute("SELECT pg_sleep(60)")
+
+    monkeypatch.setattr(module.PostgresDatabase, "_admit", hangs)
+    begun = time.monotonic()
+    with pytest.raises(module.psycopg.OperationalError):
+        module.PostgresDatabase(postgres.new_database(), 0.5)
+    assert time.monotonic() - begun < 30

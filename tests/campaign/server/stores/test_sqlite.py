@@ -142,3 +142,20 @@ def test_a_store_by_another_name_is_the_same_store(tmp_path: Path) -> None:
     (tmp_path / "third.db").hardlink_to(path)
     with pytest.raises(BadInput, match="several names"):
         sqlite_store.sqlite_store(path, "c", 1)
+
+
+def test_why_a_store_cannot_be_opened_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_place(*anything: object) -> object:
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite_store, "_only_server", no_place)
+        with pytest.raises(StoreUnavailable, match="OSError: Read-only file system"):
+            sqlite_store.sqlite_store(tmp_path / "store.db", "c", 1)
+
+    def may_only_be_read(*anything: object) -> object:
+        raise sqlite_store.apsw.ReadOnlyError("attempt to write a readonly database")
+
+    monkeypatch.setattr(sqlite_store.SqliteDatabase, "run", may_only_be_read)
+    with pytest.raises(StoreUnavailable, match=r"ReadOnlyError: it may only be read\). Look at its place"):
+        sqlite_store.sqlite_store(tmp_path / "store.db", "c", 1)

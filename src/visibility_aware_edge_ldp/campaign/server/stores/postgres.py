@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
@@ -77,12 +77,20 @@ class PostgresDatabase(Alone):
 
     def __init__(self, url: str, longest: float = _LONGEST, campaign: str = "") -> None:
         self._url, self._campaign = url, campaign
-        self._connection, self._watchdog = self._connect(), Watchdog(longest)
+        self._watchdog = Watchdog(longest)
+        try:
+            self._connection = self._connect()
+        except BaseException:
+            self._watchdog.end()
+            raise
         _warn_of_logs(self._connection)
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        connection = connected(self._url)
-        self._admit(connection)
+        try:
+            connection = connected(self._url, self._watchdog.expect)
+            self._admit(connection)
+        finally:
+            self._watchdog.rest()
         return connection
 
     def _admit(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -133,7 +141,7 @@ class PostgresDatabase(Alone):
             return
         with contextlib.suppress(Exception):
             self._connection.close()
-        with contextlib.suppress(BadInput):
+        with contextlib.suppress(BadInput, psycopg.Error):  # the second of one that was cut while it was set up
             self._connection = self._connect()
 
     def close(self) -> None:
@@ -152,13 +160,16 @@ def _warn_of_logs(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
         event("postgresql logs reports", logging.WARNING, because=because, remedy=f"{' and '.join(_LENGTHS)} = 0")
 
 
-def connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
-    """A new connection that commits to the disk, and waits for nobody for long."""
+def connected(
+    url: str, watch: Callable[[psycopg.Connection[tuple[Any, ...]]], None] = lambda connection: None
+) -> psycopg.Connection[tuple[Any, ...]]:
+    """A new connection that commits to the disk, and waits for nobody for long; ``watch`` is told of it first."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.OperationalError as failure:
         # The address may hold a password: it is not repeated.
         raise BadInput("The PostgreSQL server does not answer. Look at the address after --store.") from failure
+    watch(connection)
     # A server that loses power, or its client, must not have said "committed" before.
     connection.execute("SET synchronous_commit = on")
     connection.execute("SET client_min_messages = warning")

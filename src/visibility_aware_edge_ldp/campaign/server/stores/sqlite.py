@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
-from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable
+from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, failure_text
 from visibility_aware_edge_ldp.campaign.server.stores.turns import Alone
 from visibility_aware_edge_ldp.campaign.signed_documents import lock, sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
@@ -159,7 +159,13 @@ def _only_server(path: Path) -> IO[str]:
 
 def sqlite_store(path: str | os.PathLike[str], campaign: str, rounds: int, synchronous: str = "FULL") -> Store:
     """The campaign's store in this file, made if there is none."""
-    return Store(SqliteDatabase(path, synchronous), campaign, rounds)
+    try:
+        database = SqliteDatabase(path, synchronous)
+    except (OSError, apsw.Error) as failure:
+        raise StoreUnavailable(
+            f"The store {Path(path).name} cannot be opened ({failure_text(failure)}). Look at its place and its rights."
+        ) from failure
+    return Store(database, campaign, rounds)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ _CAUSES = {
 def failure_text(failure: Exception) -> str:
     """From a database's failure to its kind, with the cause where it is known."""
     kind = type(failure).__name__
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{kind}: {failure.strerror}"
     return f"{kind}: {_CAUSES[kind]}" if kind in _CAUSES else kind
 
 
