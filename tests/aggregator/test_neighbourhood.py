@@ -362,6 +362,6 @@ def test_intervals_hold_where_triangles_gather_and_a_twin_s_do_not(twin: bool, m
     if twin:
         monkeypatch.setattr(owners, "_gathered", lambda *_: 0.0)
         monkeypatch.setattr(owners, "leaning", lambda *_: 0.0)
-    (cell,) = cells_of(Setting("disconnected", "hash", 4.0, 0.6), "neighbourhood", range(2000, 2400))
+    (cell,) = cells_of(Setting("disconnected", "hash", 4.0, 0.6), "neighbourhood", range(2000, 2150))
     assert (share(cell.runs) < 0.9) is twin
     assert (ratio([cell]) > 1.2) is twin
