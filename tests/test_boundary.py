@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "visibility_aware_edge_ldp"
 AGGREGATOR = sorted(path.stem for path in (ROOT / "src" / PACKAGE / "aggregator").glob("[a-z]*.py"))
 # How many contracts .importlinter has: who removes one changes this number, and says why.
-CONTRACTS = 15
+CONTRACTS = 19
 FORBIDDEN = ("truth", "client", "simulation", "model", "dataset", "evaluation")
 
 

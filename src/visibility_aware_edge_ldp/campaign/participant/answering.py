@@ -11,7 +11,14 @@ from visibility_aware_edge_ldp.campaign.participant import accounts, lifetime, w
 from visibility_aware_edge_ldp.campaign.participant.accounts import Account, Request, account_of, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Friends, SeenEdges, counted, write_roster
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
-from visibility_aware_edge_ldp.campaign.participant.reports import REPORTS, Made, Making, ParticipantContext, rehearsed
+from visibility_aware_edge_ldp.campaign.participant.reports import (
+    REPORTS,
+    Made,
+    Making,
+    ParticipantContext,
+    rehearsed,
+    upload_key,
+)
 from visibility_aware_edge_ldp.campaign.wire_format import report_in, salted
 from visibility_aware_edge_ldp.errors import Refused
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes
@@ -65,11 +72,6 @@ class Quote:
     after: Losses
     caps: Losses
     ever: "Quote | None" = None
-
-
-def upload_key(context: ParticipantContext, round_number: int) -> str:
-    """The key of a campaign's round."""
-    return f"{context.charter.identity} {round_number}"
 
 
 def memo_key(context: ParticipantContext, round_number: int, transcript: str = "") -> str:

@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import (
 )
 from visibility_aware_edge_ldp.campaign.participant.handover import refuse_waiting
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page, UnusableLedger, create_ledger
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, pace_of, upload_key
 from visibility_aware_edge_ldp.campaign.participant.server_checks import second_task
 from visibility_aware_edge_ldp.campaign.wire_format import Receipt
 from visibility_aware_edge_ldp.client.pace import paced
@@ -198,7 +198,7 @@ def _unsent(ledger: Ledger, context: ParticipantContext) -> int | None:
     """The first round that was answered and has no receipt yet."""
     with ledger.reading() as page:
         for number in context.charter.numbers:
-            key = answering.upload_key(context, number)
+            key = upload_key(context, number)
             if page.one("upload", key=key) is not None and page.one("receipt", key=key) is None:
                 return number
     return None
@@ -235,7 +235,7 @@ def _refuse_unknown_epoch(page: Page, epoch: str) -> None:
 
 def _stored(ledger: Ledger, context: ParticipantContext, number: int) -> bytes | None:
     with ledger.reading() as page:
-        return page.one("upload", key=answering.upload_key(context, number))
+        return page.one("upload", key=upload_key(context, number))
 
 
 def _task(server: Transport, ledger: Ledger, context: ParticipantContext, number: int) -> Task:
@@ -291,7 +291,7 @@ def _send(server: Transport, ledger: Ledger, context: ParticipantContext, number
     with ledger.writing() as page:
         key = statements.server_in(statements.kept_log(page, context.charter), context.charter)
         receipt = statements.checked_receipt(reply, context, number, upload, key)
-        if page.one("receipt", key=answering.upload_key(context, number)) is None:
+        if page.one("receipt", key=upload_key(context, number)) is None:
             page.append(*statements.receipt_entries(context, number, reply))
     return receipt
 

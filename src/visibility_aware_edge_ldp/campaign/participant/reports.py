@@ -168,6 +168,11 @@ def pace_of(context: ParticipantContext, longest: float) -> float:
     return 0.5 + context.view.n * 2e-5 + _BUSIER * longest
 
 
+def upload_key(context: ParticipantContext, round_number: int) -> str:
+    """The key of a campaign's round."""
+    return f"{context.charter.identity} {round_number}"
+
+
 @dataclass(frozen=True, eq=False)
 class Made:
     """The report that will leave, and the chained answers or told changes in it that the ledger must keep."""

@@ -17,11 +17,11 @@ from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.http_client import Transport, json_object
 from visibility_aware_edge_ldp.campaign.participant.accounts import caps_in
 from visibility_aware_edge_ldp.campaign.participant.amended import amendments, withdrew
-from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing, upload_key
+from visibility_aware_edge_ldp.campaign.participant.answering import Task, standing
 from visibility_aware_edge_ldp.campaign.participant.consenting import agreed_context, kept_context
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript, upload_key
 from visibility_aware_edge_ldp.campaign.participant.statements import (
     FROZEN,
     RoundState,

@@ -12,9 +12,8 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, date
 from visibility_aware_edge_ldp.campaign.charter_log import LARGEST as LARGEST_LOG
 from visibility_aware_edge_ldp.campaign.charter_log import CharterLog, LoggedCharter
 from visibility_aware_edge_ldp.campaign.http_client import Declined, Reply, Transport, json_object
-from visibility_aware_edge_ldp.campaign.participant.answering import upload_key
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, upload_key
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.campaign.statements import (
     LARGEST,
