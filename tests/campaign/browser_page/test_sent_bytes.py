@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from support.browser_people import SIZES, SOON
 from support.browser_program import all_vectors, copied, hosted
 from support.browser_shipments import Sent, reports_page, shipment
 from support.campaign_town import STATISTICS, new_town
+from support.campaign_vectors import KEY, stored
+from visibility_aware_edge_ldp.campaign.charter import Charter, SignedCharter
 from visibility_aware_edge_ldp.campaign.http_client import Operator
 from visibility_aware_edge_ldp.campaign.invitations import Invitations
 
@@ -111,9 +114,24 @@ def test_half_with_browsers_and_half_with_the_program(browser: Any, tmp_path: Pa
         assert abs(found["value"] - truth[name]) <= 4.5 * found["standard_error"], name
 
 
+def declined(case: str) -> dict[str, Any]:
+    """A charter that asks for what no browser answers, with its documents."""
+    if case == "wave":
+        return dict(stored("campaign_waves.json")[0])
+    vectors = {each["case"]: each for each in all_vectors()["charters"]}
+    if case != "consent":
+        return dict(vectors[case])
+    vector = vectors["position, one round"]
+    charter = Charter.from_bytes(vector["charter"].encode())
+    asked = replace(charter, consent=charter.rounds[0].closes - 1)
+    return {**vector, "charter": asked.data.decode(), "signature": SignedCharter.of(asked, KEY).signature.hex()}
+
+
 @pytest.mark.parametrize(
     ("case", "words"),
     [
+        ("consent", "consent of both ends, which this page cannot keep to; use the program"),
+        ("wave", "waves after the first are not answered in a browser; use the program"),
         ("hubs", "questions to hubs are not answered in a browser"),
         ("4-cycles", "4-cycles are not answered in a browser"),
     ],
@@ -121,7 +139,7 @@ def test_half_with_browsers_and_half_with_the_program(browser: Any, tmp_path: Pa
 def test_what_is_not_answered_in_a_browser_is_declined_with_a_sentence(
     browser: Any, tmp_path: Path, case: str, words: str
 ) -> None:
-    vector = next(each for each in all_vectors()["charters"] if each["case"] == case)
+    vector = declined(case)
     copied(tmp_path)
     with hosted(tmp_path) as host:
         page = browsers.new_page(browser, SIZES["phone"])
