@@ -64,18 +64,19 @@ def amendments(charters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def under_node(folder: Path, vectors: dict[str, Any]) -> dict[str, Any]:
-    """What the core says of vectors: ``counts`` of each sort, and the ``wrong`` ones."""
+def under_node(
+    folder: Path, given: dict[str, Any], harness: Path = HARNESS, changes: dict[str, tuple[str, str]] | None = None
+) -> Any:
+    """What a harness says of the page's modules; of vectors, the ``counts`` of each sort, and the ``wrong`` ones."""
     if NODE is None:
         pytest.skip("node is not installed")
-    shutil.copytree(PAGE, folder / "page")
-    (folder / "page" / "package.json").write_text('{"type": "module"}')
-    (folder / "vectors.json").write_text(json.dumps(vectors))
-    command = [NODE, str(HARNESS), str(folder / "page"), str(folder / "vectors.json")]
+    place = copied(folder, changes)
+    (place / "package.json").write_text('{"type": "module"}')
+    (folder / "given.json").write_text(json.dumps(given))
+    command = [NODE, str(harness), str(place), str(folder / "given.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    said: dict[str, Any] = json.loads(done.stdout)
-    return said
+    return json.loads(done.stdout)
 
 
 def _hash(data: bytes, name: str) -> str:

@@ -56,6 +56,11 @@ class Town(Lab):
             self.sent[key] = bytes(SALT) + self._made(self.context(participant), number, transcript, random_bytes)
         return self.sent[key]
 
+    def drawn(self, participant: int, coins: int) -> bytes:
+        """A first answer with other coins, of which nothing is kept."""
+        random_bytes = keyed_random_bytes(seeded_key(8, participant, coins))
+        return bytes(SALT) + self._made(self.context(participant), 1, "", random_bytes)
+
     def _made(
         self, context: ParticipantContext, number: int, transcript: str | bytes, random_bytes: RandomBytes
     ) -> bytes:

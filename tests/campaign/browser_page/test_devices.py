@@ -14,7 +14,7 @@ from support import browser as browsers
 from support.browser_people import SOON, Person, answer, asked, helper, link, opens, visits
 from support.browser_program import copied, hosted
 
-# People whose tabs are killed, and how often each.
+# People whose tabs are killed, and how often each; of the twelve the last two are asked nothing.
 PEOPLE, KILLS = 2, 6
 ORDER = (
     "kept = await this.ledger.change((page) => this.answered(page, number, new Set(given), heard, coins));",
