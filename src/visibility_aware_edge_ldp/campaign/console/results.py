@@ -47,7 +47,7 @@ def result_rows(answers: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def results_csv(answers: Mapping[str, Any]) -> bytes:
-    """The same as a table."""
+    """The answers as CSV: one row for each number."""
     return table(HEAD, result_rows(answers))
 
 
