@@ -230,10 +230,15 @@ class Console:
                 return elsewhere("/sign-in")
             if not hmac.compare_digest(code.strip().encode(), self.setup_code.encode()):
                 self._attempts.failed()
-                return html(pages.set_up_page("", "This is not the code that was printed."), 403)
+                return html(
+                    pages.set_up_page(
+                        "", "This is not the setup code. Give the one that the console printed when it was started."
+                    ),
+                    403,
+                )
             try:
                 if form.get("passphrase", "") != form.get("again", ""):
-                    return html(pages.set_up_page(code, "The two passphrases differ."), 400)
+                    return html(pages.set_up_page(code, "The two passphrases differ. Type the same one twice."), 400)
                 vault = Vault.new(self._folder, form.get("passphrase", ""), self._work)
             except VaEdgeLdpError as error:
                 return html(pages.set_up_page(code, str(error)), 400)

@@ -20,7 +20,7 @@ def begin(context: OperatorContext, visit: Visit) -> Reply:
     try:
         title, epoch = given.get("title", "").strip(), given.get("epoch", "").strip()
         if not title or not epoch:
-            raise BadInput("A study has a title, and says what time it asks about.")
+            raise BadInput("Give the study a title, and say what time it asks about.")
         people = read_people(given.get("file") or given.get("people", ""), given.get("by", NAMES))
     except VaEdgeLdpError as error:
         return html(pages.new_page(visit.session, given, str(error)), 400)

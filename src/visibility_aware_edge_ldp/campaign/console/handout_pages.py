@@ -127,8 +127,8 @@ def flagged_page(shown: Shown, rows: Sequence[Sequence[str]]) -> bytes:
         tag("h1", "Implausible reports"),
         tag(
             "p",
-            "Such as hardly any honest participant sends. Against peers also an honest one is listed, if enough of "
-            "them lie about it. That you looked is written in the log.",
+            "Hardly any honest participant sends such a report. An honest one can be listed too, if enough of the "
+            "others lie: speak with the person first. That you looked is written in the log.",
         ),
         listed or tag("p", "None."),
         session=shown.session,

@@ -108,7 +108,9 @@ async def form_of(request: Request) -> dict[str, str]:
     if kind.startswith("multipart/form-data"):
         return _multipart(kind, body)
     if kind != "application/x-www-form-urlencoded":
-        raise EarlyReply(415, "This is not a form.")
+        raise EarlyReply(
+            415, "This is not a form of this console. Go back, load the page again, and send it once more."
+        )
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except ValueError as error:  # also what is neither ASCII nor UTF-8
