@@ -140,10 +140,15 @@ def token_table(people: Sequence[tuple[str | int, str]]) -> bytes:
     return _table([("name", "token"), *people])
 
 
+def begins_formula(text: str) -> bool:
+    """Whether a spreadsheet would run a cell with this text."""
+    return text.startswith(_FORMULA)
+
+
 def refuse_formulas(names: Iterable[Hashable]) -> None:
     """Tokens are handed out from a table: a spreadsheet would run such a name, with all tokens in reach."""
     for name in names:
-        if isinstance(name, str) and name.startswith(_FORMULA):
+        if isinstance(name, str) and begins_formula(name):
             raise BadInput(
                 f"The name {shortened(name)} begins as a formula does; a spreadsheet would run it when a table of "
                 "tokens is opened. Leave out =, +, -, @ and blanks at the beginning of names."

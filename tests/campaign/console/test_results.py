@@ -77,6 +77,14 @@ def test_the_table_is_read_back(answers: dict[str, Any]) -> None:
     assert [tuple(row) for row in rows[1:]] == list(result_rows(answers))
 
 
+@pytest.mark.parametrize("formula", ['=HYPERLINK("https://x.example")', "+1", "@SUM(A1)", "\t=1"])
+def test_what_a_spreadsheet_would_run_is_no_table(answers: dict[str, Any], formula: str) -> None:
+    edges, mixing = (answers["estimates"][name] for name in ("edges", "mixing"))
+    for estimates in ({formula: edges}, {"mixing": {**mixing, "labels": [formula, ["north", "south"]]}}):
+        with pytest.raises(ProtocolViolation, match="a spreadsheet would run"):
+            results_csv({**answers, "estimates": estimates})
+
+
 def test_the_page_to_print_is_the_same_twice_and_differs_with_the_answers(
     answers: dict[str, Any], charter: Charter
 ) -> None:

@@ -11,7 +11,8 @@ from campaign.conftest import KEY, LATER, TOWN
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_stub import Served, Stub
 from visibility_aware_edge_ldp.campaign.participant import program
-from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger
+from visibility_aware_edge_ldp.campaign.participant.accounts import CONSENTS
+from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger
 from visibility_aware_edge_ldp.campaign.participant.program import LEDGER
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
 from visibility_aware_edge_ldp.campaign.series import new_wave
@@ -48,6 +49,13 @@ class Waves:
         self.last = place
         self.served.append(self.stub.add(place))
         return self.served[-1]
+
+    def fork(self, epsilon: str) -> Served:
+        """One more second wave of the same first one, at any price."""
+        place, key_file = self.folder / f"fork at {epsilon.replace('/', ' of ')}", self.folder / "issuer.key"
+        rule = {"epsilon": epsilon, "changes": self.rule["changes"], "key": KEY, "key_file": key_file}
+        new_wave(place, self.folder / "campaign 0", title="A fork", closes=LATER, fewest=1, **rule)  # type: ignore[arg-type]
+        return self.stub.add(place)
 
 
 def shown(served: Served, home: Path, friends: object = (), say: object = print) -> list[str]:
@@ -112,6 +120,42 @@ def test_without_the_first_wave_and_out_of_turn_nothing_is_answered(stub: Stub, 
     with pytest.raises(Refused, match="wave 2 does not come after it"):
         reply(second, home, lambda: 1 / 0)
     assert not second.heard
+
+
+def test_a_fork_of_a_wave_is_declined_and_one_at_another_price_is_charged_anew(
+    stub: Stub, ask: Ask, tmp_path: Path
+) -> None:
+    series, home = Waves(stub, ask, tmp_path), tmp_path / "home"
+    for served in (series.served[0], series.next()):
+        join(served, home)
+        shown(served, home, TOWN[1:3])
+    same, cheaper = series.fork("1/2"), series.fork("1/4")
+    join(same, home)
+    with pytest.raises(Refused, match="wave 2 does not come after it"):
+        reply(same, home, lambda: 1 / 0)
+    join(cheaper, home)
+    with pytest.raises(Refused, match=r"ε = 1\.25 in this epoch, and you allowed 1\."):
+        reply(cheaper, home, lambda: 1 / 0)
+    assert not same.heard
+    assert not cheaper.heard
+    join(cheaper, home, caps={PRIVATE: "2"})
+    (cost,) = [line for line in shown(cheaper, home, TOWN[1:4]) if line.startswith("Costs")]
+    assert "ε = 0.25 now" in cost
+    assert "in this epoch 1 so far, 1.25 after" in cost
+    assert LAYOUT.decode(report_in(cheaper.kept[1, 0])).since == 1, "what another series was told is not told here"
+
+
+def test_no_wave_follows_where_both_ends_were_asked_for_consent(stub: Stub, ask: Ask, tmp_path: Path) -> None:
+    series, home = Waves(stub, ask, tmp_path), tmp_path / "home"
+    first = join(series.served[0], home)
+    shown(series.served[0], home)
+    with Ledger(home / LEDGER).writing() as page:
+        page.append(Entry(CONSENTS, series.served[0].campaign.charter.epoch, first, content=b"a list that was shown"))
+    served = series.next()
+    join(served, home)
+    with pytest.raises(Refused, match="asked only about two people who both consented"):
+        reply(served, home, lambda: 1 / 0)
+    assert not served.heard
 
 
 def test_an_answer_that_was_given_is_sent_again_as_it_was(stub: Stub, ask: Ask, tmp_path: Path) -> None:

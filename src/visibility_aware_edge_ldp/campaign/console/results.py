@@ -11,6 +11,7 @@ from visibility_aware_edge_ldp.aggregator.answers import noise_hides, number
 from visibility_aware_edge_ldp.campaign.charter import Charter, date
 from visibility_aware_edge_ldp.campaign.console.letters import table
 from visibility_aware_edge_ldp.campaign.http_client import json_object
+from visibility_aware_edge_ldp.campaign.invitations import begins_formula
 from visibility_aware_edge_ldp.errors import MissingPart, ProtocolViolation
 from visibility_aware_edge_ldp.public.statistic import statistic
 
@@ -47,8 +48,11 @@ def result_rows(answers: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def results_csv(answers: Mapping[str, Any]) -> bytes:
-    """The answers as CSV: one row for each number."""
-    return table(HEAD, result_rows(answers))
+    """The answers as CSV, one row for each number; refuses words of the server that a spreadsheet would run."""
+    rows = list(result_rows(answers))
+    if any(begins_formula(word) for name, entry, *_ in rows for word in (name, entry)):
+        raise ProtocolViolation("The server's answers have names that a spreadsheet would run; take them as JSON.")
+    return table(HEAD, rows)
 
 
 def results_pdf(answers: Mapping[str, Any], charter: Charter) -> bytes:

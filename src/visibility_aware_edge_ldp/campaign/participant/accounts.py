@@ -12,6 +12,7 @@ other    positions that others hold, and may have answered for at the flip thres
 noted    what others answer about this participant's positions in one round: that it is charged already
 memo     a report that is not randomized response, under what it is an answer to
 wave     which positions were told to have changed in a wave of a series, the ``key``
+consent  whether the participant consented in the campaign ``key``;  consents  a list of who did that was shown in it
 upload   what was sent for a campaign's round;  receipt  what came back
 caps     how much a position of each class may lose in an epoch, from now on
 epoch    a data epoch that the participant has agreed to be asked about, and its own name there, the ``key``
@@ -39,6 +40,7 @@ Units = npt.NDArray[np.int64]
 Caps = Mapping[Visibility, Fraction]
 # Losses are added as whole numbers of this many to one, each rounded up, so that sums of arrays are exact.
 ONE = 10**DECIMALS
+CONSENTS = "consents"
 DEFAULT_CAPS: Caps = {Visibility.FRIEND_VISIBLE: Fraction(2), Visibility.PRIVATE: Fraction(1)}
 _LARGEST_CAP = 1000
 

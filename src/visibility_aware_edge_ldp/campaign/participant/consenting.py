@@ -12,13 +12,13 @@ from visibility_aware_edge_ldp.campaign.charter import Charter, date
 from visibility_aware_edge_ldp.campaign.consents import LARGEST_WORD, Consents, opened, word
 from visibility_aware_edge_ldp.campaign.http_client import LARGEST, Transport
 from visibility_aware_edge_ldp.campaign.participant import statements
-from visibility_aware_edge_ldp.campaign.participant.accounts import number
+from visibility_aware_edge_ldp.campaign.participant.accounts import CONSENTS, number
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, Enrolment, Surroundings, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Ledger, Page
 from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation, Refused
 
-_WORD, _LIST = "consent", "consents"
+_WORD = "consent"
 _YES, _NO = b"1", b"0"
 
 
@@ -69,8 +69,8 @@ def consent_lines(context: ParticipantContext, yes: bool = True) -> list[str]:
         *lines,
         "Consent    of both: a position is asked about only if you and the other person consent",
         f"Costs      at most ε = {most}; what it is you are told before you answer",
-        f"Until      {date(charter.consent)}: so long you may change your mind; then the list of those who consented "
-        "is shown to everybody who has a token",
+        f"Until      {date(charter.consent)}, or until the campaign's operator ends it before: so long you may change "
+        "your mind; then the list of those who consented is shown to everybody who has a token",
     ]
 
 
@@ -109,7 +109,7 @@ def _seen(server: Transport, ledger: Ledger, charter: Charter) -> Consents:
     with ledger.writing() as page:
         before = _kept(page, charter)
         if before != found:
-            page.append(Entry(_LIST, charter.epoch, charter.identity, content=found.data))
+            page.append(Entry(CONSENTS, charter.epoch, charter.identity, content=found.data))
     if before is not None and before != found:
         raise ProtocolViolation(
             "The server shows another list of who consented than it did before, and signed both. Your ledger keeps "
@@ -120,7 +120,7 @@ def _seen(server: Transport, ledger: Ledger, charter: Charter) -> Consents:
 
 def _kept(page: Page, charter: Charter) -> Consents | None:
     """The first list that was shown."""
-    found = page.entries(_LIST, charter.epoch, charter.identity)
+    found = page.entries(CONSENTS, charter.epoch, charter.identity)
     return Consents.from_bytes(charter, found[0].content) if found else None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.campaign.participant.accounts import Account, number
+from visibility_aware_edge_ldp.campaign.participant.accounts import CONSENTS, Account, number
 from visibility_aware_edge_ldp.campaign.participant.friend_lists import Aligned, Bits, counted, roster_digest
 from visibility_aware_edge_ldp.campaign.participant.ledger import Entry, Page
 from visibility_aware_edge_ldp.campaign.waves import LAYOUT, WaveReport, WaveSurvey
@@ -70,7 +70,10 @@ def told_in(page: Page, account: Account, now: Bits, epoch: str, series: str) ->
 
 
 def refuse_out_of_turn(page: Page, charter: Charter, series: str) -> None:
-    """Decline a wave whose first one was not answered from here, or that does not follow those that were."""
+    """Decline a wave whose first one was not answered from here, or that does not follow those that were.
+
+    Also one after a first wave that asked only where both ends consented: a wave asks about everybody.  [CONSENT.1]
+    """
     wave = charter.wave
     if wave is None:
         return
@@ -78,6 +81,11 @@ def refuse_out_of_turn(page: Page, charter: Charter, series: str) -> None:
         raise Refused(
             f"Wave {wave.number} asks what has changed since the first one, {wave.first[:12]}, which was not answered "
             f"from here about {charter.epoch!r}. Nothing was answered or sent."
+        )
+    if page.one(CONSENTS, charter.epoch, wave.first) is not None:
+        raise Refused(
+            f"The first wave, {wave.first[:12]}, asked only about two people who both consented; wave {wave.number} "
+            "asks about everybody. Nothing was answered or sent."
         )
     told = [each.key.partition(" ") for each in page.entries(KIND, charter.epoch)]
     waves = [int(number) for known, _, number in told if known == series]
