@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from command import Run
+    from support.command import Run
 
 # Compiled kernels at every call, also of programs that tests start: what chooses between them has tests of its own.
 os.environ.setdefault("VA_EDGE_LDP_KERNEL", "compiled")
@@ -85,6 +85,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """``va-edge-ldp`` with these words, in this process."""
-    from command import run_main
+    from support.command import run_main
 
     return partial(run_main, monkeypatch, capsys)

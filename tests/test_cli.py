@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, Said
+from support.command import Run, Said
 from support.command_line import BAD, assert_one_sentence
 from visibility_aware_edge_ldp import __version__, cli
 from visibility_aware_edge_ldp.commands.common import START

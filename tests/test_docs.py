@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 import visibility_aware_edge_ldp as va
-from command import run_main
 from conftest import DataFolder
+from support.command import run_main
 from visibility_aware_edge_ldp import cli
 from visibility_aware_edge_ldp.truth.policy_file import KEYS
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT
+from support.alarm import Z_LIMIT
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.groups import GroupCollection, small_cells
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator import poisoning, report_screening
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_degrees
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from row_worlds import collect_triangles
+from support.row_worlds import collect_triangles
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import middles
 from visibility_aware_edge_ldp.aggregator.round_noise import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT
-from row_worlds import RowWorld
+from support.alarm import Z_LIMIT
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_collection
 from visibility_aware_edge_ldp.aggregator.score_estimates import (
     ESTIMATORS,

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from row_worlds import collect_triangles
+from support.row_worlds import collect_triangles
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, run_main
+from support.command import Run, run_main
 from visibility_aware_edge_ldp.campaign.participant import program
 
 PEOPLE = [f"person {number}" for number in range(6)]

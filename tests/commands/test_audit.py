@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command import Run, run_main
+from support.command import Run, run_main
 from visibility_aware_edge_ldp.audit import runner
 from visibility_aware_edge_ldp.audit.catalogue import Choice
 from visibility_aware_edge_ldp.audit.engine.findings import Finding, Loss

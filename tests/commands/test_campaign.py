@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from command import Run
 from commands.conftest import NEW, PEOPLE, Served, program_identity
+from support.command import Run
 from test_front_door import loaded_by_command
 from visibility_aware_edge_ldp.campaign import http_client as operators
 from visibility_aware_edge_ldp.campaign.http_client import Operator

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
 from commands.conftest import NEW, PEOPLE, Served
+from support.command import Run
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands.campaign_check import check_lines

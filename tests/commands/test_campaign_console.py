@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from command import Run
+from support.command import Run
 from support.openapi_document import schema_file
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, run_main
+from support.command import Run, run_main
 from visibility_aware_edge_ldp.campaign import rehearsal
 from visibility_aware_edge_ldp.campaign.directory import read_campaign
 from visibility_aware_edge_ldp.campaign.http_client import Operator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from command import Run
+from support.command import Run
 
 
 def test_a_code_is_shown_again_and_says_what_to_do(campaign: Run) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
 from commands.conftest import PEOPLE, Served
+from support.command import Run
 from visibility_aware_edge_ldp.campaign.amendments import SignedAmendment
 
 

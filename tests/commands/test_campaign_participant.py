@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from command import Run
 from commands.conftest import NEW, PEOPLE, Served, program_identity, serving
+from support.command import Run
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.server_checks import Checked
 from visibility_aware_edge_ldp.commands.campaign_participant import default_home

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from command import Run
+from support.command import Run
 from visibility_aware_edge_ldp.campaign.rehearsal import rehearse
 from visibility_aware_edge_ldp.commands import campaign_rehearsal
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
 from commands.test_common_schemas import keeps
 from support.campaign_waves import ties, village
+from support.command import Run
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
+from support.command import Run
 from support.command_line import TOURS
 from visibility_aware_edge_ldp.commands import common
 from visibility_aware_edge_ldp.public.statistic import FAMILIES, PLAIN

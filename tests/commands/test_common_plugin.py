@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
+from support.command import Run
 from support.command_line import assert_one_sentence
 from visibility_aware_edge_ldp.public.statistic import STATISTICS
 

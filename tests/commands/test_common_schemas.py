@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from command import Run
 from commands.conftest import Served
+from support.command import Run
 from visibility_aware_edge_ldp import dataset
 from visibility_aware_edge_ldp.presentation.files import SCHEMAS, schema
 

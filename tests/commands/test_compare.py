@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from command import Run, Said
+from support.command import Run, Said
 from support.command_line import BAD, assert_one_sentence
 
 

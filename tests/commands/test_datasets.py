@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
+from support.command import Run
 from support.command_line import assert_one_sentence
 
 

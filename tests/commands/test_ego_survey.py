@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command import Run
 from commands.test_common_schemas import keeps
 from support import ego_surveys
+from support.command import Run
 from support.command_line import assert_one_sentence
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-from command import Run
+from support.command import Run
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 ASKED = [

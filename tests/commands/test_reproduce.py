@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, Said, run_main
+from support.command import Run, Said, run_main
 from visibility_aware_edge_ldp import cli, dataset
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import visibility_aware_edge_ldp as va
-from alarm import Z_LIMIT
+from support.alarm import Z_LIMIT
 from visibility_aware_edge_ldp.aggregator import COLLECTIONS
 from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.groups import Groups

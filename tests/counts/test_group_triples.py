@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from support.score_planes import planes_of
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.counts.group_triples import MOST_GROUPS, MOST_NODES, refuse_many, triangles_by_group

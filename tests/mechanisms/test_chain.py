@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT
+from support.alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms import chain
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained, flip_given, loss, step

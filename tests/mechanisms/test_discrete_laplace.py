@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.mechanisms import discrete_laplace
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace, sample_each, variances
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse, walsh_hadamard
 from visibility_aware_edge_ldp.mechanisms.randomness import Coins, keyed_coins, seeded_key

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT
+from support.alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms import power_noise
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower

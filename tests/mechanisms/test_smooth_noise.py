@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT
+from support.alarm import Z_LIMIT
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter
 from visibility_aware_edge_ldp.mechanisms.randomness import keyed_coins, seeded_key
 from visibility_aware_edge_ldp.mechanisms.smooth_noise import (

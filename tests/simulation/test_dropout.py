@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator import (
     degrees as degree_module,
 )

@@ -11,7 +11,7 @@ import pytest
 
 from visibility_aware_edge_ldp.simulation import memory
 
-PEAK = Path(__file__).parents[1] / "peak.py"
+PEAK = Path(__file__).parents[1] / "support/peak.py"
 RUNS = {
     "streamed": ("position", "profiles:0.5", "edges,max_degree", "{}", "3000", "12000"),
     "kinds": ("position", "profiles:0.5", "all", "{}", "3000", "8000"),

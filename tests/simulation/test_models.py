@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadPolicy
 from visibility_aware_edge_ldp.evaluation.compare.comparison import compare
 from visibility_aware_edge_ldp.evaluation.expected_errors import covers

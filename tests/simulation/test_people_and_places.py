@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import visibility_aware_edge_ldp as va
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_collection
 from visibility_aware_edge_ldp.aggregator.position import PositionCollection
 from visibility_aware_edge_ldp.client.degrees import DegreeClient

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
-from row_worlds import collect_triangles
+from support.alarm import Z_LIMIT, z_of
+from support.row_worlds import collect_triangles
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection, triangles
 from visibility_aware_edge_ldp.client.reporter import Purse
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient

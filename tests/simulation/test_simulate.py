@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.position import estimate_ipw_capped

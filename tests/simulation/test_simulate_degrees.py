@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.collection import estimate
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate

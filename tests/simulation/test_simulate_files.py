@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import run_main
+from support.command import run_main
 from visibility_aware_edge_ldp.aggregator.answers import Answers
 from visibility_aware_edge_ldp.aggregator.collection import public_positions
 from visibility_aware_edge_ldp.compute import backend

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.collection import public_triangles
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from alarm import Z_LIMIT, z_of
 from conftest import DataFolder
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.hubs import triangles as estimate_hubs
 from visibility_aware_edge_ldp.aggregator.neighbourhood import triangles as assigned

@@ -40,7 +40,7 @@ def unfenced() -> None:
     honest = SharedPostgres.enter
 
     def enter(database: SharedPostgres, entry: Entry) -> None:
-        database.epoch = database._counted("epoch") if entry is Entry.TURN else 0
+        database.turn_number = database._counted("epoch") if entry is Entry.TURN else 0
         honest(database, entry)
 
     SharedPostgres.enter = enter  # type: ignore[method-assign]

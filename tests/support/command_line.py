@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from command import Said
+from support.command import Said
 
 TINY = "0 1\n1 2\n0 2\n2 3\n"
 

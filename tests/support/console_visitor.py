@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from visibility_aware_edge_ldp.campaign.console.app import Console
-from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
+from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.evaluation.plan.predictions import feasibility
 from visibility_aware_edge_ldp.name_matching import alike
 
 ADDRESS = "http://127.0.0.1:8640"
 PASSPHRASE = "correct horse battery staple"
-WORK = 1 << 4
+SCRYPT_COST = 1 << 4
 PEOPLE = ["ann", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "jon", "kim", "leo"]
 
 
@@ -114,14 +114,14 @@ def dear(losses: Mapping[Any, Fraction]) -> list[str]:
     return []
 
 
-OUTSIDE = Outside(feasibility, alike, dear)
+INJECTED = InjectedFunctions(feasibility, alike, dear)
 
 
 def new_console(
     folder: Path, address: str = ADDRESS, first_port: int = 18_000, default: str = "", store: str = ""
 ) -> Console:
     """A console over a folder, whose passphrase is quickly stretched."""
-    return Console(folder, address, OUTSIDE, first_port, default, WORK, store)
+    return Console(folder, address, INJECTED, first_port, default, SCRYPT_COST, store)
 
 
 def set_up(folder: Path, **options: Any) -> Visitor:

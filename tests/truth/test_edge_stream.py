@@ -45,11 +45,11 @@ def test_every_kind_of_file_in_blocks(
         assert [len(block) for block in blocks] == [2, 2, 1]
         assert np.concatenate(blocks).tolist() == EDGES.tolist()
         assert {block.dtype for block in blocks} == {np.dtype(np.int32)}
-        assert (stream.rows, stream.edges, stream.loops, stream.is_known) == (5, 5, 0, True)
+        assert (stream.rows, stream.edges, stream.loops, stream.is_rising) == (5, 5, 0, True)
 
 
 @pytest.mark.parametrize(
-    ("edges", "loops", "is_known"),
+    ("edges", "loops", "is_rising"),
     [
         (EDGES[::-1], 0, False),
         (EDGES[:, ::-1], 0, False),
@@ -59,12 +59,12 @@ def test_every_kind_of_file_in_blocks(
     ],
 )
 def test_order_tells_that_an_edge_is_listed_once(
-    edges: np.ndarray, loops: int, is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    edges: np.ndarray, loops: int, is_rising: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edge_stream, "BLOCK", 2)
     stream = EdgeStream(binary(tmp_path / "edges", edges), 5)
     kept = sum(map(len, stream.blocks()))
-    assert (kept, stream.loops, stream.is_known) == (len(edges) - loops, loops, is_known)
+    assert (kept, stream.loops, stream.is_rising) == (len(edges) - loops, loops, is_rising)
 
 
 def test_what_is_no_stream_of_edges_is_refused(tmp_path: Path) -> None:

@@ -56,6 +56,15 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(content: str, said: str, t
         open_tables(tmp_path)
 
 
+def test_a_file_that_cannot_be_read_is_named_and_hides_no_missing_survey(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadGraph, match=r"is a folder that holds no table .* notes.txt is not UTF-8"):
+        open_tables(tmp_path)
+    (tmp_path / "egos.csv").write_text(".egoID,name\n1,a\n", encoding="utf-8")
+    with pytest.raises(BadGraph, match=r"^notes\.txt is not UTF-8"):
+        open_tables(tmp_path)
+
+
 def test_a_workbook_and_a_bomb_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = tmp_path / "book.xlsx"
     with zipfile.ZipFile(book, "w") as archive:

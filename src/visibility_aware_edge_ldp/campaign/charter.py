@@ -277,7 +277,7 @@ def _check_rounds(charter: Charter) -> None:
     if charter.consent and not 0 < charter.consent < charter.rounds[0].closes:
         raise ProtocolViolation("People may consent until a second of Unix time before the first round closes.")
     if charter.consent and charter.wave:
-        raise ProtocolViolation("Waves after the first do not ask for the consent of both ends.")
+        raise ProtocolViolation("Waves after the first do not ask for the consent of both ends; leave it out.")
     if charter.consent and QUESTIONS[charter.question].sees_edges:
         raise ProtocolViolation(f"The question {charter.question!r} cannot keep to the consent of both ends.")
     if any(not 1 <= each.fewest <= charter.nodes for each in charter.rounds):

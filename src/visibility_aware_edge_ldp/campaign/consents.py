@@ -86,7 +86,7 @@ def opened(charter: Charter, server: str, data: bytes, signature: bytes) -> Cons
 
 
 def word(charter: Charter, participant: int, consents: bool) -> bytes:
-    """What one person says, and the server repeats."""
+    """The bytes in which one person says whether it consents; the server repeats them."""
     return encode({"campaign": charter.identity, "consents": int(consents), "participant": participant})
 
 

@@ -81,7 +81,7 @@ class Invitations:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page: the one that was given, or the server's own."""
         place = self.page or f"{self.server.rstrip('/')}/take-part/"
         return place if place.endswith(("/", ".html")) else f"{place}/"
 

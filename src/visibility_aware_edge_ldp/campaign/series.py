@@ -95,7 +95,7 @@ class Series:
 
     @property
     def levels(self) -> list[Estimate]:
-        """How many edges there are at each wave, the first too."""
+        """An estimate of the number of edges at each wave, the first one included."""
         nets = [each[NET] for each in self.waves]
         return [self.first, *(level(self.first, nets[: number + 1]) for number in range(len(nets)))]
 

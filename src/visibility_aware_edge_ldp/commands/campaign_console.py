@@ -31,7 +31,7 @@ def console(
 
     It holds the issuer's key, sealed with a passphrase. It listens on this machine alone.
     """
-    from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
+    from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
     from visibility_aware_edge_ldp.campaign.console.running import run_console
     from visibility_aware_edge_ldp.campaign.server.telemetry import log_to_stderr
     from visibility_aware_edge_ldp.commands.campaign_labels import dear_lines
@@ -53,10 +53,10 @@ def console(
             typer.echo(f"Set it up there with this code: {code}")
 
     log_to_stderr()
-    outside = Outside(feasibility, alike, dear_lines)
+    injected = InjectedFunctions(feasibility, alike, dear_lines)
     run_console(
         folder,
-        outside,
+        injected,
         host=host,
         port=port,
         address=address,

@@ -96,7 +96,7 @@ def consent(
     yes: Annotated[bool, typer.Option("--yes", help="Agree to what is shown.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Consent in a campaign that asks only about people who both do; your mind may be changed until the list stands.
+    """Consent in a campaign that asks only about people who both do; you may take it back until the list stands.
 
     Nothing is answered yet, and no list of friends is read.
     """

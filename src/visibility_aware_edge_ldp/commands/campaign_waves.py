@@ -68,7 +68,8 @@ def wave(
     if told is not None:
         lines.append(
             f"Wave       {told.number} of the series that began with {told.first[:12]}: the promise is of all waves "
-            f"after the first together, of which each edge tells at most {told.changes}"
+            f"after the first together, which tell each edge's changes at most {told.changes} "
+            f"{'time' if told.changes == 1 else 'times'}"
         )
     typer.echo("\n".join([*lines, *_price_lines(view, charter, losses, after)]))
 

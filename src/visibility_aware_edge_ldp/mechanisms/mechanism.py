@@ -4,7 +4,7 @@ A mechanism is added by registering a ``Mechanism`` here. ``problems`` holds any
 to the promise, the estimate to its mean and variance, and the sampler to the law. Programs outside this package call
 :func:`register`.
 
-Promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [SN.1-3], [POWER.1], [BOUND.1].
+Promises are proved one by one: [RR.1], [DL.1], [HADAMARD.1], [CHAIN.3], [CHANGES.1], [SN.1-3], [POWER.1], [BOUND.1].
 """
 
 import math
@@ -20,6 +20,7 @@ import numpy as np
 
 from visibility_aware_edge_ldp.errors import BadInput
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained, loss, step
+from visibility_aware_edge_ldp.mechanisms.changes import Changes
 from visibility_aware_edge_ldp.mechanisms.discrete_laplace import DiscreteLaplace
 from visibility_aware_edge_ldp.mechanisms.hadamard import HadamardResponse
 from visibility_aware_edge_ldp.mechanisms.noisy_bound import NoisyBound
@@ -243,6 +244,29 @@ CHAINED_ANSWERS = register(
         _one_after_the_other,
         lambda thresholds, answers: float(_best(thresholds).scores[answers[thresholds.index(min(thresholds))]]),
         lambda thresholds, bit: float(_best(thresholds).variance(bit)),
+    )
+)
+
+
+def _given(channel: Channel, bit: int) -> tuple[Fraction, ...]:
+    return channel.given_one if bit else channel.given_zero
+
+
+# Flags of one bit's life, of which so many are raised at most as the mechanism tells; estimated is how many are.
+TOLD_CHANGES = register(
+    Mechanism(
+        "told changes",
+        (Changes(Fraction(1), 1), Changes(Fraction(2), 2)),
+        _pure,
+        lambda made: [flags for flags in product((0, 1), repeat=2 * made.most) if sum(flags) <= made.most],
+        lambda made, flags: {
+            said: math.prod((_given(made.channel, flag)[one] for one, flag in zip(said, flags, strict=True)))
+            for said in product((0, 1), repeat=2 * made.most)
+        },
+        lambda made, flags, coins: tuple(map(int, made.told(np.array(flags, np.bool_), coins))),
+        lambda made, said: sum(made.channel.scores[one] for one in said),
+        lambda made, flags: sum(made.channel.variance(flag) for flag in flags),
+        value=lambda flags: float(sum(flags)),
     )
 )
 

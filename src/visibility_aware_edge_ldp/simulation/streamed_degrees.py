@@ -77,8 +77,8 @@ def estimate_streamed(
     progress
         Is told how many users have reported, and how many there are.
     """
-    stream, known = EdgeStream(edges, nodes, columns), groups.count if groups is not None else 1
-    memory.refuse(nodes, _need(nodes, known, most), "Give fewer groups, or a machine with more memory.")
+    stream, group_count = EdgeStream(edges, nodes, columns), groups.count if groups is not None else 1
+    memory.refuse(nodes, _need(nodes, group_count, most), "Give fewer groups, or a machine with more memory.")
     whole = Graph(range(nodes), np.zeros((0, 2), np.int32), source=stream.path.name, groups=groups)
     world = VisibilityAwareGraph(whole, VisibilityPolicy.nothing())
     wanted = statistics_for(world, USER.name, statistics)
@@ -109,7 +109,7 @@ def estimate_streamed(
 
 
 def counted(stream: EdgeStream, groups: Groups | None, most: int = MOST_OCTETS) -> Iterator[tuple[int, Counts]]:
-    """How many friends some users have at a time, (users, groups), from walks through the file; and the first user."""
+    """For some users at a time: the first one, and how many friends each has, (users, groups)."""
     many = groups.count if groups is not None else 1
     members = np.zeros(0, np.int32) if groups is None else groups.members.astype(np.int32)
     unit = worlds.USERS_PER_VIEW
@@ -148,14 +148,14 @@ def _reports(
 
 
 def _need(nodes: int, groups: int, most: int) -> memory.Need:
-    """Counts, what is known of users, and some blocks of edges and reports."""
+    """The memory that a run takes: counts, what is known of users, and some blocks of edges and reports."""
     counts = min(4 * nodes * groups, max(most, 4 * groups * worlds.USERS_PER_VIEW))
     need = memory.Need({"counts of users": counts, "what is known of users": 20 * nodes})
     return need.plus("blocks of edges and reports", 400_000_000)
 
 
 def _assumed(stream: EdgeStream) -> tuple[str, ...]:
-    return () if stream.is_known else (LISTED_ONCE.format(stream.path.name),)
+    return () if stream.is_rising else (LISTED_ONCE.format(stream.path.name),)
 
 
 def _notes(stream: EdgeStream) -> tuple[str, ...]:

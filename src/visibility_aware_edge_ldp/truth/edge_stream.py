@@ -1,7 +1,7 @@
 """Edges of a file that is too large for memory, a block at a time: Parquet, NumPy, or plain pairs of integers.
 
 Users are numbered from 0. A loop is left out and counted. Whether each edge is listed once is seen where the rows rise
-(each with its smaller end first, rows in order); elsewhere a stream cannot tell, and `EdgeStream.is_known` says so.
+(each with its smaller end first, rows in order), which `EdgeStream.is_rising` says; elsewhere a stream cannot tell.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class EdgeStream:
                 f"{self.path.name} is not a file that is read as a stream: Parquet, .npy with an (m, 2) array of "
                 "integers, or .bin with pairs of 32-bit integers. Write it as one of these."
             )
-        self.loops, self.edges, self.is_known = 0, 0, True
+        self.loops, self.edges, self.is_rising = 0, 0, True
 
     def blocks(self) -> Iterator[Pairs]:
-        """Some (k, 2) edges at a time; afterwards ``edges``, ``loops`` and ``is_known`` are those of all of them."""
-        self.loops, self.edges, self.is_known = 0, 0, True
+        """Some (k, 2) edges at a time; afterwards ``edges``, ``loops`` and ``is_rising`` are those of all of them."""
+        self.loops, self.edges, self.is_rising = 0, 0, True
         last = (-1, -1)
         for block in self._read():
             if block.size and not (block.min() >= 0 and block.max() < self.nodes):
@@ -63,8 +63,8 @@ class EdgeStream:
             loops = pairs[:, 0] == pairs[:, 1]
             if loops.any():
                 self.loops, pairs = self.loops + int(loops.sum()), pairs[~loops]
-            if self.is_known and len(pairs):
-                self.is_known = last < (int(pairs[0, 0]), int(pairs[0, 1])) and _rising(pairs)
+            if self.is_rising and len(pairs):
+                self.is_rising = last < (int(pairs[0, 0]), int(pairs[0, 1])) and _rising(pairs)
                 last = int(pairs[-1, 0]), int(pairs[-1, 1])
             self.edges += len(pairs)
             yield pairs

@@ -37,6 +37,10 @@ _ENDINGS = (".csv", ".tsv", ".txt", ".graphml", ".gz")
 _GUARDED = ("'=", "'+", "'-", "'@", "'\t")
 # What an archive may unpack to: far more than any survey holds.
 _MOST_OCTETS = 1 << 30
+_NO_TABLE = (
+    "no table of an ego survey: none has a column such as .egoID, egoID or networkCanvasEgoUUID. "
+    "Name the file of a graph, or what egor or Network Canvas wrote, as CSV or GraphML."
+)
 
 
 @dataclass(frozen=True)
@@ -73,25 +77,38 @@ class _Table:
 def open_tables(source: str | Path | Iterable[str | Path]) -> EgoTables:
     """The tables of a survey: a folder, a ZIP archive, a file, or several files."""
     paths = [Path(source)] if isinstance(source, (str, Path)) else [Path(each) for each in source]
-    tables: list[_Table] = []
-    for name, data in (each for path in paths for each in _files(path.expanduser())):
-        tables += _graphml(name, data) if b"<graphml" in data[:4096].lower() else _csv(name, data)
+    tables = [table for path in paths for table in _tables_in(path.expanduser())]
     found = {kind: [table for table in tables if _kind(table) == kind] for kind in (EGO, ALTER, TIE)}
     if not found[EGO] and not found[ALTER]:
-        raise BadGraph(
-            f"{paths[0].name} holds no table of an ego survey: none has a column such as .egoID, egoID or "
-            "networkCanvasEgoUUID. Give the folder or the files that egor or Network Canvas wrote, as CSV or GraphML."
-        )
+        raise BadGraph(f"{paths[0].name} holds {_NO_TABLE}")
     return _joined(found[EGO], found[ALTER], found[TIE])
 
 
+def _tables_in(path: Path) -> list[_Table]:
+    """All tables at a path; refuses a folder without a survey, or with a file that cannot be read."""
+    if not path.is_dir():
+        return [table for name, data in _files(path) for table in _tables(name, data)]
+    tables, refusals = list[_Table](), list[BadGraph]()
+    for each in sorted(path.rglob("*")):
+        if each.is_file() and each.name.lower().endswith(_ENDINGS):
+            try:
+                tables += _tables_in(each)
+            except BadGraph as refusal:
+                refusals.append(refusal)
+    if not any(map(_kind, tables)):
+        unread = f" One of its files was not read: {refusals[0]}" if refusals else ""
+        raise BadGraph(f"{str(path)!r} is a folder that holds {_NO_TABLE}{unread}")
+    if refusals:
+        raise refusals[0]
+    return tables
+
+
+def _tables(name: str, data: bytes) -> list[_Table]:
+    return _graphml(name, data) if b"<graphml" in data[:4096].lower() else _csv(name, data)
+
+
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The names and bytes of all tables below a path."""
-    if path.is_dir():
-        for each in sorted(path.rglob("*")):
-            if each.is_file() and each.name.lower().endswith(_ENDINGS):
-                yield each.name, load_bytes(each, BadGraph).data
-        return
+    """The name and bytes of a file, or of all tables in an archive."""
     data = load_bytes(path, BadGraph).data
     if not data.startswith(b"PK\x03\x04"):
         yield path.name, data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import visibility_aware_edge_ldp as va
-from alarm import Z_LIMIT, z_of
+from support.alarm import Z_LIMIT, z_of
 from visibility_aware_edge_ldp.errors import BadStatistic
 from visibility_aware_edge_ldp.public.statistic import exact
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
 from visibility_aware_edge_ldp.model import VisibilityPolicy

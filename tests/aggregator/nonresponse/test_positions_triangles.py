@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.estimate import (
     Estimate,

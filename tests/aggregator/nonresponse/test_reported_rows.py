@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import ReportedRows, reported_rows
 from visibility_aware_edge_ldp.model import VisibilityPolicy
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from row_worlds import RowWorld
+from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_triangles import earlier_share, middles
 from visibility_aware_edge_ldp.model import VisibilityPolicy

@@ -33,9 +33,9 @@ class Running:
 
     @cached_property
     def study(self) -> Study:
-        desk = self.visitor.console._desk
-        assert desk is not None
-        return Study(desk.vault, self.here.rpartition("/")[2])
+        context = self.visitor.console._context
+        assert context is not None
+        return Study(context.vault, self.here.rpartition("/")[2])
 
     @cached_property
     def lab(self) -> Lab:

@@ -42,8 +42,8 @@ def test_nothing_is_changed_without_a_session_the_sessions_token_and_the_own_ori
     assert Visitor(visitor.console, token=visitor.token).ask("POST", path, form).status == 401
     other = Visitor(visitor.console)
     assert other.signs_in().status == 303
-    journal = visitor.console._folder / "operations.jsonl"
-    before[journal] = journal.stat().st_mtime_ns
+    log = visitor.console._folder / "operations.jsonl"
+    before[log] = log.stat().st_mtime_ns
     for token in ("", "0" * 64, other.token):
         assert Visitor(visitor.console, cookie=visitor.cookie, token=token).ask("POST", path, form).status == 403
     for origin in ("", "null", "https://evil.example", "http://127.0.0.1:8641", "http://localhost:8640"):

@@ -17,7 +17,7 @@ from visibility_aware_edge_ldp.campaign.console.choices import (
     moment,
     policy_of,
     public_pairs,
-    whole,
+    whole_number,
 )
 from visibility_aware_edge_ldp.campaign.console.people import read_people
 from visibility_aware_edge_ldp.errors import BadInput
@@ -99,6 +99,6 @@ def test_public_edges_are_pairs_of_the_roster() -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "x", "²", "1" * 12])
 def test_whole_numbers_only(text: str) -> None:
-    assert whole("12", "It") == 12
+    assert whole_number("12", "It") == 12
     with pytest.raises(BadInput, match="whole number"):
-        whole(text, "It")
+        whole_number(text, "It")

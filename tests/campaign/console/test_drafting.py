@@ -15,8 +15,8 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Visitor:
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({"title": "x", "epoch": "", "people": "ann"}, "says what time it asks about"),
-        ({"title": " ", "epoch": "x", "people": "ann"}, "has a title"),
+        ({"title": "x", "epoch": "", "people": "ann"}, "say what time it asks about"),
+        ({"title": " ", "epoch": "x", "people": "ann"}, "Give the study a title"),
         ({"title": "x", "epoch": "x", "people": ""}, "Nobody is in the list"),
         ({"title": "x", "epoch": "x", "people": "ann\nann"}, "written alike"),
     ],

@@ -62,9 +62,9 @@ def test_a_form_has_the_token_of_its_session() -> None:
 def test_a_page_says_what_is_to_be_said_once_and_needs_no_script() -> None:
     own = session()
     own.say(HOSTILE, "bad")
-    first = markup.whole(HOSTILE, session=own).decode()
+    first = markup.page(HOSTILE, session=own).decode()
     assert first.startswith("<!doctype html>\n<html")
     assert 'data-kind="bad"' in first
     assert "<script" not in first
-    assert "data-kind" not in markup.whole("x", session=own).decode()
-    assert "Sign out" not in markup.whole("x").decode()
+    assert "data-kind" not in markup.page("x", session=own).decode()
+    assert "Sign out" not in markup.page("x").decode()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.console_visitor import CHOICES, PASSPHRASE, PEOPLE, WORK
+from support.console_visitor import CHOICES, PASSPHRASE, PEOPLE, SCRYPT_COST
 from visibility_aware_edge_ldp.campaign.charter_log import CharterLog
 from visibility_aware_edge_ldp.campaign.console.choices import Choices
 from visibility_aware_edge_ldp.campaign.console.people import read_people
@@ -32,7 +32,7 @@ FAR = 2_082_801_600
 
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    return Vault.new(tmp_path_factory.mktemp("studies") / "console", PASSPHRASE, WORK)
+    return Vault.new(tmp_path_factory.mktemp("studies") / "console", PASSPHRASE, SCRYPT_COST)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.console_visitor import PASSPHRASE, WORK
+from support.console_visitor import PASSPHRASE, SCRYPT_COST
 from visibility_aware_edge_ldp.campaign.console.vault import (
     EVERYDAY,
     ISSUER,
@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.errors import BadInput
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
-    return Vault.new(tmp_path / "console", PASSPHRASE, WORK)
+    return Vault.new(tmp_path / "console", PASSPHRASE, SCRYPT_COST)
 
 
 def test_the_issuers_key_is_sealed_and_comes_back_with_the_passphrase(vault: Vault) -> None:
@@ -54,7 +54,7 @@ def test_another_passphrase_opens_nothing(vault: Vault, wrong: str) -> None:
 
 
 def test_letters_may_be_composed_or_not(tmp_path: Path) -> None:
-    vault = Vault.new(tmp_path, "café au lait, deux", WORK)
+    vault = Vault.new(tmp_path, "café au lait, deux", SCRYPT_COST)
     assert vault.unlock("cafe\u0301 au lait, deux", EVERYDAY)
 
 
@@ -74,12 +74,12 @@ def test_a_sealed_file_cannot_stand_in_anothers_place() -> None:
 
 def test_a_vault_is_never_made_twice(vault: Vault) -> None:
     with pytest.raises(BadInput, match="set up already"):
-        Vault.new(vault.folder, PASSPHRASE, WORK)
+        Vault.new(vault.folder, PASSPHRASE, SCRYPT_COST)
 
 
 def test_a_set_up_that_ended_half_way_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / ISSUER).write_bytes(b"half")
-    vault = Vault.new(tmp_path, PASSPHRASE, WORK)
+    vault = Vault.new(tmp_path, PASSPHRASE, SCRYPT_COST)
     assert vault.issuer_key(vault.unlock(PASSPHRASE, SIGNING))
 
 

@@ -11,8 +11,8 @@ from visibility_aware_edge_ldp.campaign.console.sessions import Sessions
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.console.visits import (
     LARGEST,
+    EarlyReply,
     Gate,
-    Turned,
     cookie_in,
     download,
     elsewhere,
@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.campaign.console.visits import (
 from visibility_aware_edge_ldp.campaign.server.messages import Request
 
 HERE = Gate("http://127.0.0.1:8640")
-OUTSIDE = Gate("https://console.example.org")
+INJECTED = Gate("https://console.example.org")
 
 
 def request(method: str = "GET", body: bytes = b"", **headers: str) -> Request:
@@ -40,17 +40,17 @@ def read(kind: str, body: bytes, **headers: str) -> dict[str, str]:
     return asyncio.run(form_of(request("POST", body, content_type=kind, **headers)))
 
 
-def turned(act: Any) -> int:
-    with pytest.raises(Turned) as found:
+def early(act: Any) -> int:
+    with pytest.raises(EarlyReply) as found:
         act()
     return int(found.value.reply.status)
 
 
 def test_only_the_consoles_own_name_is_answered() -> None:
     HERE.check(request(host="127.0.0.1:8640"))
-    OUTSIDE.check(request(host="Console.example.org"))
+    INJECTED.check(request(host="Console.example.org"))
     for host in ("", "127.0.0.1", "localhost:8640", "evil.example:8640", "127.0.0.1:8640.evil.example"):
-        assert turned(lambda host=host: HERE.check(request(host=host))) == 403
+        assert early(lambda host=host: HERE.check(request(host=host))) == 403
 
 
 @pytest.mark.parametrize("origin", [None, "null", "https://127.0.0.1:8640", "http://127.0.0.1:8641", "http://evil.org"])
@@ -58,13 +58,13 @@ def test_what_changes_something_comes_from_the_consoles_own_pages(origin: str | 
     host = {"host": "127.0.0.1:8640"}
     HERE.check(request("POST", **host, origin="http://127.0.0.1:8640"))
     sent = host if origin is None else {**host, "origin": origin}
-    assert turned(lambda: HERE.check(request("POST", **sent))) == 403
+    assert early(lambda: HERE.check(request("POST", **sent))) == 403
 
 
 def test_the_cookie_is_kept_from_scripts_other_sites_and_open_lines() -> None:
     name, value = HERE.cookie("abc")
     assert (name, value) == (b"set-cookie", b"va-console=abc; Path=/; HttpOnly; SameSite=Strict")
-    assert OUTSIDE.cookie("abc")[1].endswith(b"; Secure")
+    assert INJECTED.cookie("abc")[1].endswith(b"; Secure")
     assert b"Max-Age=0" in HERE.cookie("")[1]
 
 
@@ -75,7 +75,7 @@ def test_a_browser_may_load_nothing_of_anybody_else() -> None:
     assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
     assert headers[b"cache-control"] == b"no-store"
     assert b"strict-transport-security" not in headers
-    assert b"strict-transport-security" in dict(OUTSIDE.headers)
+    assert b"strict-transport-security" in dict(INJECTED.headers)
 
 
 def test_cookies_are_found_among_others() -> None:
@@ -91,7 +91,7 @@ def test_a_form_of_another_session_is_refused() -> None:
     assert two is not None
     refuse_unknown_form(one, {"form_token": one.form_token})
     for form in ({}, {"form_token": ""}, {"form_token": two.form_token}):
-        assert turned(lambda form=form: refuse_unknown_form(one, form)) == 403
+        assert early(lambda form=form: refuse_unknown_form(one, form)) == 403
 
 
 def test_forms_are_read() -> None:
@@ -126,7 +126,7 @@ def test_files_are_read_as_spreadsheets_write_them(octets: bytes, text: str) -> 
     ],
 )
 def test_what_is_no_form_is_refused(kind: str, body: bytes, headers: dict[str, str], status: int) -> None:
-    assert turned(lambda: read(kind, body, **headers)) == status
+    assert early(lambda: read(kind, body, **headers)) == status
 
 
 def test_a_damaged_multipart_body_has_no_fields() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.conftest import QUICK
-from command import run_main
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_vectors import CLOSES, charter_for, documents_of
+from support.command import run_main
 from visibility_aware_edge_ldp.campaign.charter import Round, kept_for
 from visibility_aware_edge_ldp.campaign.participant import program
 from visibility_aware_edge_ldp.campaign.participant.accounts import cap, number

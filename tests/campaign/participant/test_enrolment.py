@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from campaign.conftest import KEY, QUICK
-from command import run_main
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served, Stub, no_fault, said
+from support.command import run_main
 from visibility_aware_edge_ldp.campaign.charter import SignedCharter
 from visibility_aware_edge_ldp.campaign.participant.enrolment import OtherVersion, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import UnusableLedger

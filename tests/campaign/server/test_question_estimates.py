@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import Run, run_main
 from support.campaign_inside import Clock, Inside, inside
 from support.campaign_town import Town, new_town
+from support.command import Run, run_main
 from visibility_aware_edge_ldp.campaign.server.estimate_json import estimate_bytes
 from visibility_aware_edge_ldp.campaign.server.question_estimates import refuse_damage
 from visibility_aware_edge_ldp.campaign.server.stages import Stage, State

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import visibility_aware_edge_ldp as va
-from command import run_main
+from support.command import run_main
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import part_triangles
 from visibility_aware_edge_ldp.counts.exact import triangles
 from visibility_aware_edge_ldp.evaluation.plan.downloads import MEAN, download_error, downloads, smallest_download

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from read_back import written_again
+from support.read_back import written_again
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.curator import LARGEST_ANSWER, CuratorReport, decode_answer, encode_answer
 

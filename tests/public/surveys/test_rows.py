@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from read_back import written_again
+from support.read_back import written_again
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, decode_rows, encode_rows
 

@@ -27,7 +27,7 @@ from visibility_aware_edge_ldp.public.view import PublicView
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-_NOT_DRAWN = "A report is of somebody who was not drawn, and stands for nobody."
+_NOT_DRAWN = "This is a report of somebody who was not drawn for the survey; leave it out."
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from visibility_aware_edge_ldp.campaign.amendments import DEADLINE, DEVICE, TOKE
 from visibility_aware_edge_ldp.campaign.charter import date
 from visibility_aware_edge_ldp.campaign.console import draft_page, handout_pages, pages, study_pages
 from visibility_aware_edge_ldp.campaign.console.choices import moment
-from visibility_aware_edge_ldp.campaign.console.desk import Desk, back_to
 from visibility_aware_edge_ldp.campaign.console.letters import RUN, Invitation, calendar, letters_table, reminders_table
+from visibility_aware_edge_ldp.campaign.console.operator_context import OperatorContext, back_to
 from visibility_aware_edge_ldp.campaign.console.results import answers_of, results_csv, results_pdf
-from visibility_aware_edge_ldp.campaign.console.standing import glance, glance_log
+from visibility_aware_edge_ldp.campaign.console.server_status import ask_log, ask_status
 from visibility_aware_edge_ldp.campaign.console.studies import Study
-from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standing
+from visibility_aware_edge_ldp.campaign.console.study_pages import ServerStatus, Shown
 from visibility_aware_edge_ldp.campaign.console.vault import Key
-from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, download, elsewhere, html
+from visibility_aware_edge_ldp.campaign.console.visits import EarlyReply, Visit, download, elsewhere, html
 from visibility_aware_edge_ldp.campaign.http_client import checked_url, json_object
 from visibility_aware_edge_ldp.campaign.invitations import Invitations
 from visibility_aware_edge_ldp.campaign.server.messages import Reply
@@ -36,37 +36,37 @@ CSV, PDF, JSON, ICS, ZIP = (
 )
 
 
-def look(desk: Desk, visit: Visit, study: Study) -> Reply:
+def look(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """The study's page, as a draft or as it stands now."""
     key = visit.session.key
     if study.is_signed:
-        return html(study_pages.study_page(desk.shown(visit, study, _standing(desk, study, key))))
+        return html(study_pages.study_page(context.shown(visit, study, _status(context, study, key))))
     choices, people = study.draft(key)
     try:
         found = study.prepared(key) if choices.chosen else ""
     except VaEdgeLdpError as error:
         found = str(error)
-    return html(draft_page.draft_page(visit.session, study.name, choices, people, found, desk.outside))
+    return html(draft_page.draft_page(visit.session, study.name, choices, people, found, context.injected))
 
 
-def serve(desk: Desk, visit: Visit, study: Study) -> Reply:
+def serve(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Start or stop the server here, or say that it runs elsewhere."""
     act = visit.form.get("act", "")
     if act not in ("start", "stop", "here", "away"):
         raise BadInput("Say start, stop, here or away.")
-    desk.journal.note(f"{study.name}: server {act}")
+    context.log.note(f"{study.name}: server {act}")
     if act == "start":
-        if glance(study, visit.session.key).silent:  # one that was left over from a console that was killed goes on
-            desk.servers.start(study.name, study.served, study.settings.port)
+        if ask_status(study, visit.session.key).silent:  # one that was left over from a console that was killed goes on
+            context.servers.start(study.name, study.served, study.settings.port)
         study.set(running=True)
         visit.session.say("The server runs.")
     else:
-        desk.servers.stop(study.name)
+        context.servers.stop(study.name)
         study.set(running=False, here={"here": True, "away": False}.get(act, study.settings.here))
     return back_to(study)
 
 
-def readdress(desk: Desk, visit: Visit, study: Study) -> Reply:
+def readdress(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Where participants reach the server and their page: letters say it, and no charter does."""
     choices, people = study.draft(visit.session.key)
     address, page = (visit.form.get(name, "").strip() for name in ("address", "page"))
@@ -74,22 +74,22 @@ def readdress(desk: Desk, visit: Visit, study: Study) -> Reply:
     checked_url(address), checked_url(page)
     if charter.page is None or named.digest != charter.page.digest or set(named.hosts) - set(charter.page.hosts):
         raise BadInput("The charter names the page and who shows it; another host would not be believed.")
-    desk.journal.note(f"{study.name}: letters name other addresses from now on")
+    context.log.note(f"{study.name}: letters name other addresses from now on")
     study.keep_draft(visit.session.key, replaced(choices, address=address, page=page), people)
     visit.session.say("Letters name these addresses from now on. Those that were sent name the old ones.")
     return back_to(study)
 
 
-def server_part(desk: Desk, visit: Visit, study: Study) -> Reply:
-    desk.journal.note(f"{study.name}: the folder for a server is taken")
+def server_part(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    context.log.note(f"{study.name}: the folder for a server is taken")
     return download(f"{study.name}.zip", ZIP, study.server_part())
 
 
-def letters(desk: Desk, visit: Visit, study: Study) -> Reply:
+def letters(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Letters to print, some hundred at a time, or all as a table."""
-    signing = desk.signing(visit)
-    desk.journal.note(f"{study.name}: letters are shown")
-    shown = desk.shown(visit, study, Standing(closes=study.amended(visit.session.key).rounds))
+    signing = context.signing(visit)
+    context.log.note(f"{study.name}: letters are shown")
+    shown = context.shown(visit, study, ServerStatus(closes=study.amended(visit.session.key).rounds))
     tokens, labels = study.tokens(signing), shown.people.roster
     if visit.form.get("as") == "csv":
         return download(
@@ -102,22 +102,22 @@ def letters(desk: Desk, visit: Visit, study: Study) -> Reply:
     )
 
 
-def forget(desk: Desk, visit: Visit, study: Study) -> Reply:
-    desk.journal.note(f"{study.name}: the letters are deleted")
+def forget(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    context.log.note(f"{study.name}: the letters are deleted")
     study.forget_tokens()
     visit.session.say("All tokens are deleted.")
     return back_to(study)
 
 
-def codes(desk: Desk, visit: Visit, study: Study) -> Reply:
-    return html(handout_pages.codes_page(desk.shown(visit, study)))
+def codes(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    return html(handout_pages.codes_page(context.shown(visit, study)))
 
 
-def away(desk: Desk, visit: Visit, study: Study) -> Reply:
+def away(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Who has not answered a round: as a page, or as a table, with links if the passphrase is given."""
     round_number, key = _round(visit, study), visit.session.key
-    desk.journal.note(f"{study.name}: who has not answered round {round_number}")
-    operator, shown = study.operator(key), desk.shown(visit, study)
+    context.log.note(f"{study.name}: who has not answered round {round_number}")
+    operator, shown = study.operator(key), context.shown(visit, study)
     said = json_object(operator.ask("GET", f"/v1/rounds/{round_number}/unanswered").body)
     roster = [str(each) for each in study.campaign.documents.roster]
     try:
@@ -128,7 +128,7 @@ def away(desk: Desk, visit: Visit, study: Study) -> Reply:
     found = [(label, people[label]) for label in listed]
     if visit.form.get("as") != "csv":
         return html(handout_pages.away_page(shown, round_number, found))
-    tokens = study.tokens(desk.signing(visit)) if visit.form.get("passphrase") else {}
+    tokens = study.tokens(context.signing(visit)) if visit.form.get("passphrase") else {}
     closes = date(study.amended(key).rounds[round_number - 1].closes)
 
     def own(label: str) -> str:
@@ -138,15 +138,15 @@ def away(desk: Desk, visit: Visit, study: Study) -> Reply:
     return download(f"{study.name}-round-{round_number}.csv", CSV, data)
 
 
-def replace(desk: Desk, visit: Visit, study: Study) -> Reply:
+def replace(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Another token for one person, with the letter that holds it."""
     label, ledger, key = visit.form.get("label", "").strip(), visit.form.get("ledger", "").strip(), visit.session.key
-    signing = desk.signing(visit)
+    signing = context.signing(visit)
     says = {"ledger": ledger} if ledger else {}
     made, token = study.amend(key, signing, DEVICE if ledger else TOKEN, label, **says)
-    desk.journal.note(f"{study.name}: amendment {made}, another token")
-    handed = _handed_in(desk, visit, study)
-    shown = desk.shown(visit, study, Standing(closes=study.amended(key).rounds))
+    context.log.note(f"{study.name}: amendment {made}, another token")
+    handed = _handed_in(context, visit, study)
+    shown = context.shown(visit, study, ServerStatus(closes=study.amended(key).rounds))
     note = (
         ""
         if handed
@@ -155,49 +155,49 @@ def replace(desk: Desk, visit: Visit, study: Study) -> Reply:
     return html(handout_pages.letters_page(shown, [_letter(shown, label, token)], note))
 
 
-def withdraw(desk: Desk, visit: Visit, study: Study) -> Reply:
-    made, _ = study.amend(visit.session.key, desk.signing(visit), WITHDRAWAL, visit.form.get("label", "").strip())
-    desk.journal.note(f"{study.name}: amendment {made}, a withdrawal")
-    if _handed_in(desk, visit, study):
+def withdraw(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    made, _ = study.amend(visit.session.key, context.signing(visit), WITHDRAWAL, visit.form.get("label", "").strip())
+    context.log.note(f"{study.name}: amendment {made}, a withdrawal")
+    if _handed_in(context, visit, study):
         visit.session.say("The withdrawal is in force.")
     return back_to(study)
 
 
-def extend(desk: Desk, visit: Visit, study: Study) -> Reply:
+def extend(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     round_number, closes = _round(visit, study), moment(visit.form.get("closes", ""))
-    made, _ = study.amend(visit.session.key, desk.signing(visit), DEADLINE, round=round_number, closes=closes)
-    desk.journal.note(f"{study.name}: amendment {made}, round {round_number} is extended")
-    if _handed_in(desk, visit, study):
+    made, _ = study.amend(visit.session.key, context.signing(visit), DEADLINE, round=round_number, closes=closes)
+    context.log.note(f"{study.name}: amendment {made}, round {round_number} is extended")
+    if _handed_in(context, visit, study):
         visit.session.say(f"Round {round_number} now closes {date(closes)}.")
     return back_to(study)
 
 
-def hand_in(desk: Desk, visit: Visit, study: Study) -> Reply:
-    if _handed_in(desk, visit, study):
+def hand_in(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    if _handed_in(context, visit, study):
         visit.session.say("The server has all amendments.")
     return back_to(study)
 
 
-def close(desk: Desk, visit: Visit, study: Study) -> Reply:
+def close(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     round_number = _round(visit, study)
-    desk.journal.note(f"{study.name}: close round {round_number}")
+    context.log.note(f"{study.name}: close round {round_number}")
     study.operator(visit.session.key).close(round_number)
     visit.session.say(f"Round {round_number} is closed.")
     return back_to(study)
 
 
-def estimate(desk: Desk, visit: Visit, study: Study) -> Reply:
-    desk.journal.note(f"{study.name}: estimate")
+def estimate(context: OperatorContext, visit: Visit, study: Study) -> Reply:
+    context.log.note(f"{study.name}: estimate")
     answers_of(study.operator(visit.session.key).answers(), study.charter)
     visit.session.say("The estimate is made.")
     return elsewhere(f"/studies/{study.name}#results")
 
 
-def flagged(desk: Desk, visit: Visit, study: Study) -> Reply:
+def flagged(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """Whose reports hardly any honest participant sends."""
-    desk.journal.note(f"{study.name}: whose reports are flagged")
+    context.log.note(f"{study.name}: whose reports are flagged")
     said = json_object(study.operator(visit.session.key).ask("GET", "/v1/flagged").body)
-    shown = desk.shown(visit, study)
+    shown = context.shown(visit, study)
     people = shown.people.by_label
     roster, rows = [str(each) for each in study.campaign.documents.roster], list[tuple[str, ...]]()
     try:
@@ -211,12 +211,12 @@ def flagged(desk: Desk, visit: Visit, study: Study) -> Reply:
     return html(handout_pages.flagged_page(shown, rows))
 
 
-def results(desk: Desk, visit: Visit, study: Study) -> Reply:
+def results(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """The answers as CSV, JSON or PDF."""
     kind = visit.parts[-1].rpartition(".")[2]
     data = study.operator(visit.session.key).ask("GET", "/v1/estimates").body
     answers = answers_of(data, study.charter)
-    desk.journal.note(f"{study.name}: results as {kind}")
+    context.log.note(f"{study.name}: results as {kind}")
     name = f"{study.name}.{kind}"
     if kind == "csv":
         return download(name, CSV, results_csv(answers))
@@ -225,30 +225,30 @@ def results(desk: Desk, visit: Visit, study: Study) -> Reply:
     return download(name, JSON, data)
 
 
-def second_round(desk: Desk, visit: Visit, study: Study) -> Reply:
+def second_round(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     """When to come back, as a calendar's file."""
     rounds = study.amended(visit.session.key).rounds
     if len(rounds) < 2:
-        raise Turned(404, "This study has one round.")
+        raise EarlyReply(404, "This study has one round.")
     page = study.draft(visit.session.key)[0].page
-    return download(f"{study.name}-round-2.ics", ICS, calendar(study.charter, rounds, page, desk.clock()))
+    return download(f"{study.name}-round-2.ics", ICS, calendar(study.charter, rounds, page, context.clock()))
 
 
-def logs(desk: Desk, visit: Visit, studies: list[Study]) -> Reply:
+def logs(context: OperatorContext, visit: Visit, studies: list[Study]) -> Reply:
     """What was done here, and what each server wrote down."""
-    found = [("This console", desk.journal.lines())]
+    found = [("This console", context.log.lines())]
     for study in studies:
         if study.is_signed:
             with suppress(VaEdgeLdpError, json.JSONDecodeError):
-                found.append((f"Server of {study.name}", glance_log(study, visit.session.key)))
+                found.append((f"Server of {study.name}", ask_log(study, visit.session.key)))
     return html(pages.log_page(visit.session, found))
 
 
-def _standing(desk: Desk, study: Study, key: Key) -> Standing:
+def _status(context: OperatorContext, study: Study, key: Key) -> ServerStatus:
     """How it stands; a server that this console has stopped is not asked."""
     if study.settings.here and not study.settings.running:
-        return Standing(closes=study.amended(key).rounds, silent="It is stopped. Start it below.")
-    return glance(study, key)
+        return ServerStatus(closes=study.amended(key).rounds, silent="It is stopped. Start it below.")
+    return ask_status(study, key)
 
 
 def _letter(shown: Shown, label: str, token: str) -> Invitation:
@@ -256,7 +256,7 @@ def _letter(shown: Shown, label: str, token: str) -> Invitation:
     return Invitation.of(shown.charter, shown.choices.address, shown.choices.page, person, label, token)
 
 
-def _handed_in(desk: Desk, visit: Visit, study: Study) -> bool:
+def _handed_in(context: OperatorContext, visit: Visit, study: Study) -> bool:
     """Whether the server has all amendments now; what was signed stays, and is handed in later."""
     try:
         study.hand_in(visit.session.key)

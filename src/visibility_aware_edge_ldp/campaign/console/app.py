@@ -16,16 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.console import actions, drafting, pages
-from visibility_aware_edge_ldp.campaign.console.desk import Desk, Journal, refuse_haste
-from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
+from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.console.markup import STYLE
+from visibility_aware_edge_ldp.campaign.console.operator_context import OperationLog, OperatorContext, refuse_haste
 from visibility_aware_edge_ldp.campaign.console.server_process import ServerProcesses
 from visibility_aware_edge_ldp.campaign.console.sessions import Attempts, Sessions
 from visibility_aware_edge_ldp.campaign.console.studies import Study, studies_of, study_of
-from visibility_aware_edge_ldp.campaign.console.vault import EVERYDAY, WORK, Vault, WrongPassphrase
+from visibility_aware_edge_ldp.campaign.console.vault import EVERYDAY, SCRYPT_COST, Vault, WrongPassphrase
 from visibility_aware_edge_ldp.campaign.console.visits import (
+    EarlyReply,
     Gate,
-    Turned,
     Visit,
     cookie_in,
     elsewhere,
@@ -46,7 +46,7 @@ from visibility_aware_edge_ldp.campaign.server.messages import (
 from visibility_aware_edge_ldp.campaign.server.telemetry import event, failed
 from visibility_aware_edge_ldp.errors import VaEdgeLdpError
 
-Action = Callable[[Desk, Visit, Study], Reply]
+Action = Callable[[OperatorContext, Visit, Study], Reply]
 # What follows a study's address, by the method that it takes.
 GET: dict[str, Action] = {
     "": actions.look,
@@ -77,7 +77,7 @@ POST: dict[str, Action] = {
 }
 # What is done with a draft, and otherwise only with a signed study.
 _DRAFT = frozenset({"", "people", "choices", "sign", "discard"})
-_NOWHERE = Turned(404, "There is no such page.")
+_NOWHERE = EarlyReply(404, "There is no such page.")
 
 
 class Console:
@@ -87,34 +87,40 @@ class Console:
         self,
         folder: Path,
         address: str,
-        outside: Outside,
+        injected: InjectedFunctions,
         first_port: int,
         default: str = "",
-        work: int = WORK,
+        work: int = SCRYPT_COST,
         store: str = "",
     ) -> None:
-        self._folder, self._outside, self._first, self._default, self._work = folder, outside, first_port, default, work
+        self._folder, self._injected, self._first, self._default, self._work = (
+            folder,
+            injected,
+            first_port,
+            default,
+            work,
+        )
         self._gate, self._sessions, self._attempts = Gate(address), Sessions(), Attempts()
         self._servers, self._turn = ServerProcesses(store), threading.Lock()
         self.setup_code = secrets.token_urlsafe(9)
-        self._desk = self._opened(Vault.read(folder))
+        self._context = self._opened(Vault.read(folder))
 
     @property
     def is_set_up(self) -> bool:
-        return self._desk is not None
+        return self._context is not None
 
-    def _opened(self, vault: Vault | None) -> Desk | None:
+    def _opened(self, vault: Vault | None) -> OperatorContext | None:
         if vault is None:
             return None
-        journal = Journal(self._folder)
-        journal.lines()  # refuses one that does not hold together
-        return Desk(vault, journal, self._servers, self._attempts, self._outside, self._first, self._default)
+        log = OperationLog(self._folder)
+        log.lines()  # refuses one that does not hold together
+        return OperatorContext(vault, log, self._servers, self._attempts, self._injected, self._first, self._default)
 
     # ── starting and stopping ──
 
     def resume(self) -> None:
         """Start the servers that ran when the console was stopped."""
-        for study in studies_of(self._desk.vault) if self._desk else ():
+        for study in studies_of(self._context.vault) if self._context else ():
             if study.is_signed and study.settings.running:
                 try:
                     self._servers.start(study.name, study.served, study.settings.port)
@@ -143,25 +149,25 @@ class Console:
             reply = await self._answered(Request.of(scope, receive))
         except Gone:
             return None
-        except Turned as turned:
-            reply = turned.reply
+        except EarlyReply as early:
+            reply = early.reply
         except Refusal as refusal:
             reply = refusal.reply
         except Exception as failure:
             failed("request", failure)
-            reply = Turned(500, "Something unforeseen happened; the console's log says what.").reply
+            reply = EarlyReply(500, "Something unforeseen happened; the console's log says what.").reply
         reply = replace(reply, headers=(*reply.headers, *self._gate.headers))
         return await sent(reply, send, scope["method"] == "HEAD")
 
     async def _answered(self, request: Request) -> Reply:
         method = "GET" if request.method == "HEAD" else request.method
         if method not in ("GET", "POST"):
-            raise Turned(405, "Only GET and POST are answered.", ((b"allow", b"GET, HEAD, POST"),))
+            raise EarlyReply(405, "Only GET and POST are answered.", ((b"allow", b"GET, HEAD, POST"),))
         self._gate.check(request)
         if request.parts == ("console.css",) and method == "GET":
             return Reply(200, STYLE.read_bytes(), b"text/css; charset=utf-8")
-        desk = self._desk
-        if desk is None or request.parts in (("sign-in",), ("set-up",)):
+        context = self._context
+        if context is None or request.parts in (("sign-in",), ("set-up",)):
             return await self._outside_of_sessions(request, method)
         session = self._sessions.of(cookie_in(request))
         if session is None:
@@ -173,35 +179,35 @@ class Console:
         if visit.parts == ("sign-out",) and method == "POST":
             self._sessions.end(cookie_in(request))
             return elsewhere("/sign-in", (self._gate.cookie(""),))
-        return await asyncio.shield(asyncio.to_thread(self._done, desk, visit))
+        return await asyncio.shield(asyncio.to_thread(self._done, context, visit))
 
-    def _done(self, desk: Desk, visit: Visit) -> Reply:
+    def _done(self, context: OperatorContext, visit: Visit) -> Reply:
         """What an admitted visit gets; a refusal is said on the page that it came from."""
         with self._turn:
             try:
-                return self._acted(desk, visit)
+                return self._acted(context, visit)
             except VaEdgeLdpError as error:
                 if visit.method == "GET" and visit.parts[-1:] == visit.parts[1:2]:
-                    raise Turned(500, f"This study cannot be shown: {error}") from error
+                    raise EarlyReply(500, f"This study cannot be shown: {error}") from error
                 visit.session.say(str(error), "bad")
                 return elsewhere("/".join(("", *visit.parts[:2])) if visit.parts[0] == "studies" else "/")
 
-    def _acted(self, desk: Desk, visit: Visit) -> Reply:
+    def _acted(self, context: OperatorContext, visit: Visit) -> Reply:
         match visit.method, visit.parts:
             case "GET", ("",):
-                return html(pages.home_page(visit.session, desk.vault.issuer, _listed(desk, visit)))
+                return html(pages.home_page(visit.session, context.vault.issuer, _listed(context, visit)))
             case (("GET" | "POST"), ("new",)):
-                return drafting.begin(desk, visit)
+                return drafting.begin(context, visit)
             case "GET", ("log",):
-                return actions.logs(desk, visit, studies_of(desk.vault))
+                return actions.logs(context, visit, studies_of(context.vault))
             case method, ("studies", name, *rest) if len(rest) < 2:
                 word = rest[0] if rest else ""
-                act, study = (GET if method == "GET" else POST).get(word), study_of(desk.vault, name)
+                act, study = (GET if method == "GET" else POST).get(word), study_of(context.vault, name)
                 if act is None or study is None or (rest and not word):
                     raise _NOWHERE
                 if word not in _DRAFT and not study.is_signed:
-                    raise Turned(404, "This study is a draft.")
-                return act(desk, visit, study)
+                    raise EarlyReply(404, "This study is a draft.")
+                return act(context, visit, study)
         raise _NOWHERE
 
     # ── without a session ──
@@ -220,35 +226,40 @@ class Console:
         with self._turn:
             refuse_haste(self._attempts)
             code = form.get("code", "")
-            if self._desk is not None:
+            if self._context is not None:
                 return elsewhere("/sign-in")
             if not hmac.compare_digest(code.strip().encode(), self.setup_code.encode()):
                 self._attempts.failed()
-                return html(pages.set_up_page("", "This is not the code that was printed."), 403)
+                return html(
+                    pages.set_up_page(
+                        "", "This is not the setup code. Give the one that the console printed when it was started."
+                    ),
+                    403,
+                )
             try:
                 if form.get("passphrase", "") != form.get("again", ""):
-                    return html(pages.set_up_page(code, "The two passphrases differ."), 400)
+                    return html(pages.set_up_page(code, "The two passphrases differ. Type the same one twice."), 400)
                 vault = Vault.new(self._folder, form.get("passphrase", ""), self._work)
             except VaEdgeLdpError as error:
                 return html(pages.set_up_page(code, str(error)), 400)
-            self._desk = self._opened(vault)
+            self._context = self._opened(vault)
             self._attempts.succeeded()
-            Journal(self._folder).note("the console is set up")
+            OperationLog(self._folder).note("the console is set up")
             return self._begun(vault, form.get("passphrase", ""))
 
     def _signed_in(self, form: dict[str, str]) -> Reply:
         with self._turn:
             refuse_haste(self._attempts)
-            if self._desk is None:
+            if self._context is None:
                 return elsewhere("/set-up")
             try:
-                reply = self._begun(self._desk.vault, form.get("passphrase", ""))
+                reply = self._begun(self._context.vault, form.get("passphrase", ""))
             except WrongPassphrase as error:
                 self._attempts.failed()
-                self._desk.journal.note("a wrong passphrase")
+                self._context.log.note("a wrong passphrase")
                 return html(pages.sign_in_page(str(error)), 403)
             self._attempts.succeeded()
-            self._desk.journal.note("signed in")
+            self._context.log.note("signed in")
             return reply
 
     def _begun(self, vault: Vault, passphrase: str) -> Reply:
@@ -256,14 +267,14 @@ class Console:
         return elsewhere("/", (self._gate.cookie(value),))
 
 
-def _listed(desk: Desk, visit: Visit) -> list[tuple[str, str, str]]:
+def _listed(context: OperatorContext, visit: Visit) -> list[tuple[str, str, str]]:
     """All studies: names, titles and how they stand."""
     found = list[tuple[str, str, str]]()
-    for study in studies_of(desk.vault):
+    for study in studies_of(context.vault):
         title, words = study.name, "cannot be read"
         with suppress(VaEdgeLdpError, OSError):
             choices, people = study.draft(visit.session.key)
-            running = "its server runs" if desk.servers.is_running(study.name) else "its server is stopped"
+            running = "its server runs" if context.servers.is_running(study.name) else "its server is stopped"
             state = (running if study.settings.here else "its server is elsewhere") if study.is_signed else "a draft"
             title, words = choices.title, f"{len(people.listed):,} people; {state}"
         found.append((study.name, title, words))
@@ -271,4 +282,4 @@ def _listed(desk: Desk, visit: Visit) -> list[tuple[str, str, str]]:
 
 
 def _turned_away() -> Reply:
-    return Turned(401, "You are not signed in, or no more. Sign in, and do it once more.").reply
+    return EarlyReply(401, "You are not signed in, or no more. Sign in, and do it once more.").reply

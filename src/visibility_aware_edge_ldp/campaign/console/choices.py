@@ -146,7 +146,7 @@ def _dates(content: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, content.get("closes", ())))
 
 
-def whole(text: str, what: str) -> int:
+def whole_number(text: str, what: str) -> int:
     """A whole number that a form holds."""
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
         raise BadInput(f"{what} is a whole number; got {text!r}.")

@@ -43,8 +43,8 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Outside:
-    """What the console is given by whoever starts it, so that it loads no planner and no participant.
+class InjectedFunctions:
+    """Functions that whoever starts the console hands in, so that it imports no planner and no participant.
 
     ``feasibility`` says what so many people can tell at an ε; ``alike`` finds names that may be one person; ``dear``
     says that participants' programs allow less than a campaign costs.
@@ -79,18 +79,18 @@ def people_fields(given: Mapping[str, str]) -> tuple[Markup, ...]:
 
 
 def draft_page(
-    session: Session, name: str, choices: Choices, people: People, found: Prepared | str, outside: Outside
+    session: Session, name: str, choices: Choices, people: People, found: Prepared | str, injected: InjectedFunctions
 ) -> bytes:
     """A study before it is signed; ``found`` is its charter, or why there cannot be one."""
     here, count = f"/studies/{name}", len(people.listed)
-    return markup.whole(
+    return markup.page(
         choices.title,
         tag("h1", choices.title),
         tag("p", f"A draft about “{choices.epoch}”. Nothing is signed, and nobody was asked.", class_="standing"),
         section(
             "people",
             "1. People",
-            *_people_part(people, outside),
+            *_people_part(people, injected),
             tag(
                 "details",
                 tag("summary", "Upload another list"),
@@ -104,8 +104,8 @@ def draft_page(
             ),
         ),
         section("ask", "2. What to ask", _choices_form(session, here, choices)),
-        section("feasible", "3. What this can tell", *_feasible_part(choices, count, outside)),
-        section("sign", "4. Sign", *_sign_part(session, here, choices, found, outside)),
+        section("feasible", "3. What this can tell", *_feasible_part(choices, count, injected)),
+        section("sign", "4. Sign", *_sign_part(session, here, choices, found, injected)),
         section(
             "discard", "Discard", markup.form(session, f"{here}/discard", markup.button("Discard this draft", "grave"))
         ),
@@ -113,13 +113,13 @@ def draft_page(
     )
 
 
-def _people_part(people: People, outside: Outside) -> list[Markup]:
+def _people_part(people: People, injected: InjectedFunctions) -> list[Markup]:
     count = len(people.listed)
     more = [plural(len({each.group for each in people.listed if each.group}), "group")] if people.has_groups else []
     lists = sum(each.list == "public" for each in people.listed)
     more += [f"{plural(lists, 'public list')}"] if lists else []
     said = ", ".join([f"{plural(count, 'person', 'people')}", f"by {people.by}", *more])
-    pairs = outside.alike(tuple(each.name for each in people.listed))
+    pairs = injected.alike(tuple(each.name for each in people.listed))
     shown = [tag("li", " and ".join(f"“{each}”" for each in pair)) for pair in pairs[:_SHOWN]]
     left = [tag("li", f"and {len(pairs) - _SHOWN:,} more")] if len(pairs) > _SHOWN else []
     warned = (
@@ -221,11 +221,11 @@ def _public_and_letters(choices: Choices) -> tuple[Markup, ...]:
     )
 
 
-def _feasible_part(choices: Choices, count: int, outside: Outside) -> list[Markup]:
+def _feasible_part(choices: Choices, count: int, injected: InjectedFunctions) -> list[Markup]:
     trust, lines = question_named(choices.question).trust, list[tuple[str, str]]()
     for each in dict.fromkeys((choices.epsilon, *_EPSILONS)):
         try:
-            lines.append((each, outside.feasibility(count, each, trust)))
+            lines.append((each, injected.feasibility(count, each, trust)))
         except (ValueError, ArithmeticError):
             continue  # the charter's own check says what is wrong with it
     rows = [(f"ε = {each}", text.partition(": ")[2]) for each, text in lines]
@@ -246,7 +246,9 @@ def _feasible_part(choices: Choices, count: int, outside: Outside) -> list[Marku
     ]
 
 
-def _sign_part(session: Session, here: str, choices: Choices, found: Prepared | str, outside: Outside) -> list[Markup]:
+def _sign_part(
+    session: Session, here: str, choices: Choices, found: Prepared | str, injected: InjectedFunctions
+) -> list[Markup]:
     if not choices.chosen:
         return [tag("p", "Choose above first.")]
     if isinstance(found, str):
@@ -263,7 +265,7 @@ def _sign_part(session: Session, here: str, choices: Choices, found: Prepared | 
             *((f"Round {number}", f"closes {date(each.closes)}") for number, each in enumerate(charter.rounds, 1)),
             ("Letters say", together(choices.address, "; page ", choices.page)),
         ),
-        *(tag("p", line, class_="soft") for line in outside.dear(found.losses)),
+        *(tag("p", line, class_="soft") for line in injected.dear(found.losses)),
         tag("p", "The charter cannot be changed once it is signed. Rounds can be closed early, and extended."),
         markup.form(session, f"{here}/sign", markup.passphrase("sign-passphrase"), markup.button("Sign the charter")),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from visibility_aware_edge_ldp.campaign.console import pages
 from visibility_aware_edge_ldp.campaign.console.choices import Choices
-from visibility_aware_edge_ldp.campaign.console.desk import Desk, back_to
+from visibility_aware_edge_ldp.campaign.console.operator_context import OperatorContext, back_to
 from visibility_aware_edge_ldp.campaign.console.people import NAMES, read_people
 from visibility_aware_edge_ldp.campaign.console.studies import Study, free_port, new_study
 from visibility_aware_edge_ldp.campaign.console.visits import Visit, elsewhere, html
@@ -12,7 +12,7 @@ from visibility_aware_edge_ldp.campaign.server.messages import Reply
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 
-def begin(desk: Desk, visit: Visit) -> Reply:
+def begin(context: OperatorContext, visit: Visit) -> Reply:
     """A new study's title, epoch and people; shown again with what is wrong with them."""
     given = visit.form
     if visit.method == "GET":
@@ -20,17 +20,17 @@ def begin(desk: Desk, visit: Visit) -> Reply:
     try:
         title, epoch = given.get("title", "").strip(), given.get("epoch", "").strip()
         if not title or not epoch:
-            raise BadInput("A study has a title, and says what time it asks about.")
+            raise BadInput("Give the study a title, and say what time it asks about.")
         people = read_people(given.get("file") or given.get("people", ""), given.get("by", NAMES))
     except VaEdgeLdpError as error:
         return html(pages.new_page(visit.session, given, str(error)), 400)
-    study = new_study(desk.vault, title)
-    desk.journal.note(f"{study.name}: drafted, {len(people.listed)} people")
-    study.keep_draft(visit.session.key, Choices(title, epoch, address=desk.default_address), people)
+    study = new_study(context.vault, title)
+    context.log.note(f"{study.name}: drafted, {len(people.listed)} people")
+    study.keep_draft(visit.session.key, Choices(title, epoch, address=context.default_address), people)
     return elsewhere(f"/studies/{study.name}")
 
 
-def replace_people(desk: Desk, visit: Visit, study: Study) -> Reply:
+def replace_people(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     refuse_signed(study)
     given, (choices, _) = visit.form, study.draft(visit.session.key)
     people = read_people(given.get("file") or given.get("people", ""), given.get("by", NAMES))
@@ -39,25 +39,25 @@ def replace_people(desk: Desk, visit: Visit, study: Study) -> Reply:
     return back_to(study)
 
 
-def choose(desk: Desk, visit: Visit, study: Study) -> Reply:
+def choose(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     refuse_signed(study)
     choices, people = study.draft(visit.session.key)
     study.keep_draft(visit.session.key, choices.given(visit.form), people)
     return elsewhere(f"/studies/{study.name}#feasible")
 
 
-def sign(desk: Desk, visit: Visit, study: Study) -> Reply:
+def sign(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     refuse_signed(study)
-    signing = desk.signing(visit)
-    desk.journal.note(f"{study.name}: the charter is signed")
-    charter = study.sign(visit.session.key, signing, free_port(desk.vault, desk.first_port))
+    signing = context.signing(visit)
+    context.log.note(f"{study.name}: the charter is signed")
+    charter = study.sign(visit.session.key, signing, free_port(context.vault, context.first_port))
     visit.session.say(f"The charter is signed: {charter.identity[:16]}. Start the server, and print the letters.")
     return back_to(study)
 
 
-def discard(desk: Desk, visit: Visit, study: Study) -> Reply:
+def discard(context: OperatorContext, visit: Visit, study: Study) -> Reply:
     refuse_signed(study)
-    desk.journal.note(f"{study.name}: the draft is discarded")
+    context.log.note(f"{study.name}: the draft is discarded")
     study.discard()
     return elsewhere("/")
 

@@ -24,12 +24,12 @@ def letters_page(shown: Shown, invitations: Sequence[Invitation], note: str = ""
         tag("p", "Print this page with your browser: each letter is a page. Close it afterwards."),
         class_="screen",
     )
-    return markup.whole("Letters", top, [_letter(shown, each) for each in invitations], session=shown.session)
+    return markup.page("Letters", top, [_letter(shown, each) for each in invitations], session=shown.session)
 
 
 def _letter(shown: Shown, letter: Invitation) -> Markup:
     charter, choices, person = shown.charter, shown.choices, letter.person
-    closes = shown.standing.closes or charter.rounds
+    closes = shown.status.closes or charter.rounds
     code = (
         tag("p", "In this study you are called ", tag("strong", letter.label), ".")
         if letter.label != person.name
@@ -93,7 +93,7 @@ def away_page(shown: Shown, number: int, away: Sequence[tuple[str, Person]]) -> 
         markup.passphrase("away-passphrase", "Your passphrase, for links", required=False),
         markup.button("Table for mail merge"),
     )
-    return markup.whole(
+    return markup.page(
         f"Round {number}",
         markup.crumbs((shown.charter.title, here)),
         tag("h1", f"{len(away):,} have not answered round {number}"),
@@ -113,7 +113,7 @@ def codes_page(shown: Shown) -> bytes:
     """Which code is whose, to print for those who take part."""
     rows = sorted((each.name, each.code) for each in shown.people.listed)
     top = tag("p", markup.link(shown.charter.title, shown.here), class_="screen")
-    return markup.whole("Codes", top, tag("h1", "Codes"), table("Codes", ("Name", "Code"), rows), session=shown.session)
+    return markup.page("Codes", top, tag("h1", "Codes"), table("Codes", ("Name", "Code"), rows), session=shown.session)
 
 
 def flagged_page(shown: Shown, rows: Sequence[Sequence[str]]) -> bytes:
@@ -121,14 +121,14 @@ def flagged_page(shown: Shown, rows: Sequence[Sequence[str]]) -> bytes:
     listed = (
         table("Implausible reports", ("Who", "round", "what", "number", "honest from", "to"), rows) if rows else None
     )
-    return markup.whole(
+    return markup.page(
         "Implausible reports",
         markup.crumbs((shown.charter.title, shown.here)),
         tag("h1", "Implausible reports"),
         tag(
             "p",
-            "Such as hardly any honest participant sends. Against peers also an honest one is listed, if enough of "
-            "them lie about it. That you looked is written in the log.",
+            "Hardly any honest participant sends such a report. An honest one can be listed too, if enough of the "
+            "others lie: speak with the person first. That you looked is written in the log.",
         ),
         listed or tag("p", "None."),
         session=shown.session,

@@ -59,7 +59,7 @@ def qr_code(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """A table for spreadsheets and mail merge."""
+    """Rows as CSV for spreadsheets and mail merge."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows([head, *rows])
     return ("\ufeff" + text.getvalue()).encode()

@@ -74,12 +74,12 @@ def link(words: object, to: str) -> Markup:
 
 
 def crumbs(*parts: tuple[str, str]) -> Markup:
-    """Where one is: pairs of words and addresses."""
+    """Links to the pages above this one, from pairs of words and addresses."""
     listed = tag("ul", [tag("li", link(words, to)) for words, to in parts], class_="links")
     return tag("nav", listed, aria_label="Where you are")
 
 
-def whole(title: str, *children: object, session: Session | None = None, kind: str = "") -> bytes:
+def page(title: str, *children: object, session: Session | None = None, kind: str = "") -> bytes:
     """A page of the console; signed in, with a way out and what is to be said."""
     head = together(
         void("meta", charset="utf-8"),

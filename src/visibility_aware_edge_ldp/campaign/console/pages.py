@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.campaign.server.page_labels import (
 
 def set_up_page(code: str, problem: str = "") -> bytes:
     """The first page of all: choose a passphrase."""
-    return markup.whole(
+    return markup.page(
         "Set up",
         tag("h1", "Set up this console"),
         _problem(problem),
@@ -52,7 +52,7 @@ def set_up_page(code: str, problem: str = "") -> bytes:
 
 
 def sign_in_page(problem: str = "") -> bytes:
-    return markup.whole(
+    return markup.page(
         "Sign in",
         tag("h1", "Operator's console"),
         _problem(problem),
@@ -66,7 +66,7 @@ def home_page(session: Session, issuer: str, listed: Sequence[tuple[str, str, st
         tag("li", tag("h3", markup.link(title, f"/studies/{name}")), tag("p", words, class_="soft"), class_="card")
         for name, title, words in listed
     ]
-    return markup.whole(
+    return markup.page(
         "Studies",
         tag("h1", "Studies"),
         tag("ul", cards, class_="cards") if cards else tag("p", "There is no study yet."),
@@ -87,7 +87,7 @@ def home_page(session: Session, issuer: str, listed: Sequence[tuple[str, str, st
 
 def new_page(session: Session, given: Mapping[str, str], problem: str = "") -> bytes:
     """Title, epoch and people of a new study."""
-    return markup.whole(
+    return markup.page(
         "New study",
         tag("h1", "New study"),
         _problem(problem),
@@ -121,7 +121,7 @@ def log_page(session: Session, logs: Sequence[tuple[str, Sequence[Mapping[str, A
         rows = [(str(each["number"]), date(each["made"]), each["what"]) for each in reversed(lines)]
         head = tag("p", "Head: ", digest(str(lines[-1]["head"]))) if lines else tag("p", "Nothing was done yet.")
         parts += [tag("h2", title), head, *([table(title, ("", "when", "what"), rows)] if rows else [])]
-    return markup.whole(
+    return markup.page(
         "Log",
         tag("h1", "Log"),
         tag("p", "Each line pins all before it. Keep the last head: a log that does not hold it later was changed."),

@@ -48,7 +48,7 @@ def result_rows(answers: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def results_csv(answers: Mapping[str, Any]) -> bytes:
-    """The same as a table; refuses words of the server that a spreadsheet would run."""
+    """The answers as CSV, one row for each number; refuses words of the server that a spreadsheet would run."""
     rows = list(result_rows(answers))
     if any(begins_formula(word) for name, entry, *_ in rows for word in (name, entry)):
         raise ProtocolViolation("The server's answers have names that a spreadsheet would run; take them as JSON.")

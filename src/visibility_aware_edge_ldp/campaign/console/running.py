@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from visibility_aware_edge_ldp.campaign.console.app import Console
-from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
+from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.http_client import checked_url
 from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.signed_documents import lock
@@ -39,7 +39,7 @@ class _Server(uvicorn.Server):
 
 def run_console(
     folder: Path,
-    outside: Outside,
+    injected: InjectedFunctions,
     *,
     host: str = "127.0.0.1",
     port: int = 8640,
@@ -70,7 +70,7 @@ def run_console(
     with _alone(folder), _listening(host, port) as listener:
         own = address.rstrip("/") or f"http://{host}:{listener.getsockname()[1]}"
         checked_url(own)
-        console = Console(folder, own, outside, first_port, server, store=store)
+        console = Console(folder, own, injected, first_port, server, store=store)
         watch = Watch(Limits(seconds=60.0))
         config = uvicorn.Config(
             console, http=watched_protocol(watch), ws="none", lifespan="on", log_config=None, access_log=False,

@@ -28,7 +28,7 @@ from visibility_aware_edge_ldp.campaign.console.choices import (
     groups_of,
     policy_of,
     public_pairs,
-    whole,
+    whole_number,
 )
 from visibility_aware_edge_ldp.campaign.console.people import People
 from visibility_aware_edge_ldp.campaign.console.vault import ISSUER, Key, Vault
@@ -56,7 +56,7 @@ _NAME = re.compile("[a-z0-9][a-z0-9-]{0,39}")
 # What a server's folder holds before it is served.
 _SERVED = frozenset({".json", ".sig", ".key", ".html", ".js", ".css"})
 # Seconds that a look at a server may take, and what it is asked to do.
-GLANCE, WORK = 10.0, 3_600.0
+STATUS_SECONDS, LONGEST_SECONDS = 10.0, 3_600.0
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Study:
 
     # ── the server ──
 
-    def operator(self, key: Key, seconds: float = WORK) -> Operator:
+    def operator(self, key: Key, seconds: float = LONGEST_SECONDS) -> Operator:
         """The study's server, as its operator."""
         choices, _ = self.draft(key)
         address = f"http://127.0.0.1:{self.settings.port}" if self.settings.here else choices.address
@@ -238,7 +238,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
     checked_url(choices.address), checked_url(choices.page)
     invitations = Invitations(choices.address, choices.page)
     question, deadlines = question_named(choices.question), deadlines_of(choices)
-    fewest = whole(choices.fewest, "The least number of answers")
+    fewest = whole_number(choices.fewest, "The least number of answers")
     if not 0 < fewest <= len(people.listed):
         raise BadInput(f"The least number of answers is from 1 to the {len(people.listed):,} who are asked.")
     statistics = [name.strip() for name in choices.statistics.split(",") if name.strip()]
@@ -253,7 +253,7 @@ def drafted_charter(choices: Choices, people: People, issuer: str) -> Prepared:
         "fewest": fewest,
         "title": choices.title,
         "epoch": choices.epoch,
-        "retention": whole(choices.retention, "How many days reports are kept") * DAY,
+        "retention": whole_number(choices.retention, "How many days reports are kept") * DAY,
         "groups": groups_of(people) if question.by_groups else None,
         "invitations": invitations,
     }

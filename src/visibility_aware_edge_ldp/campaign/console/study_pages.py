@@ -21,7 +21,7 @@ _SHOWN = 500
 
 
 @dataclass(frozen=True)
-class Standing:
+class ServerStatus:
     """What a server said of its campaign, or why it said nothing."""
 
     rounds: Sequence[Mapping[str, Any]] = ()
@@ -48,11 +48,11 @@ class Shown:
     people: People
     settings: Settings
     has_tokens: bool
-    standing: Standing = field(default_factory=Standing)
+    status: ServerStatus = field(default_factory=ServerStatus)
 
     @property
     def is_served(self) -> bool:
-        return not self.standing.silent
+        return not self.status.silent
 
     @property
     def here(self) -> str:
@@ -64,13 +64,13 @@ class Shown:
 
 def study_page(shown: Shown) -> bytes:
     """A study that runs, or ran."""
-    charter, standing = shown.charter, shown.standing
-    return markup.whole(
+    charter, status = shown.charter, shown.status
+    return markup.page(
         charter.title,
         tag("h1", charter.title),
         _lead(shown),
-        section("rounds", "Rounds", tag("ul", [_round(shown, each) for each in standing.rounds], class_="cards"))
-        if standing.rounds
+        section("rounds", "Rounds", tag("ul", [_round(shown, each) for each in status.rounds], class_="cards"))
+        if status.rounds
         else None,
         section("letters", "Letters", *_letters(shown)),
         section("person", "One person", *_person(shown)),
@@ -106,13 +106,13 @@ def _addresses(shown: Shown) -> list[Markup]:
 
 
 def _lead(shown: Shown) -> Markup:
-    if shown.standing.silent:
-        return tag("p", f"The server does not answer. {shown.standing.silent}", class_="standing", data_kind="bad")
-    if shown.standing.pending:
+    if shown.status.silent:
+        return tag("p", f"The server does not answer. {shown.status.silent}", class_="standing", data_kind="bad")
+    if shown.status.pending:
         again = shown.form("hand-in", markup.button("Hand in"))
-        said = f"{plural(shown.standing.pending, 'amendment')} signed here and not handed in yet."
+        said = f"{plural(shown.status.pending, 'amendment')} signed here and not handed in yet."
         return tag("div", tag("p", said), again, class_="standing", data_kind="bad")
-    gone = f"; {shown.standing.withdrawals:,} withdrew" if shown.standing.withdrawals else ""
+    gone = f"; {shown.status.withdrawals:,} withdrew" if shown.status.withdrawals else ""
     return tag("p", f"{shown.charter.nodes:,} people are asked{gone}.", class_="standing")
 
 
@@ -124,7 +124,7 @@ def _round(shown: Shown, said: Mapping[str, Any]) -> Markup:
     else:
         parts.append(tag("p", tag("span", f"{said['received']:,}", class_="big"), f" of {said['asked']:,} answered"))
     if state in (OPEN, WAITING):
-        parts.append(tag("p", f"Closes {date(shown.standing.closes[number - 1].closes)}", class_="soft"))
+        parts.append(tag("p", f"Closes {date(shown.status.closes[number - 1].closes)}", class_="soft"))
     away = shown.form("away", markup.hidden("round", str(number)), markup.button("Who has not answered", "quiet"))
     parts += [away] if state == OPEN and said["received"] < said["asked"] else []
     if state in (OPEN, WAITING):
@@ -190,7 +190,7 @@ def _letters(shown: Shown) -> list[Markup | None]:
 
 
 def _person(shown: Shown) -> list[Markup]:
-    if shown.standing.is_over:
+    if shown.status.is_over:
         return [tag("p", "All rounds are closed; nothing of a person is changed any more.")]
     return [
         tag(
@@ -224,10 +224,10 @@ def _person(shown: Shown) -> list[Markup]:
 
 
 def _results(shown: Shown) -> list[Markup]:
-    answers = shown.standing.answers
+    answers = shown.status.answers
     flagged = shown.form("flagged", markup.button("Reports that look implausible", "quiet"))
     if answers is None:
-        if not shown.standing.is_over:
+        if not shown.status.is_over:
             return [tag("p", "They are made once all rounds are closed.")]
         return [
             tag(
@@ -277,8 +277,8 @@ def _server(shown: Shown) -> list[Markup]:
         parts += [tag("p", words), shown.form("server", act, markup.button(label, "quiet" if shown.is_served else ""))]
     else:
         parts.append(tag("p", f"The server runs elsewhere, at {shown.choices.address}; this console asks it there."))
-    if shown.standing.health:
-        parts.append(facts(*shown.standing.health))
+    if shown.status.health:
+        parts.append(facts(*shown.status.health))
     other = markup.hidden("act", "away" if settings.here else "here")
     move = "It runs on another machine" if settings.here else "This console runs it"
     parts.append(

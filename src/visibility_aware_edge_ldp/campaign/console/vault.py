@@ -27,7 +27,7 @@ FORMAT = "va-edge-ldp console 1"
 SHORTEST = 12
 _NONCE, _KEY = 12, 32
 # scrypt with these takes 64 MiB and a third of a second; what a vault was made with stands in it.
-WORK = 1 << 16
+SCRYPT_COST = 1 << 16
 _BLOCK = 8
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -74,7 +74,7 @@ class Vault:
     sealed: dict[str, bytes] = field(repr=False)
 
     @classmethod
-    def new(cls, folder: Path, passphrase: str, work: int = WORK) -> Vault:
+    def new(cls, folder: Path, passphrase: str, work: int = SCRYPT_COST) -> Vault:
         """Make the vault and the issuer's key; refuses a short passphrase and a folder that has a vault."""
         refuse_short(passphrase)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -22,8 +22,8 @@ LARGEST = 1 << 24
 _MOST_FIELDS = 100
 
 
-class Turned(Exception):  # noqa: N818 - an answer, not an error
-    """Ends a visit with a reply."""
+class EarlyReply(Exception):  # noqa: N818 - an answer, not an error
+    """Raised to end a request with this reply in place of a page."""
 
     def __init__(self, status: int, words: str, headers: tuple[Header, ...] = ()) -> None:
         super().__init__(words)
@@ -54,9 +54,9 @@ class Gate:
         """The host, and for what changes something the origin, must be the console's own."""
         own = urlsplit(self.address).netloc.encode()
         if request.headers.get(b"host", b"").lower() != own.lower():
-            raise Turned(403, f"This console is at {self.address}, and answers under no other name.")
+            raise EarlyReply(403, f"This console is at {self.address}, and answers under no other name.")
         if request.method not in ("GET", "HEAD") and request.headers.get(b"origin") != self.address.encode():
-            raise Turned(403, "This was not sent from a page of this console.")
+            raise EarlyReply(403, "This was not sent from a page of this console.")
 
     def cookie(self, value: str) -> Header:
         """The cookie of a session; an empty value ends it."""
@@ -94,23 +94,27 @@ def cookie_in(request: Request) -> str:
 def refuse_unknown_form(session: Session, form: Mapping[str, str]) -> None:
     """A form that changes something has the token of the session that it is sent in."""
     if not session.knows(form.get(TOKEN, "")):
-        raise Turned(403, "This form is not of your session. Go back, load the page again, and send it once more.")
+        raise EarlyReply(403, "This form is not of your session. Go back, load the page again, and send it once more.")
 
 
 async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form, with the text of files; the last one where a name stands twice."""
     size = request.headers.get(b"content-length", b"")
     if not size.isdigit() or len(size) > 9 or int(size) > LARGEST:
-        raise Turned(413, f"A form has at most {LARGEST:,} octets, and says how many.", ((b"connection", b"close"),))
+        raise EarlyReply(
+            413, f"A form has at most {LARGEST:,} octets, and says how many.", ((b"connection", b"close"),)
+        )
     body, kind = await request.body(int(size)), request.headers.get(b"content-type", b"").decode("latin-1")
     if kind.startswith("multipart/form-data"):
         return _multipart(kind, body)
     if kind != "application/x-www-form-urlencoded":
-        raise Turned(415, "This is not a form.")
+        raise EarlyReply(
+            415, "This is not a form of this console. Go back, load the page again, and send it once more."
+        )
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except ValueError as error:  # also what is neither ASCII nor UTF-8
-        raise Turned(400, "This form cannot be read.") from error
+        raise EarlyReply(400, "This form cannot be read.") from error
     return {name: text.replace("\r\n", "\n") for name, text in pairs}
 
 
@@ -136,7 +140,7 @@ def _text(octets: bytes) -> str:
         try:
             return octets.decode("utf-16")
         except UnicodeDecodeError as error:
-            raise Turned(400, "The file is not a text.") from error
+            raise EarlyReply(400, "The file is not a text.") from error
     return octets.decode("cp1252", "replace")
 
 
@@ -145,10 +149,10 @@ def html(body: bytes, status: int = 200, headers: tuple[Header, ...] = ()) -> Re
 
 
 def elsewhere(to: str, headers: tuple[Header, ...] = ()) -> Reply:
-    """Go on there."""
+    """A redirect to this address."""
     return Reply(303, b"", HTML, ((b"location", to.encode()), *headers))
 
 
 def download(name: str, kind: str, data: bytes) -> Reply:
-    """A file to keep."""
+    """A reply that the browser saves as a file."""
     return Reply(200, data, kind.encode(), ((b"content-disposition", f'attachment; filename="{name}"'.encode()),))

@@ -47,16 +47,16 @@ class Told:
 
     @classmethod
     def start(cls, friends: Bits) -> Told:
-        """As it stands after the first wave."""
+        """What has been told after the first wave: these friends, and no change."""
         return cls(friends, np.zeros(friends.size, np.int64))
 
     def after(self, changed: Bits, wave: int) -> Told:
-        """When these have been told too."""
+        """What has been told once these changes are told, too."""
         return Told(self.friends ^ changed, self.times + changed, wave)
 
 
 def told_in(page: Page, account: Account, now: Bits, epoch: str, series: str) -> Told:
-    """What a series was told so far, in the order of the account's names.
+    """From the ledger to what a series was told so far, in the order of the account's names.
 
     It begins with the list that the epoch was first asked about; names that are new begin as they are ``now``.
     """
@@ -120,7 +120,7 @@ class Row:
 def report(
     row: Row, survey: WaveSurvey, wave: int, told: Told, now: Bits, random_bytes: RandomBytes
 ) -> tuple[bytes, Bits]:
-    """The bytes that leave, and which ties they tell to have changed.  [CHANGES.1-2]"""
+    """From a row and what was told before: the bytes that leave, and which ties they say changed.  [CHANGES.1-2]"""
     verify(survey, row.view)
     changed = tellable(now, told.friends, told.times, survey.changes) & row.asked
     classes, flags = row.classes[row.later], []

@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import State
 from visibility_aware_edge_ldp.campaign.server.statements import stated_reply
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
-from visibility_aware_edge_ldp.campaign.server.stores.turns import Behind
+from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
 from visibility_aware_edge_ldp.campaign.statements import sign_receipt
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
@@ -203,7 +203,7 @@ class App:
     async def _put(self, request: Request, upload: Upload) -> Outcome:
         """What becomes of an upload; what another process has changed, such as its token, is looked at again."""
         for _ in range(_TRIES):
-            with contextlib.suppress(Behind):
+            with contextlib.suppress(OutdatedProcess):
                 return await self.rounds.put(upload)
             await self.rounds.fresh()
             await self._expected(request, upload.round, upload.participant)

@@ -17,7 +17,7 @@ _DRAFT = ".draft"
 
 
 class BroadcastFile:
-    """Where a campaign's transcript is for a proxy; nowhere without a folder."""
+    """The file with a campaign's transcript, for a proxy to hand out; without a folder nothing is written."""
 
     def __init__(self, folder: Path | None = None, below: str = "") -> None:
         self.folder, self._inside = folder, Path(below.strip("/"), TRANSCRIPT)

@@ -41,7 +41,7 @@ class Campaigns:
         self.failure: VaEdgeLdpError | None = None
 
     async def start(self) -> None:
-        """Start all, or none."""
+        """Start all campaigns; where one fails, stop those that were started."""
         begun = list[App]()
         try:
             for app in self._apps.values():
@@ -54,12 +54,12 @@ class Campaigns:
             raise
 
     def end_estimates(self) -> None:
-        """Whatever answers are being made: the server ends."""
+        """Stop making answers in all campaigns, because the server ends."""
         for app in self._apps.values():
             app.rounds.end_estimate()
 
     async def stop(self) -> None:
-        """Stop all, whatever becomes of some."""
+        """Stop all campaigns, also where stopping one fails; the first failure is raised afterwards."""
         ended = await asyncio.gather(*(app.stop() for app in self._apps.values()), return_exceptions=True)
         for failure in ended:
             if failure is not None:
@@ -82,7 +82,7 @@ class Campaigns:
         return await messages.sent(await self._reply(path), send, scope["method"] == "HEAD")
 
     async def _reply(self, path: str) -> messages.Reply:
-        """What belongs to no campaign: whether all of them are well."""
+        """The reply to a path of no campaign: for ``/healthz``, whether all campaigns are well."""
         if path != "/healthz":
             return messages.Refusal("not-found", f"Name the campaign: {PREFIX}CAMPAIGN/…").reply
         try:

@@ -23,7 +23,7 @@ MOST = 64
 
 
 class _Process:
-    """One of the processes; what it holds of ours is the pipe whose end tells it that we are gone."""
+    """One process of the server. It holds one end of a pipe, and stops when ours is closed: when we are gone."""
 
     def __init__(self, command: list[str]) -> None:
         self._command, self._again = command, 0.0

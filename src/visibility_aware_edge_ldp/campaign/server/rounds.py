@@ -171,8 +171,8 @@ class Rounds:
     def _shared(self) -> bool:
         return self._writer.database.is_shared
 
-    async def _begin_turn(self, epoch: int) -> None:
-        await self._writer.do(lambda store: setattr(store.database, "epoch", epoch))
+    async def _begin_turn(self, number: int) -> None:
+        await self._writer.do(lambda store: setattr(store.database, "turn_number", number))
         await self.fresh(again=True)
 
     async def _count_others(self) -> None:

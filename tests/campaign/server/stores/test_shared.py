@@ -47,9 +47,9 @@ def two(url: str) -> Iterator[tuple[Store, Store]]:
 
 def has_turn(store: Store, url: str) -> PostgresTurn:
     turn = PostgresTurn(url, "c")
-    epoch = turn.take()
-    assert epoch is not None
-    store.database.epoch = epoch
+    number = turn.take()
+    assert number is not None
+    store.database.turn_number = number
     return turn
 
 
@@ -113,10 +113,10 @@ def test_a_paused_process_that_comes_back_changes_nothing(
         taken = PostgresTurn(url, "c").take()
         assert time.monotonic() < begun + 10
         time.sleep(0.1)
-    other.database.epoch = taken
+    other.database.turn_number = taken
     with pytest.raises(OutOfTurn):
         one.freeze(1, round_root)
-    one.database.epoch = taken
+    one.database.turn_number = taken
     assert one.freeze(1, round_root).root, "the search must find what the comparison prevents"
 
 
@@ -185,7 +185,7 @@ def test_campaigns_are_apart_and_old_stores_go_on_where_they_are(url: str) -> No
         assert (old.received(), new.received()) == ({1: 1}, {})
         assert new.put([Upload.of(1, 1, b"b")]) == [Outcome.STORED]
         turn = PostgresTurn(url, "new")
-        new.database.epoch = turn.take() or 0
+        new.database.turn_number = turn.take() or 0
         new.freeze(1, round_root)
         new.settle(1, b"", "", False)
         new.forget_bodies(9)
@@ -253,8 +253,8 @@ def test_a_round_that_a_killed_process_was_closing_is_closed_by_another(lab: Lab
     with inside(lab, url, opened=opened) as one:
         one.put(1)
         turn = PostgresTurn(url, lab.served.charter.identity)
-        epoch = turn.take()
-        one.runner.run(one.app.writer.do(lambda store: setattr(store.database, "epoch", epoch)))
+        number = turn.take()
+        one.runner.run(one.app.writer.do(lambda store: setattr(store.database, "turn_number", number)))
         one.runner.run(one.app.writer.do(lambda store: store.freeze(1, round_root)))
         turn.release()
         with inside(lab, url, opened=opened) as other:

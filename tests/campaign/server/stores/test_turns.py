@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from visibility_aware_edge_ldp.campaign.server.stores import turns
-from visibility_aware_edge_ldp.campaign.server.stores.turns import Alone, Entry, OutOfTurn, Turn
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry, OutOfTurn, SingleProcess, Turn
 
 
 class Lock:
@@ -83,7 +83,7 @@ def test_who_cannot_begin_its_turn_lets_go_of_it() -> None:
 
 
 def test_where_nobody_else_is_nothing_is_asked() -> None:
-    database = Alone()
+    database = SingleProcess()
     for entry in Entry:
         database.enter(entry)
     assert (database.changes(), database.seen, database.is_shared, database.turn_lock()) == (0, 0, False, None)

@@ -13,7 +13,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
-from visibility_aware_edge_ldp.campaign.server.stores.turns import Alone
+from visibility_aware_edge_ldp.campaign.server.stores.turns import SingleProcess
 from visibility_aware_edge_ldp.campaign.server.telemetry import event
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
@@ -70,7 +70,7 @@ class Watchdog:
                     line.shutdown(socket.SHUT_RDWR)
 
 
-class PostgresDatabase(Alone):
+class PostgresDatabase(SingleProcess):
     """One connection for everything; an advisory lock keeps other servers out."""
 
     words = {"octets": "BYTEA", "counter": "BIGSERIAL PRIMARY KEY", "compact": "", "if_sampled": ""}  # noqa: RUF012

@@ -20,10 +20,10 @@ from visibility_aware_edge_ldp.campaign.server.stores.postgres import (
 )
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
-from visibility_aware_edge_ldp.campaign.server.stores.turns import Behind, Entry, OutOfTurn
+from visibility_aware_edge_ldp.campaign.server.stores.turns import Entry, OutdatedProcess, OutOfTurn
 from visibility_aware_edge_ldp.errors import BadInput
 
-_CHANGES, _EPOCH = "changes", "epoch"
+_CHANGES, _TURN_NUMBER = "changes", "epoch"
 # The kinds of locks, each with the campaign's key; for so many seconds their holder may be silent.
 _ROWS, _TURN = 0x7661_6501, 0x7661_6502
 _SILENCE = 4
@@ -52,7 +52,7 @@ class SharedPostgres(PostgresDatabase):
 
     def __init__(self, url: str, campaign: str) -> None:
         self._key = campaign_key(campaign)
-        self.seen, self.epoch = -1, -1
+        self.seen, self.turn_number = -1, -1
         super().__init__(url, campaign=campaign)
 
     def _admit(self, connection: _Connection) -> None:
@@ -67,9 +67,9 @@ class SharedPostgres(PostgresDatabase):
         kind = "_shared" if entry is Entry.UPLOAD else ""
         self._connection.execute(f"SELECT pg_advisory_xact_lock{kind}(%s, %s)".encode(), (_ROWS, self._key))
         if entry is Entry.UPLOAD and self.changes() != self.seen:
-            raise Behind("Another process has changed the campaign. Send the request again.")
+            raise OutdatedProcess("Another process has changed the campaign. Send the request again.")
         if entry is Entry.TURN:
-            if self._counted(_EPOCH) != self.epoch:
+            if self._counted(_TURN_NUMBER) != self.turn_number:
                 raise OutOfTurn("Another process has the turn. Send the request again.")
             self._connection.execute(_COUNT_ON.encode(), (_CHANGES,))
 
@@ -101,17 +101,17 @@ class PostgresTurn:
     def take(self) -> int | None:
         try:
             self._connection = connection = connected(self._url)
-            epoch = self._taken(connection)
+            number = self._taken(connection)
         except (psycopg.Error, BadInput) as failure:
             self.release()
             raise StoreUnavailable("The store does not answer. Send the request again.") from failure
-        if epoch is None:
+        if number is None:
             self.release()
             return None
         self._ended = threading.Event()
         self._beating = threading.Thread(target=self._beat, args=(connection, self._ended), daemon=True)
         self._beating.start()
-        return epoch
+        return number
 
     def _taken(self, connection: _Connection) -> int | None:
         _limit_silence(connection, "idle_session_timeout")
@@ -122,7 +122,7 @@ class PostgresTurn:
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_ROWS, self._key))
-                return int(connection.execute(_COUNT_ON.encode(), (_EPOCH,)).fetchall()[0][0])
+                return int(connection.execute(_COUNT_ON.encode(), (_TURN_NUMBER,)).fetchall()[0][0])
         except psycopg.errors.LockNotAvailable:
             connection.execute(_END_SILENT.encode(), (_ROWS, self._key % 2**32, _SILENCE))
             return None

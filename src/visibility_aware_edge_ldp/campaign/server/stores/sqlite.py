@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable, failure_text
-from visibility_aware_edge_ldp.campaign.server.stores.turns import Alone
+from visibility_aware_edge_ldp.campaign.server.stores.turns import SingleProcess
 from visibility_aware_edge_ldp.campaign.signed_documents import lock, sync
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
@@ -41,7 +41,7 @@ _HOLDS_REPORTS = "SELECT EXISTS (SELECT 1 FROM bodies) OR EXISTS (SELECT 1 FROM 
 _ERASES = "SELECT EXISTS (SELECT 1 FROM erasures)"
 
 
-class SqliteDatabase(Alone):
+class SqliteDatabase(SingleProcess):
     """One connection for everything; nobody else writes."""
 
     words = {"octets": "BLOB", "counter": "INTEGER PRIMARY KEY", "compact": " WITHOUT ROWID", "if_sampled": "-- "}  # noqa: RUF012

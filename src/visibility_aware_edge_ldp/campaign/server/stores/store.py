@@ -92,7 +92,7 @@ class Database(Protocol):
     words: dict[str, str]
     is_shared: bool  # by several processes; then what this one has seen of changes, and the number of its last turn
     seen: int
-    epoch: int
+    turn_number: int
 
     def transaction(self) -> AbstractContextManager[object]:
         """All or nothing; on disk when it ends."""

@@ -26,12 +26,12 @@ class Entry(enum.Enum):
     TURN = "alone, and only by the process whose turn it is"
 
 
-class Behind(StoreUnavailable):
-    """Another process has changed something that this one does not know yet; nothing was stored."""
+class OutdatedProcess(StoreUnavailable):
+    """Refuses an upload: another process has changed something that this one does not know yet; nothing was stored."""
 
 
 class OutOfTurn(StoreUnavailable):
-    """Another process has the turn now; nothing was changed."""
+    """Refuses a change: another process has the turn now; nothing was changed."""
 
 
 class TurnLock(Protocol):
@@ -44,11 +44,11 @@ class TurnLock(Protocol):
         """Let others have it."""
 
 
-class Alone:
-    """What a database does about other processes where there are none."""
+class SingleProcess:
+    """A database that one process uses: it waits for nobody, and its turn depends on nothing else."""
 
     is_shared = False
-    seen = epoch = 0
+    seen = turn_number = 0
 
     def enter(self, entry: Entry) -> None:
         """At the beginning of a transaction: wait for others, and refuse what is not to be done now."""
@@ -82,9 +82,9 @@ class Turn:
             raise
 
     async def _taken(self, lock: TurnLock) -> int:
-        while (epoch := await asyncio.to_thread(lock.take)) is None:
+        while (number := await asyncio.to_thread(lock.take)) is None:
             await asyncio.sleep(_PAUSE)
-        return epoch
+        return number
 
     async def __aexit__(self, *failure: object) -> None:
         await self._let_go()

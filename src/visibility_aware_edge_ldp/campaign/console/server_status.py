@@ -1,4 +1,4 @@
-"""How a study's server says that its campaign stands; a server that is silent is said to be, and hinders nothing."""
+"""From a study to what its server says of the campaign: rounds, deadlines, health, answers; or why it says nothing."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.console.results import answers_of
-from visibility_aware_edge_ldp.campaign.console.studies import GLANCE, Study
-from visibility_aware_edge_ldp.campaign.console.study_pages import ESTIMATED, Standing
+from visibility_aware_edge_ldp.campaign.console.studies import STATUS_SECONDS, Study
+from visibility_aware_edge_ldp.campaign.console.study_pages import ESTIMATED, ServerStatus
 from visibility_aware_edge_ldp.campaign.console.vault import Key
 from visibility_aware_edge_ldp.campaign.http_client import json_object
 from visibility_aware_edge_ldp.campaign.server.operations import refuse_broken_log
@@ -18,9 +18,9 @@ _PREFIX = "va_edge_ldp_campaign_"
 _STATES = frozenset({"waiting", "open", "closing", "closed", "estimated"})
 
 
-def glance(study: Study, key: Key) -> Standing:
-    """What is shown of a study: rounds, deadlines, health, answers."""
-    operator, own = study.operator(key, GLANCE), study.amended(key)
+def ask_status(study: Study, key: Key) -> ServerStatus:
+    """How the campaign of a study stands by its server; where the server cannot be reached, the reason."""
+    operator, own = study.operator(key, STATUS_SECONDS), study.amended(key)
     try:
         rounds = [_checked(each) for each in operator.rounds(study.charter)]
         there = Amended.from_bytes(study.charter, operator.ask("GET", "/v1/amendments").body)
@@ -29,14 +29,14 @@ def glance(study: Study, key: Key) -> Standing:
         made = bool(rounds) and all(each["state"] == ESTIMATED for each in rounds)
         answers = answers_of(operator.ask("GET", "/v1/estimates").body, study.charter) if made else None
     except VaEdgeLdpError as error:
-        return Standing(closes=own.rounds, silent=str(error))
+        return ServerStatus(closes=own.rounds, silent=str(error))
     pending = max(0, len(own.signed) - len(there.signed))
-    return Standing(rounds, there.rounds, there.withdrawals, health, answers, pending=pending)
+    return ServerStatus(rounds, there.rounds, there.withdrawals, health, answers, pending=pending)
 
 
-def glance_log(study: Study, key: Key) -> list[dict[str, Any]]:
-    """What the server wrote down of its operators; refuses a chain that does not hold."""
-    said = json_object(study.operator(key, GLANCE).ask("GET", "/v1/operations").body)
+def ask_log(study: Study, key: Key) -> list[dict[str, Any]]:
+    """The server's log of what operators did; refuses one whose hashes do not fit."""
+    said = json_object(study.operator(key, STATUS_SECONDS).ask("GET", "/v1/operations").body)
     return refuse_broken_log(said.get("operations"))
 
 
@@ -50,7 +50,7 @@ def _said(operator: Any) -> str:
 
 
 def _health(text: str) -> tuple[tuple[str, str], ...]:
-    """What an operator needs to know of a server's metrics."""
+    """From a server's metrics to what an operator needs to know: pairs of a label and a text."""
     found: dict[str, float] = {}
     for line in text.splitlines():
         name, _, value = line.rpartition(" ")
@@ -68,7 +68,7 @@ def _health(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _checked(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How a round stands, if it is said in full."""
+    """The state of a round as the server sent it; refuses one that lacks a part."""
     counts = all(type(said.get(name)) is int for name in ("round", "received", "asked"))
     if not counts or said.get("state") not in _STATES:
         raise ProtocolViolation("The server does not say how the round stands.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from visibility_aware_edge_ldp.campaign.console.standing import _checked, _health
+from visibility_aware_edge_ldp.campaign.console.server_status import _checked, _health
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
 ROUND = {"round": 1, "state": "open", "received": 3, "asked": 5}

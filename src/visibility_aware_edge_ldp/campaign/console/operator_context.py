@@ -1,4 +1,4 @@
-"""What everything that an operator does works with: the vault, the log, the servers, and who may sign.
+"""What every action of the operator is given: the vault, the log, the servers, and the signing key for one request.
 
 The log is an append-only chain of lines, as a campaign's server keeps one. It holds no names and no tokens. A line that
 was changed or removed is seen by whoever kept a later head.
@@ -15,28 +15,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visibility_aware_edge_ldp.campaign.console.draft_page import Outside
+from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.console.server_process import ServerProcesses
 from visibility_aware_edge_ldp.campaign.console.sessions import Attempts
 from visibility_aware_edge_ldp.campaign.console.studies import Study
-from visibility_aware_edge_ldp.campaign.console.study_pages import Shown, Standing
+from visibility_aware_edge_ldp.campaign.console.study_pages import ServerStatus, Shown
 from visibility_aware_edge_ldp.campaign.console.vault import SIGNING, Key, Vault, WrongPassphrase
-from visibility_aware_edge_ldp.campaign.console.visits import Turned, Visit, elsewhere
+from visibility_aware_edge_ldp.campaign.console.visits import EarlyReply, Visit, elsewhere
 from visibility_aware_edge_ldp.campaign.server.messages import Reply
 from visibility_aware_edge_ldp.campaign.server.operations import line_head, refuse_broken_log
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 
-JOURNAL = "operations.jsonl"
+LOG_FILE = "operations.jsonl"
 
 
-class Journal:
-    """The lines in a file; each is on the disk before what it says is done."""
+class OperationLog:
+    """What was done in this console, a line each in a file; the line is on the disk before the action is done."""
 
     def __init__(self, folder: Path) -> None:
-        self._path, self._turn = folder / JOURNAL, threading.Lock()
+        self._path, self._turn = folder / LOG_FILE, threading.Lock()
 
     def note(self, what: str) -> None:
-        """One more line; refuses to go on from a file that does not hold together."""
+        """Write one more line; refuses a file whose hashes do not fit."""
         with self._turn:
             lines = self.lines()
             before = bytes.fromhex(lines[-1]["head"]) if lines else bytes(32)
@@ -50,7 +50,7 @@ class Journal:
                 os.fsync(file.fileno())
 
     def lines(self) -> list[dict[str, Any]]:
-        """All lines, the oldest first; refuses a chain that does not hold."""
+        """All lines, the oldest first; refuses a file whose hashes do not fit."""
         if not self._path.exists():
             return []
         try:
@@ -61,14 +61,14 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class Desk:
-    """What actions work with: the vault, the log, the servers, and what the console was started with."""
+class OperatorContext:
+    """What an action is given: the vault, the log, the servers, and what the console was started with."""
 
     vault: Vault
-    journal: Journal
+    log: OperationLog
     servers: ServerProcesses
     attempts: Attempts
-    outside: Outside
+    injected: InjectedFunctions
     first_port: int
     default_address: str = ""
     clock: Callable[[], float] = field(default=time.time)
@@ -80,26 +80,26 @@ class Desk:
             key = self.vault.unlock(visit.form.get("passphrase", ""), SIGNING)
         except WrongPassphrase:
             self.attempts.failed()
-            self.journal.note("a wrong passphrase")
+            self.log.note("a wrong passphrase")
             raise
         self.attempts.succeeded()
         return key
 
-    def shown(self, visit: Visit, study: Study, standing: Standing | None = None) -> Shown:
+    def shown(self, visit: Visit, study: Study, status: ServerStatus | None = None) -> Shown:
         choices, people = study.draft(visit.session.key)
         return Shown(
             visit.session, study.name, study.charter, choices, people, study.settings, study.has_tokens,
-            standing or Standing(),
+            status or ServerStatus(),
         )  # fmt: skip
 
 
 def refuse_haste(attempts: Attempts) -> None:
-    """Refuses a passphrase that comes too soon after wrong ones."""
+    """Refuse a passphrase that comes too soon after wrong ones, with the seconds to wait."""
     if wait := attempts.wait:
         after = (b"retry-after", b"%d" % (int(wait) + 1))
-        raise Turned(429, f"Too many wrong passphrases. Try again in {int(wait) + 1} seconds.", (after,))
+        raise EarlyReply(429, f"Too many wrong passphrases. Try again in {int(wait) + 1} seconds.", (after,))
 
 
 def back_to(study: Study) -> Reply:
-    """The study's page."""
+    """A redirect to the study's page."""
     return elsewhere(f"/studies/{study.name}")
