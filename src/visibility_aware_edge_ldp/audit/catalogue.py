@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.audit import (
     whole_estimates,
 )
 from visibility_aware_edge_ldp.audit.at_size import registry as at_size
-from visibility_aware_edge_ldp.audit.campaigns import consents, ledgers, sums, waves
+from visibility_aware_edge_ldp.audit.campaigns import changes, consents, ledgers, sums, waves
 from visibility_aware_edge_ldp.audit.engine.findings import Audit, Finding, Loss, exact, exact_finding, family
 from visibility_aware_edge_ldp.audit.protocols import (
     campaign,
@@ -137,7 +137,7 @@ _MODULES: tuple[tuple[ModuleType, ...], ...] = (
     (chain,),
     (refusals,),
     (public_rules, whole_estimates, release_budgets),
-    (campaign, sums, ledgers, consents, waves),
+    (campaign, sums, ledgers, consents, waves, changes),
 )
 STAGES: dict[str, Stage] = {first.__name__.rpartition(".")[2]: _stage(first, *more) for first, *more in _MODULES}
 """By protocol, named as its module: what is audited exactly and what must be caught, in the order of findings."""

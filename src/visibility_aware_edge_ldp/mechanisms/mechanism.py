@@ -260,7 +260,9 @@ TOLD_CHANGES = register(
         _pure,
         lambda made: [flags for flags in product((0, 1), repeat=2 * made.most) if sum(flags) <= made.most],
         lambda made, flags: {
-            said: math.prod((_given(made.channel, flag)[one] for one, flag in zip(said, flags, strict=True)))
+            said: math.prod(
+                (_given(made.channel, flag)[one] for one, flag in zip(said, flags, strict=True)), start=Fraction(1)
+            )
             for said in product((0, 1), repeat=2 * made.most)
         },
         lambda made, flags, coins: tuple(map(int, made.told(np.array(flags, np.bool_), coins))),
