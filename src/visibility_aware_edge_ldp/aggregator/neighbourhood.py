@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_triangles
 from visibility_aware_edge_ldp.aggregator.estimate import (
-    MOST_SKEW,
     Estimate,
     Interval,
     estimate_of,
     largest_seen,
-    leaning,
     with_bias_bound,
     with_large_absent,
 )
@@ -101,16 +99,10 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
     each = asked / counts.size
     spread = missing(counts, float(noise.mean()), asked).plus(Spread(each**2 * float(noise.sum())))
     value = public_triangles(collection.view) + scale * each * float(counts.sum())
-    away = _without_degrees(collection, _gathered(degrees, plan, value))
-    spread = spread.plus(away).times(scale)
+    spread = spread.plus(_without_degrees(collection, _closed_share(degrees, plan, value))).times(scale)
     lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
     paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
-    found = estimate_of("triangles", value, spread, paid)
-    if away.variance:
-        # Who is missing is missing from others' counts too, so that the variance goes like the square of the estimate.
-        moving = leaning(value, spread.variance, scale**2 * away.variance)
-        found = replace(found, skew=max(min(found.skew + moving, MOST_SKEW), found.skew))
-    found = _with_large_absent(plan, counts, noise, found)
+    found = _with_large_absent(plan, counts, noise, estimate_of("triangles", value, spread, paid))
 
     def limits(level: float) -> Interval:
         low, high = with_bias_bound(found.interval, lost, level)
@@ -158,10 +150,10 @@ def _owned_share(plan: OwnerPlan) -> float:
     return 1 - (comb(absent, 2) * (n - absent) + comb(absent, 3)) / comb(n, 3) if n > 2 else 1.0
 
 
-def _without_degrees(collection: NeighbourhoodCollection, gathered: float) -> Spread:
+def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spread:
     """What it adds that others might have stayed away in the first round.  [OWNED.3]
 
-    ``gathered`` is the part of all triangles that is taken as made in cliques, and not by degrees alone.
+    ``closed`` is about the share of 2-stars that are closed to triangles.
     """
     plan, (counts, noise) = collection.survey.plan, collection.counts()
     n, absent = plan.reported.size, float((~plan.reported).mean())
@@ -176,7 +168,8 @@ def _without_degrees(collection: NeighbourhoodCollection, gathered: float) -> Sp
     squares, total = each * float((counts**2 - noise).sum()), each * float(counts.sum())
     seen, seen_squares = _seen_in_cliques(absent)
     in_cliques = odds * max(5 * squares / seen_squares - 9 * (total / seen) ** 2 / n, 0.0)
-    mixed = Spread((1 - gathered) * drawn.variance + gathered * in_cliques, drawn.doubt, drawn.third)
+    part = min(max(closed, 0.0), 1.0) ** 2
+    mixed = Spread((1 - part) * drawn.variance + part * in_cliques, drawn.doubt, drawn.third)
     # How much likelier a triangle is counted with a given one of its users than without.
     weight = (1 - absent**2) - (1 - absent) ** 2
     return mixed.times(weight * (1 - absent))
@@ -212,17 +205,10 @@ def _seen_in_cliques(absent: float) -> tuple[float, float]:
     return reported * (reported + 3 * absent), reported**2 * (reported**2 + 5 * reported * absent + 20 / 3 * absent**2)
 
 
-def _gathered(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
-    """About the part of all triangles that is made in cliques: closed 2-stars, or what degrees alone do not make.
-
-    With 2-stars and edges from noisy degrees, or from the bounds where nobody has these.  [OWNED.3]
-    """
+def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
+    """3T/S₂, with 2-stars from noisy degrees, or from the bounds where nobody has these."""
     if degrees is None:
-        bounds = plan.bounds[plan.reported]
-        stars, edges = float(degree_functions.binomial(bounds, 2).sum()), float(bounds.sum()) / 2
+        stars = float(degree_functions.binomial(plan.bounds[plan.reported], 2).sum())
     else:
-        known = degrees.noisy_degrees()
-        stars, edges = degree_functions.stars(known, 2)[0], degree_functions.edges(known)[0]
-    if min(stars, edges, triangles) <= 0:
-        return 0.0
-    return float(np.clip(max(3 * triangles / stars, 1 - (stars / edges) ** 3 / 6 / triangles), 0.0, 1.0))
+        stars, _ = degree_functions.stars(degrees.noisy_degrees(), 2)
+    return 3 * triangles / stars if stars > 0 else 0.0
