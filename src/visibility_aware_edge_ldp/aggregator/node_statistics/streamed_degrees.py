@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -48,8 +49,9 @@ class _InOrder(Collection[Any, Any]):
         self._next, self._digest = 0, hashlib.sha256()
 
     @staticmethod
+    @abstractmethod
     def _survey_of(view: PublicView, survey: Any) -> Any:
-        raise NotImplementedError
+        """The one survey that is counted so, at the same price."""
 
     def add(self, report: Any) -> None:
         """Count the numbers of the next users; refuse reports out of order and of some users alone."""
@@ -62,8 +64,9 @@ class _InOrder(Collection[Any, Any]):
         self._take_in(report)
         self._next += report.count
 
+    @abstractmethod
     def _take_in(self, report: Any) -> None:
-        raise NotImplementedError
+        """Count the numbers of a report that was accepted."""
 
     @property
     def digest(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from visibility_aware_edge_ldp.aggregator.collection import Estimators
+from visibility_aware_edge_ldp.aggregator.collection import Estimators, UserCollection
 from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection, sum_of_stars
 from visibility_aware_edge_ldp.aggregator.derived import linear, ratios
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of
@@ -21,8 +21,6 @@ from visibility_aware_edge_ldp.counts.mixing import LINEAR, RATIOS
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.errors import BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.public.groups import Groups
-from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
-from visibility_aware_edge_ldp.public.surveys.groups import GroupSurvey
 from visibility_aware_edge_ldp.public.view import PublicView
 
 Ints = npt.NDArray[np.int64]
@@ -97,16 +95,10 @@ class WeightedSample:
         return np.where((self.counts == 1)[self.strata], 1.0, found)
 
 
-class WeightedDegrees(DegreeCollection):
-    """Reports of degrees from those of a roster who were drawn."""
+class _Drawn(UserCollection[Any, Any]):
+    """Reports from those of a roster who were drawn, and their weights."""
 
-    estimators: ClassVar[Estimators] = {
-        "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
-        "stars": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
-        "tail": lambda given, asked: given.tail(asked.name, asked.parameter or 0),
-    }
-
-    def __init__(self, survey: DegreeSurvey, view: PublicView, weights: SurveyWeights) -> None:
+    def __init__(self, survey: Any, view: PublicView, weights: SurveyWeights) -> None:
         super().__init__(survey, view)
         self.weights = weights
 
@@ -115,6 +107,16 @@ class WeightedDegrees(DegreeCollection):
         super().validate(users, answered, numbers)
         if (answered & ~(self.weights.each[users] > 0)).any():
             raise ProtocolViolation(_NOT_DRAWN)
+
+
+class WeightedDegrees(_Drawn, DegreeCollection):
+    """Reports of degrees from those of a roster who were drawn."""
+
+    estimators: ClassVar[Estimators] = {
+        "edges": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
+        "stars": lambda given, asked: given.combined(asked.name, {asked.name: 1.0}),
+        "tail": lambda given, asked: given.tail(asked.name, asked.parameter or 0),
+    }
 
     def cannot_estimate(self, name: str) -> str:
         """The sentence that refuses a statistic which takes more than a weighted sample of degrees."""
@@ -151,23 +153,13 @@ class _Degrees:
         return replace(found, unbiased=not self._sample.scaled)
 
 
-class WeightedGroups(GroupCollection):
+class WeightedGroups(_Drawn, GroupCollection):
     """Reports of friends by group from those of a roster who were drawn."""
 
     estimators: ClassVar[Estimators] = {
         **dict.fromkeys(LINEAR, lambda given, asked: given.marked(linear(given, given.groups, asked))),
         **dict.fromkeys(RATIOS, lambda given, asked: ratios(given, given.groups, asked)),
     }
-
-    def __init__(self, survey: GroupSurvey, view: PublicView, weights: SurveyWeights) -> None:
-        super().__init__(survey, view)
-        self.weights = weights
-
-    def validate(self, users: slice, answered: Any, numbers: Any) -> None:
-        """Refuse reports of those who were not drawn."""
-        super().validate(users, answered, numbers)
-        if (answered & ~(self.weights.each[users] > 0)).any():
-            raise ProtocolViolation(_NOT_DRAWN)
 
     def prepared(self, wanted: tuple[str, ...], budget: Any, made: Any) -> WeightedCells:
         """The mixing matrix by weights, once for all statistics."""
