@@ -325,7 +325,10 @@ FAMILIES: dict[str, Family] = {
 }
 PLAIN = tuple(STATISTICS)
 EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")
-_SOME = f"{', '.join(EVERYTHING)}, or others that `va-edge-ldp estimate --help` names"
+_SOME = (
+    f"{', '.join(EVERYTHING)}, or others that `va-edge-ldp estimate --help` names; one of your own is loaded with "
+    "--plugin"
+)
 QUANTILES = ("degree_quantile:25", "degree_quantile:50", "degree_quantile:75")
 SETS = {"all": EVERYTHING, "summary": ("edges", *DERIVED, *QUANTILES, "max_degree")}
 """Words for several statistics: of each, those are meant that a trust model answers."""
