@@ -17,13 +17,11 @@ from visibility_aware_edge_ldp.campaign.server import page_labels
 from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
-    CLUSTERING,
-    EIGEN,
     EVERYTHING,
     GRAPHLETS,
-    GROUPED,
     SETS,
     SIDED,
+    STATISTICS,
     exact,
     sources_of,
     statistic,
@@ -31,8 +29,9 @@ from visibility_aware_edge_ldp.public.statistic import (
 from visibility_aware_edge_ldp.public.trust import TRUSTS
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
-_MORE = ("tail:2", "simultaneous_degrees", "largest_degrees:3")
-NAMES = tuple(dict.fromkeys((*EVERYTHING, *_MORE, *GROUPED, *SETS["summary"], *GRAPHLETS, *EIGEN, *CLUSTERING)))
+# All that have a name of their own and are not of people and places, and some of each family.
+_PLAIN = (name for name, known in STATISTICS.items() if not known.bipartite)
+NAMES = tuple(dict.fromkeys((*_PLAIN, *EVERYTHING, *SETS["summary"], "tail:2", "largest_degrees:3")))
 GROUPS = Groups("number", ("a", "b"), np.arange(14) % 3 // 2)
 WORLD = va.VisibilityAwareGraph(erdos_renyi(14, 40, 3), va.VisibilityPolicy("0.2", "0.3", "0.5")).grouped(GROUPS)
 ANSWERED = [(trust.name, name) for trust in TRUSTS.values() for name in NAMES if answers(trust, name)]
@@ -52,7 +51,7 @@ UNBIASED = {
 RUNS = 60
 # Where another collection takes the reports, and why.
 _PLANES = "a PositionCollection, which keeps a plane of all positions, counts what needs pairs of positions"
-ELSEWHERE = {("sample", name): _PLANES for name in ("four_cycles", *GRAPHLETS, *EIGEN)}
+ELSEWHERE = {("sample", name): _PLANES for name in NAMES if name == "four_cycles" or statistic(name).complete}
 
 
 @pytest.mark.parametrize("name", NAMES)

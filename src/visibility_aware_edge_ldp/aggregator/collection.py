@@ -100,7 +100,7 @@ class Collection(ABC, Generic[S, R]):
         return asked
 
     def _lacks(self, name: str) -> bool:
-        """Whether this is not told of people and places, where the roster is of these.  [BIPARTITE.4]"""
+        """Whether the roster is of people and places, of whom this is not estimated.  [BIPARTITE.4]"""
         return self.view.people is not None and statistic(name).kind not in self.survey.trust.on_places
 
     def estimator(self, name: str) -> Estimator:
@@ -192,7 +192,7 @@ class UserCollection(Collection[S, N]):
         return report.survey == self.survey.identity
 
     def validate(self, users: slice, answered: Bits, numbers: Ints) -> None:
-        """Refuse what no client of this survey sends; nothing beside what all collections refuse."""
+        """Refuse what no client of this survey sends; by default no more than every collection refuses."""
 
     @property
     def digest(self) -> str:

@@ -1,6 +1,6 @@
-"""What is not wholly inside a scope, from a sampled collection outside it: an estimate of its own, and the sum.
+"""What is not wholly inside a scope, and what there is in all, with a second collection of positions outside the scope.
 
-[SCOPE.7-8]
+That one is of a sample of them.  [SCOPE.7-8]
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Rest(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Values and variances of a statistic: inside, not wholly inside, in all."""
+    """Of a statistic, the value and the variance of what is not wholly inside, and of all."""
 
     rest: tuple[float, float]
     everywhere: tuple[float, float]
@@ -118,4 +118,4 @@ def _weighted(weights: Floats, arrays: np.ndarray[tuple[int, int, int], np.dtype
 
 
 ESTIMATED: Mapping[str, Callable[[Scores, int], _Parts]] = {EDGES.name: _edges, TRIANGLES.name: _triangles}
-"""The statistics whose rest is known, each from scores whose first planes are those inside."""
+"""The statistics whose rest is known, each from scores and how many of their planes, the first ones, are inside."""

@@ -34,11 +34,12 @@ def counts_suffice(statistics: Sequence[str]) -> bool:
 
 
 class StreamedCollection(ScoredCollection, InOrder):
-    """Per node and non-public class: positions asked, those that took part in all rounds, said 1, and said 1 again.
+    """Four counts for each node and non-public class, each among those before.
 
-    Edges, degrees, the largest degree and the degree histogram need no more. The variance of k-stars sums over
-    positions what both ends have in all, so it would take every answer a second time: k-stars, as triangles, come from
-    a whole collection.
+    Positions that were asked, that took part in all rounds, that said 1, and that said 1 again.
+    Edges, degrees, the largest degree and the degree histogram need no more. The variance of k-stars needs, at every
+    position, both ends' counts over all positions, and so every answer a second time: k-stars, as triangles, come from
+    a ``PositionCollection``.
     """
 
     estimators: ClassVar[Estimators] = {name: ESTIMATORS[name] for name in STATISTICS}
@@ -70,7 +71,7 @@ class StreamedCollection(ScoredCollection, InOrder):
             self._next, self._run = report.start + report.count, []
 
     def _count(self) -> None:
-        """Of a run for which all rounds are here."""
+        """Count a run of positions for which the reports of all rounds are here."""
         begin, size = self._run[0].start, self._run[0].count
         if not size:
             return

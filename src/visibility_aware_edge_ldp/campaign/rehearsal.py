@@ -106,7 +106,11 @@ class Turnout:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a rehearsal found."""
+    """What a rehearsal found.
+
+    ``same`` says whether the campaign's answers are, octet for octet, those of the same reports counted here, and
+    ``seconds`` how long each part took; ``sent`` and ``received`` are octets for each participant.
+    """
 
     charter: Charter = field(repr=False)
     answers: dict[str, Any] = field(repr=False)

@@ -54,6 +54,7 @@ class Client(ABC, Generic[S, V, R]):
     """
 
     whose = "this client's"
+    """For refusals: "The survey is about another roster than this client's"."""
     first_round = 1
     """The number of a survey's first round."""
 

@@ -1,4 +1,10 @@
-"""USER triangles from one part of the first answers: a user sums over its friends of one group.  [PARTS.1-3]"""
+"""USER triangles from one part of the first answers: a user sums over pairs of friends in one group.  [PARTS.1-3]
+
+A public coin gives every user one part of the answers, and in each part puts every user into a group; a part holds the
+answers between users of one group. A user's *list* are its friends after it. Whether the list is *short* is decided by
+its noisy length, which everybody is told: of a short list only pairs count that are alone in their group, of a long one
+all pairs in one group, and the noise is drawn for the one or the other sum.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +101,7 @@ def part_report(
     noisy = cut_sum(lengths, survey.reach_noise.sample_many(lengths.size, random_bytes))
     short = noisy <= survey.longest_short
     pairs = list_pairs(survey, start, offsets, members)
-    # Of a short list only friends count who are two in a group; of a long list all.
+    # Of a short list only pairs count that are alone in their group; of a long list all pairs.
     scores = first.sums(lengths.size, pairs, ~short[pairs.owner] | (pairs.load == 2))
     unit = 2.0**survey.fineness
     weights = np.where(short, short_weights(lengths, survey.groups, survey.last_weight), survey.groups)

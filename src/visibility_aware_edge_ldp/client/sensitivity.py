@@ -50,7 +50,10 @@ class Ramp:
         return min(self.level + distance - self.horizon, self.cap)
 
     def peaks(self, beta: float) -> Iterable[int]:
-        """(c + t)·e^{−βt} rises until c + t = 1/β, and falls from there."""
+        """The distances among which the weighted bound is largest.
+
+        (c + t)·e^{−βt} rises until c + t = 1/β, and falls from there.
+        """
         rise = math.ceil(self.cap - self.level)
         top = math.floor(min(1 / beta - float(self.level), rise)) if beta > 0 else rise
         near = {min(max(at, 1), rise) for at in (top - 1, top, top + 1, top + 2, rise)} if rise > 0 else set()
@@ -122,12 +125,12 @@ class Profile:
 
     def smooth(self, beta: Decimal) -> Decimal:
         """max over t of e^{−βt}·local(t), rounded up in the last of 50 digits.  [SENS.1]"""
-        _check(beta)
+        _check_beta(beta)
         return max(self._best(beta, range(self.horizon + 1)), self._best(beta, self.tail.peaks(float(beta))))
 
     def is_exact(self, beta: Decimal) -> bool:
         """Whether ``smooth(beta)`` is S* itself: the horizon holds its maximum.  [SENS.2]"""
-        _check(beta)
+        _check_beta(beta)
         return self._best(beta, range(self.horizon + 1)) >= self._best(beta, self.tail.peaks(float(beta)))
 
     def _best(self, beta: Decimal, distances: Iterable[int]) -> Decimal:
@@ -148,7 +151,7 @@ def triangle_profile(n: int, edges: Edges, classes: BoundPolicy, w: int = 2, hor
     classes
         Which positions can change, and of which class they are.
     w
-        What a FRIEND_VISIBLE change costs, a whole number: w promises such edges w times what PRIVATE ones get.
+        What a FRIEND_VISIBLE change counts as, a whole number of PRIVATE ones: such an edge may lose w times as much.
     horizon
         Distances up to here are worked out exactly. It must not be chosen by looking at the graph.
     """
@@ -203,7 +206,7 @@ def _check_range(w: int, horizon: int, end: int) -> int:
     return min(horizon, end)
 
 
-def _check(beta: Decimal) -> None:
+def _check_beta(beta: Decimal) -> None:
     if not (beta.is_finite() and beta > 0):
         raise BadPrivacyParameter(f"beta must be a positive number; {beta} was given.")
 

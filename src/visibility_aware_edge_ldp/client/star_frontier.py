@@ -100,7 +100,10 @@ class FoundStars:
 
 
 class Group(NamedTuple):
-    """Positions of one class that are edges, or that are not: leaving one out changes both its ends alike."""
+    """Positions of one class that are edges, or that are not.
+
+    To leave such a position out of a node's degree and room changes both in the same way at every node.
+    """
 
     kind: Visibility
     joined: bool

@@ -65,16 +65,16 @@ class BoundInside:
         """Which of the positions {u, v} lie inside."""
         return self.scope.holds(u, v, self.rule(u, v))
 
-    def by_groups(self, policy: ByTable) -> ByTable | None:
-        """Groups of nodes and the class between each two of them; ``policy`` are those of the rule without a scope."""
-        found = self.scope.grouped(policy)
-        pairs = joined_groups([found, (policy.kinds, np.ones(policy.table.shape, np.bool_))], np.logical_and)
+    def by_groups(self, unscoped: ByTable) -> ByTable | None:
+        """Groups of nodes and the class between each two of them, from those that the rule has without the scope."""
+        found = self.scope.grouped(unscoped)
+        pairs = joined_groups([found, (unscoped.kinds, np.ones(unscoped.table.shape, np.bool_))], np.logical_and)
         if pairs is None:
             return None
         groups, inside = pairs
         kinds = np.zeros(len(inside), np.int64)
-        kinds[groups] = policy.kinds
-        return ByTable(groups, np.where(inside, policy.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC)))
+        kinds[groups] = unscoped.kinds
+        return ByTable(groups, np.where(inside, unscoped.table[np.ix_(kinds, kinds)], np.uint8(Visibility.PUBLIC)))
 
 
 def inside_rule(rule: Rule, scope: Scope) -> InsideRule:
@@ -135,7 +135,7 @@ class BoundPolicy:
 
     @cached_property
     def by_groups(self) -> ByTable | None:
-        """As ``by_kinds``, for policies with a scope too; None where there are too many groups."""
+        """As ``by_kinds``, but also for a policy with a scope, whose groups are finer; None where they are too many."""
         if not isinstance(self.rule, BoundInside):
             return self.by_kinds
         inner = BoundPolicy(self.n, self.rule.rule, self.rule.is_constant).by_kinds

@@ -178,7 +178,7 @@ class VisibilityPolicy:
         )
 
     def guarded(self, friend_visible: Number | None = None, private: Number | None = None) -> VisibilityPolicy:
-        """The same policy with other losses per edge, in units of epsilon; the usual ones are 2 and 1.
+        """The same policy with other losses per edge, in units of epsilon; usually 2 if friend-visible, 1 if private.
 
         They say how well each kind of secret is guarded: 3 allows three times the loss of 1. They are public,
         and part of what the policy's digest names.
@@ -232,7 +232,7 @@ class VisibilityPolicy:
         return found[private].epsilon / self.multiplier(private) if private in found else Fraction(0)
 
     def left_of(self, epsilon: Fraction) -> Fraction:
-        """What a collection may spend, so that everybody loses this epsilon by all that was ever reported."""
+        """What a collection may spend, so that choosing the policy and the collection cost this epsilon together."""
         if epsilon <= self.paid_epsilon:
             raise BadPrivacyParameter(
                 f"Choosing the policy has cost ε = {float(self.paid_epsilon):g}, which leaves nothing of ε = "

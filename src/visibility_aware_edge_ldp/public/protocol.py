@@ -99,16 +99,18 @@ def protocol(name: str) -> Protocol:
 
 
 def answers(trust: Trust, name: str) -> bool:
-    """Whether clients of a trust model can answer for this statistic.
+    """Whether clients of a trust model can answer for this statistic: by one protocol, or by several together.
 
-    For one of groups, or one that another program has registered: whether a protocol of this model answers it. For one
-    that is made from others: whether these are answered.
+    For one that is made from others: whether these are answered. The package's own statistics are asked for by its own
+    protocols alone.
     """
-    if (formula := statistic(name).derived) is not None:
-        return all(answers(trust, source) for source in formula.sources)
-    if is_built_in(name) and not statistic(name).by_groups:
-        return trust.answers(statistic(name).kind)
-    return any(each.trust is trust and each.answers(name) for each in PROTOCOLS.values())
+    known = statistic(name)
+    if known.derived is not None:
+        return all(answers(trust, source) for source in known.derived.sources)
+    able = BUILT_IN if is_built_in(name) else PROTOCOLS
+    return known.kind in trust.combined or any(
+        PROTOCOLS[each].trust is trust and PROTOCOLS[each].answers(name) for each in able
+    )
 
 
 def registered_protocol(trust: Trust, statistics: Sequence[str]) -> Protocol | None:

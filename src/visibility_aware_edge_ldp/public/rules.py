@@ -235,7 +235,10 @@ def node_keys(names: Names, salt: str) -> npt.NDArray[np.uint64]:
 
 
 def mixed(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every input bit reaches every output bit."""
+    """The words, mixed in place by the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+
+    Every input bit reaches every output bit.
+    """
     word ^= word >> np.uint64(30)
     word *= np.uint64(0xBF58476D1CE4E5B9)
     word ^= word >> np.uint64(27)
@@ -246,7 +249,7 @@ def mixed(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False)
 class ByTable:
-    """A bound rule: the class of two kinds of node."""
+    """A bound rule that is a table: a position's class follows from the kinds of its two nodes."""
 
     kinds: Ends = field(repr=False)
     table: Classes

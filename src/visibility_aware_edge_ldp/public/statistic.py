@@ -1,7 +1,7 @@
 """The statistics: each one value with its name, its words, its exact count and what kind of number it is.
 
-A statistic is added by registering a ``Statistic`` here, its formula in ``counts/``, and its estimator with each
-collection that can answer it. Programs outside this package call :func:`register`.
+A statistic of this package is a ``Statistic`` here, its formula in ``counts/``, and its estimator with each collection
+that can answer it. Programs outside this package call :func:`register`.
 """
 
 import math
@@ -49,7 +49,7 @@ class Statistic:
     from_degrees
         Whether everybody's degree is all that it depends on.
     over_pairs
-        Whether it is counted over pairs of users and what they have in common.
+        Whether it is counted over pairs of users and their common friends, which takes time that is cubic in users.
     by_groups
         Whether it is about public groups of users, which the graph must then have.
     bipartite
@@ -312,8 +312,10 @@ CLUSTERING = {
     )
 }  # fmt: skip
 """What takes users' degrees and their answers for rows, both."""
+# What "all" asks for, and what is asked for by its name alone, as are all in the tables above.
 _OF_ALL = (EDGES, DEGREES, MAX_DEGREE, DEGREE_HISTOGRAM, TRIANGLES, TRANSITIVITY, FOUR_CYCLES)
-STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, SIMULTANEOUS_DEGREES, TRIANGLES_BY_GROUP)}
+_BY_NAME = (SIMULTANEOUS_DEGREES, TRIANGLES_BY_GROUP)
+STATISTICS: dict[str, Statistic] = {each.name: each for each in (*_OF_ALL, *_BY_NAME)}
 STATISTICS |= GROUPED | DERIVED | GRAPHLETS | EIGEN | SIDED | CLUSTERING
 FAMILIES: dict[str, Family] = {
     "stars": Family("stars", "K", 2, _stars, _no_stars),
@@ -323,7 +325,10 @@ FAMILIES: dict[str, Family] = {
 }
 PLAIN = tuple(STATISTICS)
 EVERYTHING = (*(each.name for each in _OF_ALL), "stars:2", "stars:3")
-_SOME = f"{', '.join(EVERYTHING)}, or others that `va-edge-ldp estimate --help` names"
+_SOME = (
+    f"{', '.join(EVERYTHING)}, or others that `va-edge-ldp estimate --help` names; one of your own is loaded with "
+    "--plugin"
+)
 QUANTILES = ("degree_quantile:25", "degree_quantile:50", "degree_quantile:75")
 SETS = {"all": EVERYTHING, "summary": ("edges", *DERIVED, *QUANTILES, "max_degree")}
 """Words for several statistics: of each, those are meant that a trust model answers."""

@@ -33,10 +33,9 @@ class Trust:
         Which keywords of ``estimate`` belong to it.
     compared
         Those of them that a comparison takes.
-    answered
-        The kinds of statistics that its clients can answer for; None for every kind.
-    unanswered
-        Kinds that they cannot.
+    combined
+        The kinds of statistics that only the reports of several of its protocols tell together; each protocol says
+        itself what its own reports tell.
     on_places
         The kinds of statistics that they answer of people and places; none where such graphs are not asked.
     local
@@ -51,18 +50,13 @@ class Trust:
     options: tuple[str, ...]
     compared: tuple[str, ...]
     local: bool = True
-    answered: tuple[str, ...] | None = None
-    unanswered: tuple[str, ...] = ()
+    combined: tuple[str, ...] = ()
     on_places: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """The name as certificates write it: "POSITION"."""
         return self.name.upper()
-
-    def answers(self, kind: str) -> bool:
-        """Whether clients of this model can answer for statistics of this kind, such as "stars"."""
-        return kind not in self.unanswered and (self.answered is None or kind in self.answered)
 
 
 POSITION = Trust(
@@ -74,7 +68,6 @@ POSITION = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
     options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
     compared=("rounds", "estimator", "dropout"),
-    unanswered=("tail", "degree_quantile", "clustering_by_degree", "local_clustering"),
     on_places=(*ON_PLACES, "four_cycles", "degrees", "max_degree", "degree_histogram", "stars"),
 )
 USER = Trust(
@@ -87,14 +80,7 @@ USER = Trust(
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity"),
     options=("dropout", "degree_share", "hide", "engine", "clip", "share", "download"),
     compared=("degree_share", "dropout"),
-    unanswered=(
-        "three_paths",
-        "tailed_triangles",
-        "diamonds",
-        "four_cliques",
-        "spectral_radius",
-        "eigenvector_centrality",
-    ),
+    combined=("transitivity", "clustering_by_degree", "local_clustering"),
     on_places=(*ON_PLACES, "four_cycles"),  # places hold and answer nothing
 )
 NEIGHBOURHOOD = Trust(
@@ -107,7 +93,6 @@ NEIGHBOURHOOD = Trust(
     defaults=("triangles",),
     options=("delta", "dropout", "reporters"),
     compared=("reporters", "delta", "dropout"),
-    answered=("triangles",),
 )
 CURATOR = Trust(
     "curator",
@@ -119,7 +104,6 @@ CURATOR = Trust(
     options=("delta",),
     compared=("delta",),
     local=False,
-    answered=("edges", "max_degree", "triangles", "stars"),
 )
 TRUSTS: dict[str, Trust] = {each.name: each for each in (POSITION, USER, NEIGHBOURHOOD, CURATOR)}
 """All trust models by name, the least trusting first."""

@@ -33,7 +33,7 @@ def from_scores(given: ScoreEstimates, asked: Statistic) -> Estimate:
 
 
 def _classes(given: ScoreEstimates) -> list[ScoredPositions]:
-    """What the positions of each class said; classes that answer in the same way, as often, count as one."""
+    """What the positions of each class said; classes with the same mechanism and response rate are taken together."""
     collection: Any = given.collection
     view, survey, rates = collection.view, collection.survey, collection.response_rates()
     by_values: dict[tuple[float, ...], list[Any]] = {}
@@ -57,7 +57,7 @@ def _only(values: tuple[float, ...], function: Callable[[Floats], Floats]) -> Ca
 
 
 def from_degrees(collection: DegreeCollection, noisy: Estimate, asked: Statistic) -> Estimate:
-    """The same from users' ``noisy`` degrees; of those who did not answer public bounds are left.
+    """The same from users' ``noisy`` degrees; those who did not answer have what is public as their interval.
 
     [ATONCE.1, ATONCE.3-4]
     """

@@ -59,7 +59,10 @@ class Closings(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Z₁ of the estimate, the pulls, and Z₁ of all pulls at positions that the user is an end of."""
+    """Z₁ of the estimate, each user's pull (see ``Parts``), and Z₁ of all pulls at their users' positions.
+
+    [COUNTS.7]
+    """
 
     noise: float
     pulls: Floats
@@ -137,7 +140,11 @@ def _one_spread(rows: ReportedRows) -> float:
 
 
 class _Functions:
-    """Functions of a score, as weights of planes: of all positions, of public ones, and of those that are not."""
+    """Functions of a score, as weights of planes.
+
+    ``y`` is the score, ``p`` what of it is public, and ``s = y − p``; ``v`` is the score's spread. Letters that stand
+    together are multiplied: ``vss`` is v·s². ``one``, ``two``, ``three`` are the weights of what has so many holders.
+    """
 
     def __init__(self, rows: ReportedRows) -> None:
         _, self.one, self.two, self.three = rows.weights(3).tolist()

@@ -29,6 +29,7 @@ class Choices:
     """What the form of a draft holds, as texts; ``closes`` are dates of UTC, one for each round.
 
     ``meaning`` is whom people tick, and ``sender`` who asks and whom to ask: both stand in the letters alone.
+    ``chosen`` says whether the form was ever sent; until then these are the defaults.
     """
 
     title: str
@@ -66,7 +67,8 @@ class Choices:
     def given(self, form: Mapping[str, str]) -> Choices:
         """With what a form says; refuses what cannot be, in a sentence."""
         names = [each.name for each in fields(self) if each.name in form]
-        edges = form["edges"].strip() or ("" if form.get("no_edges") else self.edges) if "edges" in form else self.edges
+        # An empty field keeps the edges that there are, unless it is said that there are none.
+        edges = form.get("edges", "").strip() or ("" if form.get("no_edges") and "edges" in form else self.edges)
         closes = tuple(form.get(f"closes_{number}", "").strip() for number in (1, 2))
         told: dict[str, Any] = {name: form[name].strip() for name in names}
         found = replace(self, **told | {"edges": edges, "closes": closes, "chosen": True})

@@ -140,29 +140,30 @@ def _public(code: str) -> bytes:
     return bytes.fromhex(code[:64])
 
 
-def _cipher(shared: bytes, head: bytes) -> ChaCha20Poly1305:
-    return ChaCha20Poly1305(HKDF(SHA256(), 32, salt=None, info=head).derive(shared))
+def _cipher(shared: bytes, bound: bytes) -> ChaCha20Poly1305:
+    """A cipher whose key follows from the shared secret, the file's opening and the recipient."""
+    return ChaCha20Poly1305(HKDF(SHA256(), 32, salt=None, info=bound).derive(shared))
 
 
 def _sealed(octets: bytes, code: str) -> bytes:
     """Format, a public key that is used once, and the octets, which only the code's private key opens."""
     once, recipient = X25519PrivateKey.generate(), _public(code)
-    head = FORMAT + once.public_key().public_bytes_raw()
+    opening = FORMAT + once.public_key().public_bytes_raw()
     try:
         shared = once.exchange(X25519PublicKey.from_public_bytes(recipient))
     except ValueError as error:
         raise BadInput("No device has this code; copy it whole from the new device.") from error
-    return head + _cipher(shared, head + recipient).encrypt(_NONCE, octets, head + recipient)
+    return opening + _cipher(shared, opening + recipient).encrypt(_NONCE, octets, opening + recipient)
 
 
 def _opened(data: bytes, key: X25519PrivateKey, code: str) -> bytes:
     end = len(FORMAT) + _KEY_OCTETS
-    head, sealed = data[:end], data[end:]
-    if not head.startswith(FORMAT) or len(head) < end:
+    opening, sealed = data[:end], data[end:]
+    if not opening.startswith(FORMAT) or len(opening) < end:
         raise BadInput("This is not a file that a ledger was handed over in.")
     try:
-        shared = key.exchange(X25519PublicKey.from_public_bytes(head[len(FORMAT) :]))
-        bound = head + _public(code)
+        shared = key.exchange(X25519PublicKey.from_public_bytes(opening[len(FORMAT) :]))
+        bound = opening + _public(code)
         return _cipher(shared, bound).decrypt(_NONCE, sealed, bound)
     except (InvalidTag, ValueError) as error:
         raise Refused("The file was handed over to another device, or is damaged; nothing was taken.") from error

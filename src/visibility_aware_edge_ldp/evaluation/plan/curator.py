@@ -11,7 +11,8 @@ import visibility_aware_edge_ldp.evaluation.plan.base as base
 from visibility_aware_edge_ldp.client.sensitivity import Profile, star_profile, triangle_profile
 from visibility_aware_edge_ldp.evaluation.plan.graph_moments import Moments, even_points
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
-from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, star_size, statistic
+from visibility_aware_edge_ldp.public.protocol import answers
+from visibility_aware_edge_ldp.public.statistic import EDGES, MAX_DEGREE, sources_of, star_size
 from visibility_aware_edge_ldp.public.surveys.curator import curator_survey
 from visibility_aware_edge_ldp.public.trust import CURATOR, PILOT_SHARE
 from visibility_aware_edge_ldp.simulation.curator import delta_of_each, split
@@ -103,8 +104,8 @@ def doubt(question: base.Question, found: base.PredictedError) -> str:
 
 
 def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:
-    """One answer for each statistic, from one centre."""
-    asked = [name for name in statistics if CURATOR.answers(statistic(name).kind)]
+    """One answer for each statistic, or for each that it is made from, from one centre."""
+    asked = {source for name in statistics for source in sources_of(name) if answers(CURATOR, source)}
     return base.Cost(CURATOR.name, 1, len(asked) * _ANSWER, base.QUESTION, world.graph.m)
 
 

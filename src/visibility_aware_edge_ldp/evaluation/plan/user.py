@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
@@ -33,7 +33,7 @@ from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, degre
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
-from visibility_aware_edge_ldp.simulation.options import Plan, needs_degrees, plan_for
+from visibility_aware_edge_ldp.simulation.options import Plan, plan_for
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -259,6 +259,10 @@ def _path_variances(moments: Moments, spread: Floats) -> Floats:
     return np.asarray(np.quantile(pairs[np.triu_indices(len(near), 1)], (np.arange(_LEVELS) + 0.5) / _LEVELS)) + 1e-12
 
 
+SUMMED: dict[str, Callable[[Moments, Plan], float]] = {TRIANGLES.name: triangles, FOUR_CYCLES.name: cycles}
+"""The variances of what users sum over their rows."""
+
+
 def error(question: base.Question, name: str) -> base.PredictedError | str:
     """The standard error of one name, with what the others that are asked leave it of ε."""
     moments, k = question.moments, star_size(name)
@@ -276,10 +280,9 @@ def error(question: base.Question, name: str) -> base.PredictedError | str:
         stars = from_degrees(moments, plan, 2)
         variance = 9 * (triangles(moments, plan) + ratio**2 * stars) / moments.two_stars**2
         return base.PredictedError(variance**0.5)
-    if needs_degrees(name):
+    if name not in SUMMED:
         return base.NO_CLOSED_FORM
-    variance = triangles(moments, plan) if name == TRIANGLES.name else cycles(moments, plan)
-    return base.PredictedError(variance**0.5)
+    return base.PredictedError(SUMMED[name](moments, plan) ** 0.5)
 
 
 def cost(world: VisibilityAwareGraph, statistics: Sequence[str], without: base.Subsample) -> base.Cost:

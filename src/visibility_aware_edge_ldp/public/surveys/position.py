@@ -121,9 +121,9 @@ def position_survey(
         raise BadPrivacyParameter(f"A survey has 1 or 2 rounds; got {rounds}.")
     first = parse_epsilon(first_share, "the first round's share of epsilon")
     shares = (Fraction(1),) if rounds == 1 else (first, 1 - first)
-    policy, drawn = view.policy, position_sample(sample, coin)
+    policy, sampled = view.policy, position_sample(sample, coin)
     return PositionSurvey(
-        view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), shares, policy.multipliers, drawn
+        view.roster_digest, view.n, policy.digest, parse_epsilon(epsilon), shares, policy.multipliers, sampled
     )
 
 

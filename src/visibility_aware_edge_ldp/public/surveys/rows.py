@@ -1,4 +1,8 @@
-"""USER triangles and 4-cycles: the two questions to every user, their noise and their price.  [TRIANGLE.1-2]"""
+"""USER triangles and 4-cycles: the two questions to every user, their noise and their price.  [TRIANGLE.1-2]
+
+In the second round a user sends two numbers: the *sum* over its row, and the row's *reach*, which is how far one change
+of the row can move that sum, and so how wide the sum's noise is.
+"""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +23,7 @@ from visibility_aware_edge_ldp.public.trust import USER
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import Multipliers, Visibility
 
-# Of epsilon, what pays for the noisy reach of every row: the aggregator needs it for its standard error only.
+# Of epsilon, what pays for the noisy reach of every row: the aggregator needs the reach for its standard error only.
 REACH_SHARE = Fraction(1, 40)
 FINENESS = {TRIANGLES.name: 10, FOUR_CYCLES.name: 0}
 STATISTICS = tuple(FINENESS)
@@ -36,9 +40,9 @@ class RowSurvey(Survey):
     first
         The first round, of one round.
     reach, total
-        What the second round's two numbers cost per unit of multiplier.
+        What the row's noisy reach and its noisy sum cost, in the second round, per unit of the policy's multipliers.
     share
-        The part of ``total`` that pays for the movement of the noise scale.  [POWER.1]
+        The part of ``total`` that pays for the scale of the sum's noise, which changes with the row.  [POWER.1]
     fineness
         Sums are reported in units of 2^-fineness.
     statistic
