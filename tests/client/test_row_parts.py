@@ -75,7 +75,7 @@ def test_one_downloaded_part_is_enough() -> None:
     whole = first_answers()
     for user in (0, 7, 33):
         number = int(SURVEY.part_of(np.array([user]))[0])
-        part = read_part(SURVEY, number, cut_part(SURVEY, number, whole).encode())
+        part = read_part(SURVEY, number, cut_part(SURVEY, number, whole).encode(), whole.digest)
         one, other = (report(SURVEY, user, FirstPart(SURVEY, VIEW, each)) for each in (part, whole))
         assert one == other
 

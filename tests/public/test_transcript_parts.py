@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from visibility_aware_edge_ldp.public.transcript_parts import (
     AllAnswers,
     cut_part,
     largest_score,
+    part_octets,
     read_part,
     sums_of_scores,
 )
@@ -38,7 +41,7 @@ def test_a_part_says_what_all_answers_say_through_its_bytes() -> None:
     whole, (u, v) = answers(), endpoints(VIEW.n, 0, VIEW.positions)
     seen = np.zeros(u.size, int)
     for number in range(SURVEY.parts):
-        part = read_part(SURVEY, number, cut_part(SURVEY, number, whole).encode())
+        part = read_part(SURVEY, number, cut_part(SURVEY, number, whole).encode(), whole.digest)
         groups = SURVEY.group_of(np.full(VIEW.n, number), np.arange(VIEW.n))
         here = groups[u] == groups[v]
         assert (part.ones(u[here], v[here]) == whole.ones(u[here], v[here])).all()
@@ -52,9 +55,19 @@ def test_a_part_says_what_all_answers_say_through_its_bytes() -> None:
 
 def test_a_part_of_another_length_is_refused() -> None:
     data = cut_part(SURVEY, 0, answers()).encode()
+    assert len(data) == part_octets(SURVEY, 0)
     for wrong in (data[:-1], data + b"\0", b""):
         with pytest.raises(ProtocolViolation, match="bytes"):
-            read_part(SURVEY, 0, wrong)
+            read_part(SURVEY, 0, wrong, "")
+    users = (VIEW.n + 7) // 8
+    with pytest.raises(ProtocolViolation, match="after the last participant"):
+        read_part(SURVEY, 0, data[: users - 1] + b"\xff" + data[users:], "")
+
+
+def test_all_answers_have_the_name_that_they_were_broadcast_under() -> None:
+    whole = answers()
+    assert whole.digest == whole.transcript.digest
+    assert replace(whole, name="ab").digest == "ab"
 
 
 def test_sums_of_scores_are_those_of_single_positions() -> None:

@@ -184,17 +184,26 @@ def rounded_up(bound: float) -> float:
 class SumPoisoning:
     """What the second reports of rows may say, and how far liars in either round move the estimate.  [LIARS.5-6]"""
 
-    def __init__(self, collection: RowCollection) -> None:
+    def __init__(self, collection: RowCollection, largest: float | None = None) -> None:
         self.collection, survey = collection, collection.survey
         asked, first, _ = collection.counts
         self.rate = response_rate(asked, first) if asked else 1.0
-        scores = collection.scores(self.rate)
-        self.largest = float(np.abs(scores.values).max(initial=1.0))
-        if survey.statistic == FOUR_CYCLES.name:
-            rates = Rates(self.rate, pair_rate(asked, first), int(len(collection.view.edges) > 0))
-            self.largest = largest_path(path_scores(scores, rates), scores)
+        self.largest = self._largest(asked, first) if largest is None else largest
         self.later = np.arange(collection.view.n)[::-1].astype(np.float64)
         self.reach = survey.reach_noise.interval(1 - FALSE_ALARM / 2)[1]
+
+    def _largest(self, asked: int, first: int) -> float:
+        """M: one friend more or less moves no pull by more than this."""
+        scores = self.collection.scores(self.rate)
+        if self.collection.survey.statistic == FOUR_CYCLES.name:
+            rates = Rates(self.rate, pair_rate(asked, first), int(len(self.collection.view.edges) > 0))
+            return largest_path(path_scores(scores, rates), scores)
+        return float(np.abs(scores.values).max(initial=1.0))
+
+    @property
+    def told(self) -> Floats:
+        """In how many pairs of earlier users' lists the answers of a row may be."""
+        return np.arange(self.collection.view.n) * self.later
 
     @property
     def sums(self) -> Floats:
@@ -203,7 +212,7 @@ class SumPoisoning:
         pace = 1 / float(survey.total_noise.beta) * (1 + 1e-6)
         scale = np.maximum(self.later, pace) * self.largest * (1 + 1e-6) * 2.0**survey.fineness + 2
         honest = self.later**2 / 2 * self.largest * 2.0**survey.fineness + 1
-        found: Floats = honest + _tail(survey.total_noise, FALSE_ALARM / 2) * scale
+        found: Floats = honest + noise_tail(survey.total_noise, FALSE_ALARM / 2) * scale
         return found
 
     def flagged(self) -> list[Flag]:
@@ -222,12 +231,11 @@ class SumPoisoning:
         own = 2 * self.sums / 2.0**collection.survey.fineness
         channels = [collection.survey.first.channel(kind).scores for kind in NON_PUBLIC]
         width = max(float(max(scores) - min(scores)) for scores in channels) / self.rate
-        told = np.arange(collection.view.n) * self.later * width
-        each = asked / second * (own + told)[collection.answered_first]
+        each = asked / second * (own + self.told * width)[collection.answered_first]
         return rounded_up(float(np.sort(each)[::-1][:liars].sum()))
 
 
-def _tail(noise: SmoothNoise, chance: Fraction) -> float:
+def noise_tail(noise: SmoothNoise, chance: Fraction) -> float:
     """How many bounds away from 0 the noise is at most, but for this chance."""
     return (noise.interval(UNIT, 1 - chance)[1] + 1) / UNIT
 
@@ -243,7 +251,7 @@ class HubPoisoning:
     def band(self, number: str) -> tuple[Floats, Floats]:
         """Where each reporter's number lies if it is honest."""
         survey = self.collection.survey
-        tail = _tail(survey.noises[number], FALSE_ALARM / len(survey.numbers))
+        tail = noise_tail(survey.noises[number], FALSE_ALARM / len(survey.numbers))
         far: Floats = survey.floors(number) * np.float64(tail)
         return -far - 1, self.most + far + 1
 

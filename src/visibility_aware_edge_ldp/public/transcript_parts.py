@@ -38,14 +38,15 @@ class FirstAnswers(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AllAnswers:
-    """A whole transcript, as its aggregator holds it."""
+    """A whole transcript, as its aggregator holds it; ``name`` is what it was broadcast under, if not its digest."""
 
     transcript: Transcript
     view: PublicView
+    name: str = ""
 
     @property
     def digest(self) -> str:
-        return self.transcript.digest
+        return self.name or self.transcript.digest
 
     @property
     def answered(self) -> Bits:
@@ -79,8 +80,8 @@ class Part:
         return bits_at(self.packed, begin[here] + numbers_in(size[here], place[u], place[v]))
 
     def encode(self) -> bytes:
-        """The bytes that its users download."""
-        return bytes.fromhex(self.digest) + pack(self.answered) + self.packed.tobytes()
+        """The bytes that its users download: who answered, and the part's answers."""
+        return pack(self.answered) + self.packed.tobytes()
 
 
 def cut_part(survey: PartSurvey, number: int, answers: FirstAnswers) -> Part:
@@ -95,14 +96,22 @@ def cut_part(survey: PartSurvey, number: int, answers: FirstAnswers) -> Part:
     return Part(survey, number, answers.digest, answers.answered, np.frombuffer(pack(np.concatenate(said)), np.uint8))
 
 
-def read_part(survey: PartSurvey, number: int, data: bytes) -> Part:
-    """The part in these bytes; refuses another length than this part has."""
+def part_octets(survey: PartSurvey, number: int) -> int:
+    """How many bytes this part has; public knowledge alone decides it."""
     size = _places(survey, number)[2]
-    users, bits = octets(survey.nodes), int((size * (size - 1) // 2).sum())
-    if len(data) != 32 + users + octets(bits):
-        raise ProtocolViolation(f"The part has {len(data):,} bytes; {32 + users + octets(bits):,} are expected.")
-    answered = unpack(data[32 : 32 + users], survey.nodes)
-    return Part(survey, number, data[:32].hex(), answered, np.frombuffer(data[32 + users :], np.uint8))
+    return octets(survey.nodes) + octets(int((size * (size - 1) // 2).sum()))
+
+
+def read_part(survey: PartSurvey, number: int, data: bytes, digest: str) -> Part:
+    """The part in these bytes, of a first round of this name; refuses another length than this part has."""
+    users, size = octets(survey.nodes), part_octets(survey, number)
+    if len(data) != size:
+        raise ProtocolViolation(f"The part has {len(data):,} bytes; {size:,} are expected.")
+    answered = unpack(data[:users], survey.nodes)
+    part = Part(survey, number, digest, answered, np.frombuffer(data[users:], np.uint8))
+    if part.encode() != data:
+        raise ProtocolViolation("The part has bits after the last participant.")
+    return part
 
 
 def _places(survey: PartSurvey, number: int) -> tuple[Ints, Ints, Ints, Ints]:

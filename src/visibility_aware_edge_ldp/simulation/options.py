@@ -12,7 +12,6 @@ from typing import Any, ClassVar, TypedDict
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.privacy import Guarantee, Number, OneListEntry, parse_delta, parse_epsilon, parse_share
-from visibility_aware_edge_ldp.public.layout import octets
 from visibility_aware_edge_ldp.public.protocol import PROTOCOLS, answers
 from visibility_aware_edge_ldp.public.statistic import (
     BUTTERFLIES,
@@ -31,12 +30,7 @@ from visibility_aware_edge_ldp.public.statistic import (
     statistic,
 )
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey, lists_in
-from visibility_aware_edge_ldp.public.surveys.row_parts import (
-    fewest_groups,
-    groups_for_download,
-    groups_for_share,
-    parse_size,
-)
+from visibility_aware_edge_ldp.public.surveys.row_parts import groups_for, groups_for_share
 from visibility_aware_edge_ldp.public.surveys.rows import best_first_share, row_surveys
 from visibility_aware_edge_ldp.public.surveys.sample import position_sample
 from visibility_aware_edge_ldp.public.trust import (
@@ -202,18 +196,8 @@ class UserOptions(Options):
         return self.download is not None or groups_for_share(self.share) > 1
 
     def groups(self, view: PublicView, epsilon: Number) -> int | None:
-        """How many groups a part of the first answers has; None where everybody downloads all of them.
-
-        A download is an upper limit: where all first answers are less, all are taken.
-        """
-        if not self.in_parts:
-            return None
-        if self.download is None:
-            return groups_for_share(self.share)
-        most = parse_size(self.download)
-        if view.policy.scope is None and 2 * octets(view.positions) <= most:
-            return None
-        return max(groups_for_download(most, view.n), fewest_groups(view, epsilon))
+        """How many groups a part of the first answers has; None where everybody downloads all of them."""
+        return groups_for(view, epsilon, self.share, self.download)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.public.positions import Ints, numbers, row_of, row_start
 from visibility_aware_edge_ldp.public.statistic import TRIANGLES
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey, decode, encode
-from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_size, part_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_survey, part_words
 from visibility_aware_edge_ldp.public.surveys.rows import decode_rows, encode_rows
 from visibility_aware_edge_ldp.public.transcript import asked_in_rows, holders, ones_between
 from visibility_aware_edge_ldp.public.transcript_parts import bits_at
@@ -111,12 +111,8 @@ def spent_on(survey: PartSurvey) -> dict[str, float]:
 
 def note(survey: PartSurvey) -> str:
     """What the certificate says of it."""
-    octets = part_size(survey.nodes, survey.groups)
-    size = memory.size(octets) if octets > 1e6 else f"{octets / 1000:,.0f} kB"
-    return (
-        f"Everybody answered for all of its row, and downloaded 1/{survey.groups} of the first answers, about {size}, "
-        "that a public coin chose. An edge loses no less for that"
-    )
+    words = part_words(survey.nodes, survey.groups)
+    return f"Everybody answered for all of its row, and downloaded {words}. An edge loses no less for that"
 
 
 def collect_parts(

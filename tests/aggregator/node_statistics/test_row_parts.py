@@ -7,6 +7,7 @@ import pytest
 
 from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import (
     PartCollection,
+    PartPoisoning,
     class_shares,
     part_triangles,
     public_pairs,
@@ -89,6 +90,53 @@ def test_shares_of_classes_are_those_of_all_positions() -> None:
         expected = [view.class_sizes[kind] / view.positions for kind in view.non_public]
         assert class_shares(view) == pytest.approx(expected)
     assert class_shares(NOTHING.public) == [1.0]
+
+
+def of_everybody(runs: int = 1, dropout: float = 0.0) -> PartCollection:
+    return collect_parts(NOTHING, {"t": part_survey(NOTHING.public, 4, 8, f"coin {runs}")}, runs, dropout)["t"]
+
+
+def test_honest_reports_are_not_flagged_and_numbers_that_nobody_honest_sends_are() -> None:
+    for seed in range(4):
+        assert PartPoisoning(of_everybody(seed, 0.2)).flagged() == []
+    told = of_everybody()
+    lies = PartPoisoning(told)
+    told.numbers[1, 5], told.numbers[0, 9] = int(lies.sums[5]) + 1, GRAPH.n + int(lies.reach)
+    assert [(flag.participant, flag.what) for flag in PartPoisoning(told).flagged()] == [(5, "sum"), (9, "reach")]
+    # The twin: an ordinary sum is far below, and is told from a large one.
+    assert np.abs(of_everybody().totals).max() < lies.sums.min() * 10
+    assert (np.abs(of_everybody().totals) < lies.sums).all()
+
+
+def test_unflagged_sums_move_the_estimate_by_no_more_than_the_bound() -> None:
+    told = of_everybody(dropout=0.2)
+    lies, before = PartPoisoning(told), part_triangles(told).value
+    liars = np.flatnonzero(told.answered)[[0, 30, 60]]
+    told.numbers[1, liars] = lies.sums[liars].astype(np.int64)
+    high = part_triangles(told).value
+    told.numbers[1, liars] = -lies.sums[liars].astype(np.int64)
+    assert PartPoisoning(told).flagged() == []
+    assert abs(before) < high - part_triangles(told).value <= lies.bound(3)
+    assert lies.bound(1) < lies.bound(3)
+
+
+def test_whose_pairs_an_answer_may_be_in_are_counted() -> None:
+    told = of_everybody()
+    survey, lies, n = told.survey, PartPoisoning(told), GRAPH.n
+    parts = survey.part_of(np.arange(n))
+    groups = np.stack([survey.group_of(np.full(n, part), np.arange(n)) for part in parts])
+    for user in (0, 20, 77, n - 1):
+        expected = sum(int((groups[k, user] == groups[k, user + 1 :]).sum()) for k in range(user))
+        assert lies._with[0][user] == expected
+        assert lies._with[1][user] == np.bincount(groups[user]).max()
+    assert (lies.told >= lies._with[0] * survey.groups * 0.9).all()
+
+
+def test_the_first_round_has_the_name_that_it_was_broadcast_under() -> None:
+    survey = part_survey(NOTHING.public, 1, 15)
+    assert (
+        PartCollection(survey, NOTHING.public, named=lambda answers: "ab" * 32).close_first_round().digest == "ab" * 32
+    )
 
 
 def test_nothing_is_estimated_before_anybody_answered_twice() -> None:

@@ -8,16 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
 from visibility_aware_edge_ldp.public.surveys.row_parts import (
+    MOST_GROUPS,
+    PartRule,
     PartSurvey,
     fewest_groups,
+    groups_for,
     groups_for_download,
     groups_for_share,
     parse_size,
     part_size,
     part_survey,
+    part_words,
 )
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
@@ -80,6 +84,39 @@ def test_downloads_and_shares_become_groups() -> None:
         groups_for_download(10, 400)
     with pytest.raises(BadPrivacyParameter, match="above 0 and at most 1"):
         groups_for_share(2)
+
+
+def test_who_may_download_everything_does() -> None:
+    whole = 2 * ((VIEW.positions + 7) // 8)
+    assert groups_for(VIEW, 1) is groups_for(VIEW, 1, 1) is groups_for(VIEW, 1, download=str(whole)) is None
+    assert groups_for(VIEW, 1, "1/30") == 30
+    assert groups_for(VIEW, 1, download=str(whole - 1)) == fewest_groups(VIEW, 1)
+    assert groups_for(VIEW, 1, download="500") == groups_for_download(500, 400)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "groups", "words"),
+    [(400, 20, "1/20 of the first answers, about 1 kB"), (216_665, 298, "about 10 MB"), (216_665, 3, "about 1.0 GB")],
+)
+def test_a_download_is_said_in_words(nodes: int, groups: int, words: str) -> None:
+    said = part_words(nodes, groups)
+    assert words in said
+    assert said.endswith(", that a public coin chose")
+
+
+def test_a_rule_comes_back_and_another_is_refused() -> None:
+    rule = PartRule(20, "5e" * 32)
+    assert PartRule.of(rule.content) == rule
+    wrong = [
+        {"groups": 4}, {"groups": MOST_GROUPS + 1}, {"groups": "20"}, {"groups": True}, {"coin": "5E" * 32},
+        {"coin": "5e"}, {"coin": 7}, {"more": 1},
+    ]  # fmt: skip
+    for each in ({**rule.content, **change} for change in wrong):
+        with pytest.raises(ProtocolViolation, match=r"parts|Parts"):
+            PartRule.of(each)
+    for other in ({"groups": 20}, [], None):
+        with pytest.raises(ProtocolViolation, match="a coin and a number of groups"):
+            PartRule.of(other)
 
 
 def test_too_large_a_share_is_refused_with_the_largest_one() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from math import comb
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from visibility_aware_edge_ldp.aggregator.collection import Bits, InOrder, Ints
+from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, InOrder, Ints
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate, estimate_of, largest_seen, with_large_absent
+from visibility_aware_edge_ldp.aggregator.report_screening import FALSE_ALARM, SumPoisoning, noise_tail
 from visibility_aware_edge_ldp.aggregator.round_noise import UNEVEN, Noise, Places, nonresponse_spread, owned
 from visibility_aware_edge_ldp.aggregator.rows import RowCollection
-from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups
+from visibility_aware_edge_ldp.compute.list_groups import Pairs, pairs_in_groups, short_weights
 from visibility_aware_edge_ldp.counts.nonresponse import Spread
 from visibility_aware_edge_ldp.counts.row_noise import ListLaw
 from visibility_aware_edge_ldp.counts.rows import Step
@@ -38,13 +41,21 @@ PLACES = Places(1.0, 2 / 3, 1.0, 1 / 3)
 class PartCollection(RowCollection):
     """Both rounds of a survey of parts.
 
-    ``first`` takes the first answers in and looks them up, in place of a collection that keeps all of them.
+    ``first`` takes the first answers in and looks them up, in place of a collection that keeps all of them. ``named``
+    is what the first round was broadcast under, from all first answers: their digest, unless something else is given.
     """
 
+    estimators: ClassVar[Estimators] = {TRIANGLES.name: lambda given, asked: part_triangles(given)}
     survey: PartSurvey
 
-    def __init__(self, survey: PartSurvey, view: PublicView, first: InOrder | None = None) -> None:
-        self._looked_up_in = first
+    def __init__(
+        self,
+        survey: PartSurvey,
+        view: PublicView,
+        first: InOrder | None = None,
+        named: Callable[[AllAnswers], str] | None = None,
+    ) -> None:
+        self._looked_up_in, self._named = first, named
         if first is None:
             super().__init__(survey, view)
         else:
@@ -56,7 +67,8 @@ class PartCollection(RowCollection):
         """The first answers, as users look them up; the first round is closed by it."""
         if self._looked_up_in is not None:
             return cast(FirstAnswers, self._looked_up_in)
-        return AllAnswers(self.first.transcript, self.view)
+        found = AllAnswers(self.first.transcript, self.view)
+        return found if self._named is None else replace(found, name=self._named(found))
 
     @cached_property
     def _closed(self) -> tuple[Any, Bits]:
@@ -112,6 +124,59 @@ def public_pairs(view: PublicView, asked: Bits) -> Pairs:
     edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(edges[:, 0], minlength=view.n))])
     return pairs_in_groups(offsets, edges[:, 1].astype(np.int32), np.zeros(len(edges), np.int64))
+
+
+class PartPoisoning(SumPoisoning):
+    """What users may report who read parts, and how far liars in either round move the estimate.  [LIARS.5-6]"""
+
+    collection: PartCollection
+
+    def __init__(self, collection: PartCollection) -> None:
+        survey = collection.survey
+        self.law = collection.law
+        super().__init__(collection, self.law.largest)
+        self._parts = survey.part_of(np.arange(collection.view.n))
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The largest that a sum is by either rule, up to its sign, in its unit."""
+        survey, law = self.collection.survey, self.law
+        s, tail = 1 / survey.groups, FALSE_ALARM / 2
+        lengths = np.minimum(self.later, survey.longest_short + self.reach).astype(np.int64)
+        alone = np.minimum(lengths / 2, survey.groups) * law.largest
+        following = short_weights(lengths + 1, survey.groups, survey.last_weight)
+        noise = noise_tail(survey.pair_noise, tail) * (law.largest * (1 + s) + s * alone)
+        short = following * (alone + noise)
+        crowd = np.minimum(self._with[1], self.later)
+        pull = np.maximum(crowd, 1 / law.beta) * law.largest
+        long = survey.groups * (self.later * crowd / 2 * law.largest + noise_tail(survey.total_noise, tail) * pull)
+        most: Floats = np.maximum(short, long) * (1 + 1e-6) * 2.0**survey.fineness + 3
+        return most
+
+    @property
+    def told(self) -> Floats:
+        """In how many pairs of earlier users' lists the answers of a row may be, each with its mean weight."""
+        weights = self.law.weights(np.arange(self.collection.view.n))
+        return np.asarray(self._with[0] * float(weights.max(initial=0.0)))
+
+    @cached_property
+    def _with(self) -> tuple[Floats, Floats]:
+        """Of each user: earlier users with later ones whom their parts put into its group; its own part's largest one.
+
+        The second is the size of the largest group.
+        """
+        survey, users = self.collection.survey, np.arange(self.collection.view.n)
+        pairs, largest = np.zeros(users.size), np.zeros(users.size)
+        for part in np.unique(self._parts):
+            mine = self._parts == part
+            groups = survey.group_of(np.full(users.shape, part), users)
+            sizes = np.bincount(groups)
+            order = np.argsort(groups, kind="stable")
+            after = np.empty(users.size, np.int64)
+            after[order] = np.repeat(np.cumsum(sizes), sizes) - np.arange(users.size) - 1
+            pairs += (np.cumsum(mine) - mine) * after
+            largest[mine] = sizes.max()
+        return pairs, largest
 
 
 class Sizes(NamedTuple):

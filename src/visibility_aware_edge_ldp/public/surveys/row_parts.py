@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from visibility_aware_edge_ldp.errors import BadPrivacyParameter
+from visibility_aware_edge_ldp.errors import BadPrivacyParameter, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.power_noise import SmoothPower
 from visibility_aware_edge_ldp.privacy import Number, parse_epsilon, parse_number
 from visibility_aware_edge_ldp.public.layout import Ints, octets
@@ -37,6 +38,9 @@ LENGTH_STEP, LENGTH_MOST = 3, Fraction(1, 5)
 # A list longer than all but e^-40 of those that are taken as short has the weight of that length.  [PARTS.2]
 RARE = 40
 _WHICH_PART = (1 << 64) - 1
+# Of a campaign: groups of fewer people hold next to nothing, and a coin is as long as a digest.
+MOST_GROUPS = 1 << 20
+_COIN = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,31 @@ def _below(words: npt.NDArray[np.uint64], count: int) -> Ints:
     return (((words >> half) * many + low) >> half).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class PartRule:
+    """What is public of the parts: how many groups there are, as many as parts, and the coin that chose them."""
+
+    groups: int
+    coin: str
+
+    @property
+    def content(self) -> dict[str, int | str]:
+        """The rule as a charter states it."""
+        return {"coin": self.coin, "groups": self.groups}
+
+    @classmethod
+    def of(cls, content: object) -> PartRule:
+        """The rule that a charter states; refuses another object."""
+        if not isinstance(content, dict) or content.keys() != {"coin", "groups"}:
+            raise ProtocolViolation("A charter's parts have a coin and a number of groups.")
+        groups, coin = content["groups"], content["coin"]
+        if type(groups) is not int or not 5 <= groups <= MOST_GROUPS:
+            raise ProtocolViolation(f"Parts of the first answers have 5 to {MOST_GROUPS:,} groups.")
+        if not isinstance(coin, str) or not _COIN.fullmatch(coin):
+            raise ProtocolViolation("The coin of parts is 64 hexadecimal digits, in lower case.")
+        return cls(groups, coin)
+
+
 def part_survey(view: PublicView, epsilon: Number, groups: int, coin: str = "") -> PartSurvey:
     """A survey of every user for triangles, for one epsilon in all, with as many parts as groups.  [PARTS.7]"""
     whole = parse_epsilon(epsilon)
@@ -149,6 +178,20 @@ def fewest_groups(view: PublicView, epsilon: Number) -> int:
     return max(5, math.ceil(LENGTH_STEP / (LENGTH_MOST * parse_epsilon(epsilon) * view.policy.multipliers.private)))
 
 
+def groups_for(view: PublicView, epsilon: Number, share: Number = 1, download: str | None = None) -> int | None:
+    """How many groups a part of the first answers has; None where everybody downloads all of them.
+
+    A download is an upper limit: where all first answers are less, all are taken.
+    """
+    if download is None:
+        found = groups_for_share(share)
+        return found if found > 1 else None
+    most = parse_size(download)
+    if view.policy.scope is None and 2 * octets(view.positions) <= most:
+        return None
+    return max(groups_for_download(most, view.n), fewest_groups(view, epsilon))
+
+
 def groups_for_share(share: Number) -> int:
     """How many groups there are where a user downloads at most this share of the first answers."""
     part = parse_number(share, "the share of the first answers that a user downloads")
@@ -172,6 +215,14 @@ def groups_for_download(octets_each: int, nodes: int) -> int:
 def part_size(nodes: int, groups: int) -> float:
     """About how many octets a user downloads: who answered, and the bits of one part."""
     return octets(nodes) + position_count(nodes) / (8 * groups)
+
+
+def part_words(nodes: int, groups: int) -> str:
+    """What a user downloads, as people read it."""
+    size = part_size(nodes, groups)
+    small = f"{size / 1e6:,.0f} MB" if size > 1e6 else f"{size / 1e3:,.0f} kB"
+    words = f"{size / 1e9:,.1f} GB" if size >= 0.95e9 else small
+    return f"1/{groups} of the first answers, about {words}, that a public coin chose"
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
