@@ -18,6 +18,7 @@ from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 from visibility_aware_edge_ldp.campaign.questions import QUESTIONS
 from visibility_aware_edge_ldp.campaign.signed_documents import digest
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule
 
 ALL = {case: charter_for(case, documents_of(case)) for case in CASES}
 ONE = ALL["position, two rounds"]
@@ -56,7 +57,10 @@ def test_identities_differ() -> None:
     assert len({charter.identity for charter in ALL.values()}) == len(ALL)
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Charter) if each.name not in ("question", "wave")])
+RARE = ("question", "wave", "parts")
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Charter) if each.name not in RARE])
 def test_every_field_is_in_the_identity(name: str) -> None:
     assert getattr(ONE, name) != OTHERS[name]
     assert replace(ONE, **{name: OTHERS[name]}).identity != ONE.identity
@@ -66,6 +70,19 @@ def test_the_question_is_in_the_identity() -> None:
     degrees = ALL["degrees"]
     other = replace(degrees, question="position", statistics=("edges",))
     assert other.identity != replace(degrees, statistics=("edges",)).identity
+
+
+def test_parts_stand_in_the_charter_and_only_where_triangles_are_counted() -> None:
+    triangles, rule = ALL["triangles"], PartRule(5, "ab" * 32)
+    cut = replace(triangles, parts=rule)
+    assert Charter.from_bytes(cut.data) == cut
+    assert json.loads(cut.data)["parts"] == {"coin": "ab" * 32, "groups": 5}
+    assert "parts" not in json.loads(triangles.data)
+    assert len({triangles.identity, cut.identity, replace(cut, parts=PartRule(6, "ab" * 32)).identity}) == 3
+    assert (cut.asked.name, cut.trust) == ("parts", triangles.trust)
+    for case in ("4-cycles", "position, two rounds", "degrees"):
+        with pytest.raises(ProtocolViolation, match="where triangles are counted"):
+            replace(ALL[case], parts=rule)
 
 
 def test_no_number_is_a_float() -> None:

@@ -77,6 +77,20 @@ def test_inside_a_scope_people_answer_less_and_are_counted_inside(question: str,
     assert sum(len(listed(place, number)) for number in range(20)) == 2 * inside.whole.m > 2 * inside.graph.m
 
 
+def test_people_who_download_parts_answer_and_are_counted(tmp_path: Path) -> None:
+    """Real coins: six standard errors never happen; an honest report is hardly ever flagged."""
+    place = tmp_path / "kept"
+    found = rehearse(world(30, 200), "triangles", 4, absent="0.2", processes=2, keep=place, share="0.2")
+    assert found.same
+    assert found.charter.parts is not None
+    assert found.charter.parts.groups == 5
+    (triangles,) = found.found
+    assert abs(triangles.estimate - triangles.truth) < 6 * (triangles.standard_error or 0)
+    assert 0 < found.turnout[1].answered < found.turnout[1].asked == found.turnout[0].answered
+    assert found.answers["flagged"]["reports"] == 0
+    assert any("1/5 of the first answers" in note for note in found.answers["certificate"]["notes"])
+
+
 def test_two_rounds_of_positions_and_what_is_kept(tmp_path: Path) -> None:
     place = tmp_path / "kept"
     found = rehearse(world(24, 60), "position", 1, ["edges"], rounds=2, processes=2, keep=place)

@@ -56,6 +56,21 @@ STATUS = {
 }
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
+def test_a_part_shows_the_root_of_all(count: int) -> None:
+    bodies = [bytes([number]) * number for number in range(count)]
+    root, files = wire_format.part_files(bodies)
+    for number, file in enumerate(files):
+        assert len(file) == number + wire_format.proof_octets(number, count)
+        assert wire_format.part_in(file, number, count) == (bodies[number], root)
+        other = file[:-1] + bytes([file[-1] ^ 1]) if file else b"1"
+        assert wire_format.part_in(other, number, count)[1] != root
+        assert wire_format.part_in(b"1" + file, number, count)[1] != root
+        assert wire_format.part_in(file, number, count + 1)[1] != root
+    assert wire_format.part_in(b"", count - 1, count)[1] != root or count == 1
+    assert wire_format.root_above(b"", 3, 3, []) is None
+
+
 def every_degree(around: int = 500) -> Iterator[bytes]:
     """The reports of a participant's noisy degree, whatever it is."""
     for value in range(-around, around):

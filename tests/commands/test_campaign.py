@@ -77,6 +77,26 @@ def test_a_new_campaign_inside_a_scope(town: Path, campaign: Run) -> None:
     assert "scope" not in campaign("new", "plain", "--roster", "roster.txt", *NEW, "--json").json
 
 
+def test_a_new_campaign_of_which_people_download_parts(town: Path, campaign: Run) -> None:
+    Path("many.txt").write_text("".join(f"person {number}\n" for number in range(60)))
+    words = ("--roster", "many.txt", *NEW, "--epsilon", "3", "--question", "triangles", "--statistics", "triangles")
+    said = campaign("new", "parts", *words, "--share", "0.1")
+    assert said.code == 0, said.err
+    assert "Downloads  1/10 of the first answers, about 0 kB, that a public coin chose" in said.out
+    told = campaign("new", "json", *words, "--download", "40", "--json").json
+    assert told["parts"] == json.loads(Path("json/charter.json").read_text())["parts"]["groups"] == 7
+    assert "parts" not in campaign("new", "all", *words, "--download", "10MB", "--json").json
+    for more, sentence in (
+        (("--share", "0.1", "--download", "40"), "said once"),
+        (("--share", "0.5"), "at most 1/"),
+        (("--share", "0.1", "--question", "degrees", "--statistics", "edges"), "for triangles"),
+        (("--share", "0.1", "--statistics", "four_cycles"), "where triangles are counted"),
+    ):
+        refused = campaign("new", "refused", *words, *more)
+        assert refused.code == 2
+        assert sentence in refused.err
+
+
 def test_rosters_and_public_edges_of_several_kinds(town: Path, campaign: Run) -> None:
     Path("roster.csv").write_text("name,age\n1,30\n2,31\n3,32\n4,33\n")
     Path("roster.json").write_text('["ann", "bob", "eve"]')

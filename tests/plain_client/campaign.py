@@ -54,6 +54,7 @@ def open_charter(data: bytes, signature: str, pinned: str) -> dict[str, Any]:
     demand(isinstance(charter, dict) and charter.get("format") == FORMAT, "a charter of another version")
     demand("consent" not in charter, "consent of both ends, which this program does not keep to; use another")
     demand("wave" not in charter, "a wave of a series, which is not answered by this program")
+    demand("parts" not in charter, "first answers in parts, over which this program does not sum")
     members(charter, *MEMBERS, *(charter.keys() & {"page"}))
     demand(all(isinstance(charter[name], str) for name in (*TEXTS, "epsilon")), "texts")
     demand(all(type(charter[name]) is int for name in ("nodes", "retention")), "whole numbers")

@@ -98,6 +98,7 @@ def new_lab(
     fewest: int = 1,
     retention: int = 0,
     consent: int = 0,
+    share: str = "1",
 ) -> Lab:
     """A campaign in a directory that does not exist yet."""
     statistics = {"position": ["edges"], "degrees": ["edges"], "triangles": ["triangles"], "hubs": ["triangles"]}
@@ -114,6 +115,7 @@ def new_lab(
         epoch="trial",
         retention=retention,
         consent=consent,
+        share=share,
     )
     return Lab(directory, ServedCampaign.read(directory))
 

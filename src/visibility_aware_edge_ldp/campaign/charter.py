@@ -12,7 +12,7 @@ from typing import Any
 
 from visibility_aware_edge_ldp.campaign.invitations import NamedPage
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, question_of
+from visibility_aware_edge_ldp.campaign.questions import QUESTIONS, TRIANGLES, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Content,
     decode,
@@ -30,6 +30,7 @@ from visibility_aware_edge_ldp.campaign.waves import STATISTICS, Wave
 from visibility_aware_edge_ldp.errors import BadPrivacyParameter, BadStatistic, ProtocolViolation
 from visibility_aware_edge_ldp.privacy import parse_epsilon
 from visibility_aware_edge_ldp.public.statistic import check_statistics
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule
 
 FORMAT, CONSENT = "va-edge-ldp charter 2", "consent"
 HOLDING = "position {u, v}, u < v, is held by u; the roster is in the order of SHA-256 of the epoch and the name"
@@ -41,7 +42,7 @@ _LAST_SECOND, _LONGEST = 253_402_300_799, 315_576_000
 _TEXTS = ("title", "issuer", "epoch", "roster", "policy", "edges", "question", "survey")
 _WHOLES, _LISTS = ("nodes", "retention"), ("statistics", "shares", "mechanisms", "rounds")
 _FIELDS = {"format", "holding", "trust", "epsilon", *_TEXTS, *_WHOLES, *_LISTS}
-_OPTIONAL = {CONSENT, "page", "wave"}
+_OPTIONAL = {CONSENT, "page", "wave", "parts"}
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,9 @@ class Charter:
         The page that people answer with in a browser, if the issuer vouches for one.  [CHARTER.10]
     wave
         Which wave of a series the campaign is; none for a first one, and for any other campaign.  [WAVES.1]
+    parts
+        How the first answers are cut into parts, of which each participant downloads one; none where it downloads
+        all of them.  [PARTS.0]
     """
 
     title: str
@@ -104,6 +108,7 @@ class Charter:
     consent: int = 0
     page: NamedPage | None = None
     wave: Wave | None = None
+    parts: PartRule | None = None
 
     def __post_init__(self) -> None:
         _check_words(self)
@@ -127,8 +132,8 @@ class Charter:
 
     @property
     def asked(self) -> Question:
-        """The question, as it is asked here: of a wave, what has changed."""
-        return question_of(self.question, self.wave)
+        """The question, as it is asked here: of a wave, what has changed; of parts, sums over these."""
+        return question_of(self.question, self.wave, self.parts)
 
     @cached_property
     def data(self) -> bytes:
@@ -146,6 +151,7 @@ class Charter:
             **({CONSENT: self.consent} if self.consent else {}),
             **({"page": self.page.content} if self.page else {}),
             **({"wave": self.wave.content} if self.wave else {}),
+            **({"parts": dict[str, Content](self.parts.content)} if self.parts else {}),
         }
         return encode(content)
 
@@ -171,6 +177,7 @@ class Charter:
             consent=_typed(content.get(CONSENT, 0), int, CONSENT),
             page=NamedPage.read(content["page"]) if "page" in content else None,
             wave=Wave.of(content["wave"]) if "wave" in content else None,
+            parts=PartRule.of(content["parts"]) if "parts" in content else None,
         )
         if charter.data != data:
             raise ProtocolViolation(
@@ -256,6 +263,8 @@ def _check_question(charter: Charter) -> None:
         raise ProtocolViolation(f"The charter cannot be answered: {error}") from error
     if charter.wave is not None and (charter.question, charter.statistics) != ("position", STATISTICS):
         raise ProtocolViolation("A wave after the first asks positions, and tells how many edges formed and ended.")
+    if charter.parts is not None and (charter.question, charter.statistics) != (TRIANGLES.name, (TRIANGLES.name,)):
+        raise ProtocolViolation("First answers are read in parts where triangles are counted, and nowhere else.")
     other = [name for name in asked if not question.answers(name)]
     if other:
         raise ProtocolViolation(f"The question {charter.question!r} does not answer {other[0]}.")

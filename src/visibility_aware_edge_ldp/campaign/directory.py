@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 import time
@@ -19,7 +20,7 @@ from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.documents import Documents, drafted
 from visibility_aware_edge_ldp.campaign.invitations import LETTERS, Invitations, NamedPage, refuse_formulas, token_table
 from visibility_aware_edge_ldp.campaign.question import Question
-from visibility_aware_edge_ldp.campaign.questions import question_named, question_of
+from visibility_aware_edge_ldp.campaign.questions import TRIANGLES, question_named, question_of
 from visibility_aware_edge_ldp.campaign.signed_documents import (
     Credentials,
     decode,
@@ -41,6 +42,7 @@ from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.public.policy import VisibilityPolicy
 from visibility_aware_edge_ldp.public.scope_words import ScopeWords
 from visibility_aware_edge_ldp.public.statistic import check_statistics
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule, groups_for
 from visibility_aware_edge_ldp.public.view import PublicView
 
 CHARTER, SIGNATURE, ROSTER, POLICY, EDGES = "charter.json", "charter.sig", "roster.json", "policy.json", "edges.json"
@@ -83,6 +85,8 @@ def new_campaign(
     consent: int = 0,
     invitations: Invitations | None = None,
     written: Callable[[Path, Mapping[str, bytes]], None] | None = None,
+    share: Number = 1,
+    download: str | None = None,
 ) -> Charter:
     """Write the directory of a new campaign; refuses one that exists, and leaves nothing behind when it fails.
 
@@ -113,6 +117,9 @@ def new_campaign(
         and there is a table of everybody's letters.  [CHARTER.10]
     written
         Writes the files, by their names, in place of :func:`write`: a console keeps secrets under a passphrase.
+    share, download
+        Of triangles: the share of the first answers that everybody downloads, or the most that everybody downloads,
+        such as "10MB"; a coin that is thrown now chooses which.  [PARTS.0]
     """
     place, names = Path(directory), list(names)
     _refuse_existing(place)
@@ -138,6 +145,7 @@ def new_campaign(
         chosen,
         consent,
         invitations.named if invitations else None,
+        parts=new_parts(question, documents.view, epsilon, share, download),
     )
     (written or write)(place, new_files(charter, documents, secret, key_file, invitations))
     return charter
@@ -157,9 +165,10 @@ def charter_of(
     consent: int = 0,
     page: NamedPage | None = None,
     wave: Wave | None = None,
+    parts: PartRule | None = None,
 ) -> Charter:
     """The charter of these documents, with the integers that its question has; bad input is the caller's fault."""
-    kind, exact = question_of(question_named(question).name, wave), parse_epsilon(epsilon)
+    kind, exact = question_of(question_named(question).name, wave, parts), parse_epsilon(epsilon)
     asked = _checked_statistics(kind, statistics, len(documents.roster))
     try:
         refuse_unfit(kind, documents.view)
@@ -181,11 +190,22 @@ def charter_of(
             consent=consent,
             page=page,
             wave=wave,
+            parts=parts,
         )
         refuse_too_few(Terms(charter, Documents.from_bytes(charter, **documents.data).view))
     except ProtocolViolation as error:
         raise BadInput(f"Participants would refuse this campaign: {error}") from error
     return charter
+
+
+def new_parts(question: str, view: PublicView, epsilon: Number, share: Number, download: str | None) -> PartRule | None:
+    """How first answers are cut, by a new coin; None where everybody downloads all of them."""
+    if share in (1, "1") and download is None:
+        return None
+    if question != TRIANGLES.name or (share not in (1, "1") and download is not None):
+        raise BadInput("Part of the first answers is downloaded for triangles, and said once: as a share or as a size.")
+    groups = groups_for(view, epsilon, share, download)
+    return None if groups is None else PartRule(groups, secrets.token_hex(32))
 
 
 def write(place: Path, files: Mapping[str, bytes]) -> None:

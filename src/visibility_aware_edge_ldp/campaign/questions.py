@@ -35,12 +35,13 @@ from visibility_aware_edge_ldp.public.surveys import degrees, groups, hubs, rows
 from visibility_aware_edge_ldp.public.surveys.degrees import LISTS, DegreeReport, DegreeSurvey, degree_survey
 from visibility_aware_edge_ldp.public.surveys.hubs import PLAIN, HubReport, HubSurvey, hub_survey
 from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartRule, PartSurvey, part_survey
 from visibility_aware_edge_ldp.public.surveys.rows import RowReport, RowSurvey, row_surveys
 from visibility_aware_edge_ldp.public.transcript import holders
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
-LAPLACE, COUNTS, SUMS = "discrete Laplace", "hub counts", "row sums"
+LAPLACE, COUNTS, SUMS, PART_SUMS = "discrete Laplace", "hub counts", "row sums", "row sums over a part"
 ASKS_BITS = "for each person listed after you in the roster, whether you are friends: one randomized bit each"
 PAGE_ASKS_BITS = "for each of the others that it answers for, whether they are friends: one randomized bit each"
 PAGE_ASKS_CHANGES = (
@@ -220,6 +221,33 @@ def _of_numbers(
     )
 
 
+def _stated_part_sums(survey: PartSurvey) -> Stated:
+    parts: Stated = {"kind": PART_SUMS, "groups": survey.groups, "parts": survey.parts}
+    return {**_stated_sums(survey), **parts}
+
+
+_PART_FORMATS = (
+    TRIANGLES.formats[0],
+    replace(
+        TRIANGLES.formats[1],
+        asks="one sum over your friend list, computed from the part of everybody's first answers that the public coin "
+        "gives you, and the list's length, with noise",
+        mechanism=PART_SUMS,
+        stated=_stated_part_sums,
+    ),
+)
+
+
+def _in_parts(rule: PartRule) -> Question:
+    """Triangles where each participant downloads one part of the first answers.  [PARTS.0]"""
+    return replace(
+        TRIANGLES,
+        name="parts",
+        survey=lambda view, epsilon, statistics, split: part_survey(view, epsilon, rule.groups, rule.coin),
+        formats=_PART_FORMATS,
+    )
+
+
 DEGREES = _of_numbers("degrees", degree_survey, degrees.LAYOUT, "class", False)
 GROUPS = _of_numbers("groups", groups.group_survey, groups.LAYOUT, "group and class", True)
 
@@ -307,7 +335,7 @@ def _wave_format(number: int) -> RoundFormat:
 
 
 QUESTIONS: dict[str, Question] = {each.name: each for each in (POSITION, DEGREES, GROUPS, TRIANGLES, HUBS)}
-_FORMATS = (_wave_format(2), *(each for question in QUESTIONS.values() for each in question.formats))
+_FORMATS = (_wave_format(2), *_PART_FORMATS, *(each for question in QUESTIONS.values() for each in question.formats))
 _LOSSES = {each.mechanism: each.loss for each in _FORMATS}
 
 
@@ -319,8 +347,13 @@ def question_named(name: str) -> Question:
 
 
 @lru_cache(maxsize=64)
-def question_of(name: str, wave: waves.Wave | None = None) -> Question:
-    """The question that a charter of this name asks; a wave after the first asks positions what has changed."""
+def question_of(name: str, wave: waves.Wave | None = None, parts: PartRule | None = None) -> Question:
+    """The question that a charter of this name asks.
+
+    A wave after the first asks positions what has changed; where there are parts, triangles are summed from them.
+    """
+    if parts is not None:
+        return _in_parts(parts)
     if wave is None:
         return QUESTIONS[name]
     return replace(

@@ -158,6 +158,8 @@ def rehearse(
     announce: Announce | None = None,
     scope: ScopeWords | None = None,
     consent_share: Number | None = None,
+    share: Number = 1,
+    download: str | None = None,
 ) -> Rehearsal:
     """Ask everybody in a graph, with the real programs, and compare; cleans up whatever happens.
 
@@ -175,9 +177,11 @@ def rehearse(
         Where positions are asked about; everywhere by default. The world is then the one without a scope.
     consent_share
         The share of people who consent, where positions are asked whose both ends do; without it, no consent is asked.
+    share, download
+        Of triangles: which share of the first answers everybody downloads, or how much, such as "10MB".
     """
     kind = question_named(question)
-    share = parse_share(absent, "the share of absent people")
+    away = parse_share(absent, "the share of absent people")
     if processes is not None and processes < 1:
         raise BadInput(f"At least one process must act for the people; got {processes}.")
     workers = min(processes or 2 * (os.cpu_count() or 1), world.graph.n)
@@ -200,11 +204,13 @@ def rehearse(
             title=f"A rehearsal on {world.graph.source}"[:200],
             epoch="rehearsal",
             consent=0 if consent_share is None else _FAR - 1,
+            share=share,
+            download=download,
         )
         steps = Steps(progress, charter.nodes * (count + 1 + bool(charter.consent)))
         counted = world if scope is None else world.inside(scope.scope(world.public))
         counted = counted if consent_share is None else counted.inside(drawn_consents(world.graph.names, consent_share))
-        return _Stage(counted, place, charter, float(share), workers, steps, announce).play()
+        return _Stage(counted, place, charter, float(away), workers, steps, announce).play()
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ with those of all reports that there might be.
 
 The tree's root names all uploads of a round, and a short proof shows one. Hashing is RFC 6962's: SHA-256, with 0x00
 before a leaf and 0x01 before a node, so that neither passes for the other. The root is the hash of 0x02, how many
-leaves there are, and the tree's top: so a proof also shows of how many.
+leaves there are, and the tree's top: so a proof also shows of how many. Where the first answers are read in parts, the
+parts have such a tree, too, and each travels with its proof.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 import os
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from visibility_aware_edge_ldp.campaign.signed_documents import Content, decode, encode, is_fingerprint
@@ -164,17 +165,49 @@ def _siblings(levels: Sequence[Level], index: int) -> list[bytes]:
 
 def verify(root: bytes, leaf: bytes, index: int, count: int, proof: Sequence[bytes]) -> bool:
     """Whether the leaf stands at this place among ``count`` leaves with this root."""
+    return root_above(leaf, index, count, proof) == root
+
+
+def root_above(leaf: bytes, index: int, count: int, proof: Sequence[bytes]) -> bytes | None:
+    """The root that a leaf at this place among ``count`` and the hashes beside its way lead to; None of others."""
     if not 0 <= index < count < 1 << 64 or any(len(sibling) != 32 for sibling in proof):
-        return False
+        return None
     found, last, siblings = _of_leaf(leaf), count - 1, iter(proof)
     while last:
         if index ^ 1 <= last:
             sibling = next(siblings, None)
             if sibling is None:
-                return False
+                return None
             found = _of_node(sibling, found) if index & 1 else _of_node(found, sibling)
         index, last = index >> 1, last >> 1
-    return _of_all(count, found) == root and next(siblings, None) is None
+    return _of_all(count, found) if next(siblings, None) is None else None
+
+
+def part_files(parts: Iterable[bytes]) -> tuple[str, list[bytes]]:
+    """The root of a round's parts, in hex, and each part as it is sent: with the hashes beside its way to the root."""
+    bodies = list(parts)
+    leaves = [leaf(number, hashlib.sha256(body).hexdigest()) for number, body in enumerate(bodies)]
+    levels = levels_of(leaves)
+    files = [body + b"".join(_siblings(levels, number)) for number, body in enumerate(bodies)]
+    return _of_all(len(leaves), levels[-1][0]).hex(), files
+
+
+def proof_octets(index: int, count: int) -> int:
+    """How many octets the hashes beside the way of this leaf have."""
+    found, last = 0, count - 1
+    while last:
+        found += 32 * (index ^ 1 <= last)
+        index, last = index >> 1, last >> 1
+    return found
+
+
+def part_in(data: bytes, number: int, count: int) -> tuple[bytes, str]:
+    """The part in a file of this number, and the root that the hashes after it lead to, in hex."""
+    size = len(data) - proof_octets(number, count)
+    body, beside = data[: max(size, 0)], data[max(size, 0) :]
+    own = leaf(number, hashlib.sha256(body).hexdigest())
+    found = root_above(own, number, count, [beside[at : at + 32] for at in range(0, len(beside), 32)])
+    return body, (found or b"").hex()
 
 
 def levels_of(leaves: Sequence[bytes]) -> list[Level]:

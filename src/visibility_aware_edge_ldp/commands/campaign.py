@@ -10,9 +10,11 @@ import visibility_aware_edge_ldp.commands.campaign_labels as labels
 from visibility_aware_edge_ldp.commands.campaign_check import new_log_lines
 from visibility_aware_edge_ldp.commands.common import (
     AttributesOption,
+    DownloadOption,
     GroupsOption,
     JsonOption,
     ScopeOption,
+    ShareOption,
     print_json,
     print_table,
 )
@@ -58,6 +60,8 @@ def new(
             "now such as 7d. The first round opens then."
         ),
     ] = None,
+    share: ShareOption = "1",
+    download: DownloadOption = None,
     fewest: Annotated[int, typer.Option(help="Below so many responders nothing is estimated.")] = 2,
     retention: Annotated[
         str, typer.Option(help="How long reports are kept after the estimate, such as 30d; then salted digests alone.")
@@ -88,10 +92,7 @@ def new(
     from visibility_aware_edge_ldp.truth.policy_file import open_groups, open_policy, read_scope
 
     deadlines, names = _deadlines(question, rounds, closes), labels.names_in(roster)
-    if fewest > len(names):
-        raise BadInput(f"--fewest {fewest:,} is more than the {len(names):,} in the roster.")
-    if page is not None and server is None:
-        raise BadInput("--page needs --server: letters name both.")
+    _refuse_unfit(fewest, len(names), page, server)
     rule = open_policy(policy)
     charter = new_campaign(
         directory,
@@ -112,14 +113,15 @@ def new(
         key_file=issuer_key_file,
         consent=0 if consent_until is None else labels.moment(consent_until, time.time()),
         invitations=None if server is None else Invitations(server, page or ""),
+        share=share,
+        download=download,
     )
     written = read_campaign(directory)
     view = written.documents.view
     found = {kind: loss for kind, loss in Terms(charter, view).losses.items() if kind in view.present}
     if as_json:
-        costs = {str(kind): str(loss) for kind, loss in found.items()}
-        facts = {**labels.campaign_facts(charter), **labels.scope_facts(view)}
-        print_json("campaign-new", {**facts, "directory": str(directory), "loss": costs})
+        facts = {**labels.campaign_facts(charter), **labels.scope_facts(view), "directory": str(directory)}
+        print_json("campaign-new", facts | {"loss": {str(kind): str(loss) for kind, loss in found.items()}})
         return
     lines = [*labels.head_lines(charter), *labels.scope_lines(view), *labels.promise_lines(found)]
     typer.echo("\n".join([*lines, "", *_hand_out(directory, charter.page is not None)]))
@@ -128,6 +130,13 @@ def new(
         typer.echo(line, err=True)
     if public_edges is None and str(rule) != str(open_policy("nothing")):
         typer.echo("Note: no --public-edges were given, so every public position counts as empty.", err=True)
+
+
+def _refuse_unfit(fewest: int, people: int, page: str | None, server: str | None) -> None:
+    if fewest > people:
+        raise BadInput(f"--fewest {fewest:,} is more than the {people:,} in the roster.")
+    if page is not None and server is None:
+        raise BadInput("--page needs --server: letters name both.")
 
 
 def _deadlines(question: str, rounds: int | None, closes: list[str] | None) -> list[int]:

@@ -283,12 +283,14 @@ def campaign_facts(charter: Charter) -> dict[str, Any]:
         "closes": [each.closes for each in charter.rounds],
         "retention": charter.retention,
         **({"page": charter.page.content} if charter.page else {}),
+        **({"parts": charter.parts.groups} if charter.parts else {}),
     }
 
 
 def head_lines(charter: Charter) -> list[str]:
     """A charter as the lines that commands print."""
     from visibility_aware_edge_ldp.campaign.charter import date, kept_for
+    from visibility_aware_edge_ldp.public.surveys.row_parts import part_words
 
     closing = "; ".join(f"round {number} on {moment}" for number, moment in enumerate(charter.closing, 1))
     return [
@@ -298,6 +300,7 @@ def head_lines(charter: Charter) -> list[str]:
         f"Asks       {charter.question} ({charter.trust}) of {charter.nodes:,} participants, about {charter.epoch!r}, "
         f"for {', '.join(charter.statistics)}",
         *([f"Consent    of both ends, until {date(charter.consent)}; then round 1 opens"] if charter.consent else []),
+        *([f"Downloads  {part_words(charter.nodes, charter.parts.groups)}"] if charter.parts else []),
         f"Closes     {closing}",
         f"Keeps      {kept_for(charter)}",
         *([f"Page       SHA-256 {charter.page.digest}"] if charter.page else []),

@@ -24,6 +24,8 @@ def rehearse(
     consent_share: Annotated[
         str | None, typer.Option(help="Ask only about people who both consent, and let this share of all do so.")
     ] = None,
+    share: common.ShareOption = "1",
+    download: common.DownloadOption = None,
     processes: Annotated[
         int | None, typer.Option(help="How many processes act for the people. Default: two for each core.")
     ] = None,
@@ -50,7 +52,7 @@ def rehearse(
         found = run(
             world, question, epsilon, asked, rounds, _share(absent), processes, keep, progress, _announce,
             scope=None if scope is None else read_scope(scope, attributes),
-            consent_share=None if consent_share is None else _share(consent_share),
+            consent_share=None if consent_share is None else _share(consent_share), share=share, download=download,
         )  # fmt: skip
     common.say_what_was_read(graph, held, as_json)
     if as_json:

@@ -46,6 +46,12 @@ ScopeOption = Annotated[
 RestOption = Annotated[
     str, typer.Option(help="Position, in a scope: leave what is not wholly inside, or sample:S of what lies outside.")
 ]
+ShareOption = Annotated[
+    str, typer.Option(help="User triangles: the share of the first answers that each user downloads, such as 0.01.")
+]
+DownloadOption = Annotated[
+    str | None, typer.Option(help="User triangles: the most that each user downloads, such as 10MB.")
+]
 AttributesOption = Annotated[
     str | None,
     typer.Option("--attributes", help="A CSV table of the nodes (column id), for group:ATTRIBUTE and --groups."),

@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.commands.common import (
     BipartiteOption,
     ColumnsOption,
     DelimiterOption,
+    DownloadOption,
     GraphArgument,
     GroupsOption,
     HeaderOption,
@@ -23,6 +24,7 @@ from visibility_aware_edge_ldp.commands.common import (
     RosterOption,
     ScopeOption,
     SeedOption,
+    ShareOption,
     StatisticsOption,
     TiesOption,
     TopOption,
@@ -93,12 +95,8 @@ def estimate(
     clip: Annotated[
         str, typer.Option(help="User triangles: smooth, or double (Imola et al. 2022, to compare; needs --delta).")
     ] = "smooth",
-    share: Annotated[
-        str, typer.Option(help="User triangles: the share of the first answers that each user downloads, such as 0.01.")
-    ] = "1",
-    download: Annotated[
-        str | None, typer.Option(help="User triangles: the most that each user downloads, such as 10MB.")
-    ] = None,
+    share: ShareOption = "1",
+    download: DownloadOption = None,
     reporters: Annotated[
         str, typer.Option(help="Neighbourhood: auto, hubs, plain hubs, users, or cap:50 (document 004's hard cap).")
     ] = "auto",

@@ -227,6 +227,8 @@ def declined(case: str) -> dict[str, Any]:
     """A charter that asks for what no browser answers, with its documents."""
     if case == "wave":
         return dict(stored("campaign_waves.json")[0])
+    if case == "parts":
+        return dict(stored("campaign_parts.json")[0])
     vectors = {each["case"]: each for each in all_vectors()["charters"]}
     if case != "consent":
         return dict(vectors[case])
@@ -241,6 +243,7 @@ def declined(case: str) -> dict[str, Any]:
     [
         ("consent", "consent of both ends, which this page cannot keep to; use the program"),
         ("wave", "waves after the first are not answered in a browser; use the program"),
+        ("parts", "parts of the first answers are not summed over in a browser; use the program"),
         ("hubs", "questions to hubs are not answered in a browser"),
         ("4-cycles", "4-cycles are not answered in a browser"),
     ],

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from campaign.conftest import QUICK, STATISTICS, TOWN
+from support import campaign_part_vectors as part_vectors
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served
+from support.campaign_vectors import NAMES, stored
 from visibility_aware_edge_ldp.campaign.charter import Round
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import drafted
@@ -25,7 +27,10 @@ from visibility_aware_edge_ldp.campaign.participant.reports import (
     Making,
     ParticipantContext,
     degrees,
+    heard,
+    own_part,
     pace_of,
+    part_sum,
     rehearsed,
 )
 from visibility_aware_edge_ldp.campaign.participant.server_checks import status
@@ -62,6 +67,50 @@ def test_degrees_and_positions_add_up(ask: Ask, tmp_path: Path) -> None:
         join(served, home)
         reply(served, home)
     assert {each.lost[PRIVATE] for each in status(home)} == {Fraction(1)}
+
+
+def test_parts_are_cut_and_summed_as_the_vectors_say() -> None:
+    assert part_vectors.parts() == stored(part_vectors.FILE)
+
+
+@pytest.mark.parametrize("case", part_vectors.POLICIES)
+def test_a_part_without_the_own_answers_is_declined(case: str) -> None:
+    people = part_vectors.first_reports(case)
+    for person in people:
+        making = part_vectors.second(case, person)
+        part = own_part(making.context, making.first, making.transcript)
+        assert part.digest == part_vectors.broadcast(case).digest
+        assert heard(making.context, making.first, making.transcript).digest == part.digest
+        silent = bytearray(making.transcript)
+        silent[person >> 3] ^= 1 << person % 8
+        with pytest.raises(ProtocolViolation, match="does not hold your first answers"):
+            part_sum(replace(making, transcript=bytes(silent)))
+        with pytest.raises(ProtocolViolation, match="bytes"):
+            own_part(making.context, making.first, making.transcript[1:])
+    # Of whom a group has two, one answer is turned over; the others do not notice, whose it is not.
+    noticed = 0
+    for person in people:
+        making = part_vectors.second(case, person)
+        own = own_part(making.context, making.first, making.transcript)
+        for bit in range(own.packed.size * 8):
+            data = bytearray(making.transcript)
+            data[2 + bit // 8] ^= 1 << bit % 8
+            try:
+                own_part(making.context, making.first, bytes(data))
+            except ProtocolViolation:
+                noticed += 1
+    survey, users = making.context.terms.survey, np.arange(len(NAMES))
+    held = 0
+    for person in people:
+        groups = survey.group_of(np.full(users.shape, int(survey.part_of(np.array([person]))[0])), users)
+        held += int((groups[person + 1 :] == groups[person]).sum())
+    assert noticed == held > 0
+
+
+def test_the_consent_screen_says_which_part_is_downloaded() -> None:
+    (words,) = part_vectors.making("nothing is public", 0, 1).context.part_lines
+    assert words.startswith("Downloads  1/5 of the first answers")
+    assert at_edges("triangles", slice(2)).part_lines == []
 
 
 def hub_town(ask: Ask, names: list[str] = TOWN) -> Served:

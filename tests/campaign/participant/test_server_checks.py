@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,14 +13,18 @@ from typing import Any
 import pytest
 
 from campaign.conftest import QUICK
+from support import campaign_part_vectors as part_vectors
 from support.campaign_people import Ask, join, reply, who
 from support.campaign_stub import Served, Stub, no_fault, said, stored_and_dropped
 from visibility_aware_edge_ldp.campaign.http_client import Declined, NotReached, Reply, Transport
 from visibility_aware_edge_ldp.campaign.participant import server_checks
 from visibility_aware_edge_ldp.campaign.participant.enrolment import Surroundings
 from visibility_aware_edge_ldp.campaign.participant.program import enroll
+from visibility_aware_edge_ldp.campaign.participant.reports import part_number
 from visibility_aware_edge_ldp.campaign.participant.server_checks import check
+from visibility_aware_edge_ldp.campaign.participant.statements import RoundState
 from visibility_aware_edge_ldp.campaign.server.estimate_json import FORMAT
+from visibility_aware_edge_ldp.campaign.wire_format import Tree, round_root
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 
 Change = Callable[[dict[str, Any]], None]
@@ -206,3 +211,48 @@ def test_who_has_not_answered_has_nothing_to_check(ask: Ask, tmp_path: Path) -> 
     join(served, tmp_path / "home")
     with pytest.raises(BadInput, match="Nothing was answered"):
         check(tmp_path / "home", surroundings=through())
+
+
+class Broadcasting:
+    """A server that answers round 2 of a campaign with parts, and proves that round 1 was counted, or does not."""
+
+    def __init__(self, person: int, root: str, data: bytes, proves: bool = True) -> None:
+        self.root, self.data, self.asked = root, data, list[tuple[str, int]]()
+        self.uploads = {each: bytes(32) + made for each, made in part_vectors.first_reports(CASE).items()}
+        digests = [(each, hashlib.sha256(made).digest()) for each, made in self.uploads.items()]
+        self.tree, self.state = Tree.of(digests), RoundState(1, "closed", round_root(digests), root)
+        self.person, self.proves = person, proves
+
+    def get(self, path: str, most: int = 1 << 28, own: bool = False) -> Reply:
+        self.asked.append((path, most))
+        if "/proof/" not in path:
+            return Reply(200, {}, self.data)
+        found = self.tree.proof(self.person if self.proves else (self.person + 1) % 3)
+        assert found is not None
+        return Reply(
+            200, {}, json.dumps({"index": found.index, "count": found.count, "proof": found.siblings}).encode()
+        )
+
+
+CASE = "nothing is public"
+
+
+def on_part(server: Broadcasting, monkeypatch: pytest.MonkeyPatch) -> server_checks.Task:
+    """Round 2, as the server begins it."""
+    for name, found in (("round_state", server.state), ("keep_stated", None)):
+        monkeypatch.setattr(server_checks, name, lambda *given, found=found: found)
+    making = part_vectors.second(CASE, server.person)
+    return server_checks.second_task(server, None, making.context, server.uploads[server.person])  # type: ignore[arg-type]
+
+
+def test_the_own_part_is_fetched_and_is_the_one_that_the_round_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    making, root = part_vectors.second(CASE, 2), part_vectors.broadcast(CASE).digest
+    server = Broadcasting(2, root, making.transcript)
+    task = on_part(server, monkeypatch)
+    number = part_number(making.context)
+    assert server.asked[0] == (f"/v1/rounds/1/parts/{number}", len(making.transcript))
+    assert (task.round, task.transcript, task.transcript_digest) == (2, making.transcript, root)
+    with pytest.raises(ProtocolViolation, match="not the one that the closed round names"):
+        on_part(Broadcasting(2, "ab" * 32, making.transcript), monkeypatch)
+    with pytest.raises(ProtocolViolation, match="closed round does not hold your first answers"):
+        on_part(Broadcasting(2, root, making.transcript, proves=False), monkeypatch)

@@ -11,7 +11,7 @@ import pytest
 from support.campaign_inside import QUICK, Clock, Inside, inside
 from support.campaign_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
 from visibility_aware_edge_ldp.campaign.server.app import App, open_store
-from visibility_aware_edge_ldp.campaign.server.broadcasts import TRANSCRIPT, BroadcastFile
+from visibility_aware_edge_ldp.campaign.server.broadcasts import PARTS, TRANSCRIPT, BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
 
 
@@ -69,6 +69,27 @@ def test_it_is_there_once_the_round_is_closed_and_goes_with_the_reports(server: 
     assert list(path.parent.iterdir()) == []
 
 
+def test_every_part_is_a_file_of_its_own(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100), share="0.1")
+    server = started(lab, tmp_path)
+    with server.runner:
+        for number in (1, 2, 3):
+            assert server.put(number).status == 201
+        assert server.operator("/v1/rounds/1/close").status == 200
+        folder = tmp_path / "public" / PARTS
+        names = sorted(folder.iterdir(), key=lambda path: int(path.name))
+        assert [path.name for path in names] == [str(number) for number in range(10)]
+        for path in names:
+            assert path.read_bytes() == server.ask("GET", f"/{PARTS}/{path.name}").body
+            assert path.stat().st_mode & 0o777 == 0o644
+        (folder / ".draft-of-one-that-was-killed").touch()
+        assert server.put(1, 2).status == 201
+        for path in ("/v1/rounds/2/close", "/v1/estimate"):
+            assert server.operator(path).status == 200
+        assert list(folder.iterdir()) == []
+        server.stop()
+
+
 def test_a_server_that_starts_again_puts_it_there_again(lab: Lab, tmp_path: Path) -> None:
     server = started(lab, tmp_path)
     transcript, path = closed_first_round(server), tmp_path / "public" / TRANSCRIPT
@@ -85,14 +106,14 @@ def test_what_cannot_be_written_is_logged_and_what_cannot_be_removed_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "v1").write_text("in the way")
-    BroadcastFile(tmp_path).keep(b"octets", 5)
+    BroadcastFile(tmp_path).keep({TRANSCRIPT: b"octets"}, 5)
     assert "broadcast file" in caplog.text
 
     def refuse(path: Path, missing_ok: bool = False) -> None:
         raise PermissionError(13, "not yours")
 
     file = BroadcastFile(tmp_path / "other")
-    file.keep(b"octets", 5)
+    file.keep({TRANSCRIPT: b"octets"}, 5)
     monkeypatch.setattr(Path, "unlink", refuse)
     with pytest.raises(StoreUnavailable, match="not yours"):
         file.remove()
@@ -100,7 +121,7 @@ def test_what_cannot_be_written_is_logged_and_what_cannot_be_removed_is_refused(
 
 def test_without_a_folder_there_is_nothing() -> None:
     file = BroadcastFile()
-    file.keep(b"octets", 5)
+    file.keep({TRANSCRIPT: b"octets"}, 5)
     file.remove()
     assert file.path is None
 

@@ -173,6 +173,7 @@ def test_every_listed_reply_is_given_and_no_other(compared: Callable[..., Compar
     for path in ("/v1/consents", "/v1/consents/0"):
         for method in ("GET", "POST") if path == "/v1/consents" else ("GET", "PUT"):
             two.ask(method, path, lab.operator)
+    _parts(compared(closes=(FAR, FAR + 100), share="0.125"))
     _failures(compared("degrees"), compared(closes=(FAR, FAR + 100)))
     missing = {each for each in page.problems - page.seen if each[0] != "/"}
     assert missing == set(), "these are published and were not seen"
@@ -233,6 +234,25 @@ def _after_closing(two: Compared, first: int) -> None:
     two.ask("GET", "/v1/rounds/1")
     assert "transcript-salt" in two.ask("GET", "/v1/rounds/1/statement").headers
     assert len(two.ask("GET", "/v1/operations", lab.operator).content["operations"]) >= 3
+
+
+def _parts(two: Compared) -> None:
+    """Where people read parts: before they are there, while they are, and once they are erased."""
+    lab, path = two.server.lab, "/v1/rounds/1/parts/0"
+    two.server.app._estimate_bytes = two.server.app.rounds._estimate_bytes = _answers
+    two.ask("GET", path)
+    for participant in lab.asked:
+        two.put(participant)
+    two.ask("POST", "/v1/rounds/1/close", lab.operator)
+    tag = two.ask("GET", path).headers["etag"]
+    assert two.ask("GET", path, if_none_match=tag).status == 304
+    assert two.ask("GET", path, range="bytes=1-").status == 206
+    assert two.ask("GET", "/v1/rounds/1/parts/8").status == two.ask("GET", "/v1/rounds/1/transcript").status == 404
+    for participant in lab.asked:
+        two.put(participant, 2)
+    two.ask("POST", "/v1/rounds/2/close", lab.operator)
+    two.ask("POST", "/v1/estimate", lab.operator)
+    assert two.ask("GET", path).status == 410
 
 
 def _troubles(one: Compared) -> None:

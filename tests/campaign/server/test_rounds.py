@@ -16,8 +16,9 @@ from support.campaign_lab import FAR, Lab, new_lab, sqlite_url, stub_estimate
 from visibility_aware_edge_ldp.campaign.server.app import open_store
 from visibility_aware_edge_ldp.campaign.server.stages import PATIENCE
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged, StoreUnavailable
-from visibility_aware_edge_ldp.campaign.wire_format import SALT
+from visibility_aware_edge_ldp.campaign.wire_format import SALT, part_in
 from visibility_aware_edge_ldp.public.transcript import Transcript
+from visibility_aware_edge_ldp.public.transcript_parts import read_part
 
 
 def test_the_clock_closes_a_round(server: Inside) -> None:
@@ -65,6 +66,35 @@ def test_two_rounds_with_a_transcript(triangles: Inside) -> None:
     assert triangles.ask("GET", "/v1/rounds/2").content["asked"] == 3
     triangles.operator("/v1/rounds/2/close")
     assert triangles.operator("/v1/estimate").status == 200
+
+
+def test_two_rounds_with_parts(tmp_path: Path) -> None:
+    lab = new_lab(tmp_path / "lab", 12, "triangles", (FAR, FAR + 100), share="0.1")
+    terms = lab.served.terms
+    with inside(lab, sqlite_url(tmp_path)) as server:
+        for participant in (0, 3, 9):
+            assert server.put(participant).status == 201
+        assert server.ask("GET", "/v1/rounds/1/parts/0").problem == "not-ready"
+        closed = server.operator("/v1/rounds/1/close").content
+        assert server.ask("GET", "/v1/rounds/1/transcript").problem == "not-found"
+        for number in range(terms.survey.parts):
+            heard = server.ask("GET", f"/v1/rounds/1/parts/{number}")
+            body, root = part_in(heard.body, number, terms.survey.parts)
+            assert root == heard.headers["transcript-digest"] == closed["transcript"]
+            part = read_part(terms.survey, number, body, root)
+            assert np.flatnonzero(part.answered).tolist() == [0, 3, 9]
+            assert server.ask("GET", f"/v1/rounds/1/parts/{number}", range="bytes=2-4").body == heard.body[2:5]
+        for path in ("/v1/rounds/2/parts/0", f"/v1/rounds/1/parts/{terms.survey.parts}", "/v1/rounds/1/parts/00"):
+            assert server.ask("GET", path).problem == "not-found"
+        wrong = lab.report(9, 2, transcript="ab" * 32)
+        assert server.ask("PUT", lab.path(9, 2), lab.tokens[9], wrong).problem == "bad-report"
+        assert server.put(3, 2).status == 201
+        before = [server.ask("GET", f"/v1/rounds/1/parts/{number}").body for number in range(3)]
+    with inside(lab, sqlite_url(tmp_path)) as again:
+        assert before == [again.ask("GET", f"/v1/rounds/1/parts/{number}").body for number in range(3)]
+        again.operator("/v1/rounds/2/close")
+        assert again.operator("/v1/estimate").status == 200
+        assert again.ask("GET", "/v1/rounds/1/parts/0").problem == "erased"
 
 
 def test_a_second_round_answers_where_the_first_said_one(labs: dict[str, Lab], tmp_path: Path) -> None:

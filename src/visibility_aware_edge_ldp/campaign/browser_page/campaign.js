@@ -37,6 +37,7 @@ export async function openCharter(data, signature, pinned) {
   demand(isObject(charter) && charter.format === FORMAT, "a charter of another version than this page knows: ask the issuer for another page");
   demand(!Object.hasOwn(charter, "consent"), "consent of both ends, which this page cannot keep to; use the program");
   demand(!Object.hasOwn(charter, "wave"), "waves after the first are not answered in a browser; use the program");
+  demand(!Object.hasOwn(charter, "parts"), "parts of the first answers are not summed over in a browser; use the program");
   refuseNewer(charter, [...MEMBERS, ...OPTIONAL]);
   members(charter, ...MEMBERS, ...OPTIONAL.filter((name) => Object.hasOwn(charter, name)));
   demand([...TEXTS, "epsilon"].every((name) => typeof charter[name] === "string"), "texts");

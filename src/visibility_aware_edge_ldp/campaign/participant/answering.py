@@ -276,6 +276,7 @@ def question_lines(task: Task, quote: Quote, closes: int = 0) -> list[str]:
         f"Asks       {context.question.formats[task.round - 1].asks}",
         f"For        {', '.join(charter.statistics)}{_UNNAMED if 'degrees' in charter.statistics else ''}",
         *context.policy_lines,
+        *context.part_lines,
         f"Public     {public:,} of your {charter.nodes - 1:,} positions, "
         "by the campaign's policy; nothing is asked about them",
         f"Closes     {date(closes or charter.rounds[task.round - 1].closes)}",

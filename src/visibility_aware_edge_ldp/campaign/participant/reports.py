@@ -22,18 +22,20 @@ from visibility_aware_edge_ldp.campaign.participant.friend_lists import Bits, Fr
 from visibility_aware_edge_ldp.campaign.participant.waves import Row, Told, report
 from visibility_aware_edge_ldp.campaign.question import Question
 from visibility_aware_edge_ldp.campaign.terms import Terms
+from visibility_aware_edge_ldp.campaign.wire_format import part_in
 from visibility_aware_edge_ldp.client.degrees import DegreeClient
 from visibility_aware_edge_ldp.client.groups import GroupClient
 from visibility_aware_edge_ldp.client.hubs import HubClient
 from visibility_aware_edge_ldp.client.position import randomize, verify_round
 from visibility_aware_edge_ldp.client.reporter import Purse
+from visibility_aware_edge_ldp.client.row_parts import FirstPart
 from visibility_aware_edge_ldp.client.rows import FirstRound, TwoRoundClient
 from visibility_aware_edge_ldp.client.views import FriendLists, two_hop
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.mechanisms.chain import Level, chained
 from visibility_aware_edge_ldp.mechanisms.randomness import RandomBytes, secure_random_bytes
 from visibility_aware_edge_ldp.privacy import Bill
-from visibility_aware_edge_ldp.public.layout import Layout, pack, part_of
+from visibility_aware_edge_ldp.public.layout import Layout, pack, part_of, unpack
 from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.surveys import degrees as degree_layout
 from visibility_aware_edge_ldp.public.surveys import groups as group_layout
@@ -41,8 +43,10 @@ from visibility_aware_edge_ldp.public.surveys import hubs, position, rows
 from visibility_aware_edge_ldp.public.surveys.base import verify
 from visibility_aware_edge_ldp.public.surveys.degrees import DegreeSurvey
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import part_words
 from visibility_aware_edge_ldp.public.surveys.rows import RowSurvey
 from visibility_aware_edge_ldp.public.transcript import Transcript, read_broadcast
+from visibility_aware_edge_ldp.public.transcript_parts import Part, read_part
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC, Visibility
 
@@ -122,6 +126,12 @@ class ParticipantContext:
         paid = ", ".join(f"{price} for each {kind} edge" for kind, price in Bill(self.view.policy.paid).items())
         cost = [f"Before     choosing who is public has cost {paid} already"] if paid else []
         return cost + self._group_lines + self._scope_lines
+
+    @property
+    def part_lines(self) -> list[str]:
+        """Which part of everybody's first answers is downloaded, and what that changes."""
+        parts = self.charter.parts
+        return [] if parts is None else [f"Downloads  {part_words(self.view.n, parts.groups)}; you lose no less by it"]
 
     @property
     def _group_lines(self) -> list[str]:
@@ -269,6 +279,46 @@ def row_sum(making: Making) -> Made:
     return Made(rows.encode_rows(total))
 
 
+def part_sum(making: Making) -> Made:
+    """Round 2 of triangles from parts: on a part that holds this participant's own answers unchanged.  [PARTS.0]"""
+    context, survey = making.context, making.context.terms.survey
+    part = own_part(context, making.first, making.transcript)
+    purse = Purse({kind: survey.second_price(kind) for kind in NON_PUBLIC})
+    client = TwoRoundClient(making.own_list, context.view, purse)
+    client.recall(survey, position.decode(making.first))
+    total = client.total(survey, FirstPart(survey, context.view, part), making.random_bytes)
+    return Made(rows.encode_rows(total))
+
+
+def own_part(context: ParticipantContext, first: bytes, data: bytes) -> Part:
+    """The part that the coin gives this participant; refuses one without its own answers as they were sent.
+
+    It holds those about the participant's own group; that all of them were counted, a proof of the round shows.
+    """
+    survey, users = context.terms.survey, np.arange(context.view.n)
+    number = part_number(context)
+    body, root = part_in(data, number, survey.parts)
+    part = read_part(survey, number, body, root)
+    groups = survey.group_of(np.full(users.shape, number), users)
+    friends = users[(users > context.number) & (groups == groups[context.number])]
+    sent = unpack(position.decode(first).ones, context.view.n - 1 - context.number)[friends - context.number - 1]
+    said = part.ones(np.full(friends.shape, context.number), friends)
+    if not part.answered[context.number] or (sent != said).any():
+        raise ProtocolViolation("The part does not hold your first answers as you sent them; do not answer it.")
+    return part
+
+
+def part_number(context: ParticipantContext) -> int:
+    """Which part this participant downloads, as everybody can work out."""
+    return int(context.terms.survey.part_of(np.array([context.number]))[0])
+
+
+def heard(context: ParticipantContext, first: bytes, data: bytes) -> Transcript | Part:
+    """What was read of the first round, with the name that the report gives it; refuses what spoils the own answers."""
+    read = own_transcript if context.charter.parts is None else own_part
+    return read(context, first, data)
+
+
 @lru_cache(maxsize=1)
 def _first_round(survey: RowSurvey, view: PublicView, broadcast: Transcript) -> FirstRound:
     """What a transcript says, which is public and the same for everybody who answers from this process."""
@@ -342,6 +392,7 @@ REPORTS: dict[str, tuple[Callable[[Making], Made], ...]] = {
     "degrees": (degrees,),
     "groups": (groups,),
     "triangles": (first_row, row_sum),
+    "parts": (first_row, part_sum),
     "hubs": (hub_counts,),
     "waves": (wave_row,),
 }

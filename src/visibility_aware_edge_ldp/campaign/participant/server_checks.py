@@ -21,7 +21,7 @@ from visibility_aware_edge_ldp.campaign.participant.answering import Task, stand
 from visibility_aware_edge_ldp.campaign.participant.consenting import agreed_context, kept_context
 from visibility_aware_edge_ldp.campaign.participant.enrolment import LEDGER, OtherVersion, Surroundings, enrolled, load
 from visibility_aware_edge_ldp.campaign.participant.ledger import Ledger, Page
-from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, own_transcript, upload_key
+from visibility_aware_edge_ldp.campaign.participant.reports import ParticipantContext, heard, part_number, upload_key
 from visibility_aware_edge_ldp.campaign.participant.statements import (
     FROZEN,
     RoundState,
@@ -36,9 +36,10 @@ from visibility_aware_edge_ldp.campaign.participant.statements import (
 )
 from visibility_aware_edge_ldp.campaign.signed_documents import is_fingerprint, shortened
 from visibility_aware_edge_ldp.campaign.statements import Statement, code
-from visibility_aware_edge_ldp.campaign.wire_format import leaf, report_in, verify
+from visibility_aware_edge_ldp.campaign.wire_format import leaf, proof_octets, report_in, verify
 from visibility_aware_edge_ldp.errors import BadInput, ProtocolViolation
 from visibility_aware_edge_ldp.public.transcript import broadcast_size
+from visibility_aware_edge_ldp.public.transcript_parts import part_octets
 from visibility_aware_edge_ldp.public.visibility import Visibility
 
 ANSWERS_FORMAT = "va-edge-ldp estimates 2"
@@ -50,6 +51,7 @@ _SLACK = 3_600
 _WORDS, _EACH_STATISTIC, _EACH_PARTICIPANT = 1 << 20, 1 << 10, 1 << 8
 Sets = Mapping[int, tuple[object, object]]  # of each round, the root and how many answered
 _SMALL = 1 << 16
+_NOT_HELD = "The closed round does not hold your first answers as you sent them; do not answer it."
 
 
 def second_task(transport: Transport, ledger: Ledger, context: ParticipantContext, first: bytes) -> Task:
@@ -60,7 +62,7 @@ def second_task(transport: Transport, ledger: Ledger, context: ParticipantContex
     if context.question.broadcasts:
         return _on_transcript(transport, ledger, context, first, closed)
     if not proved_among(transport, context, first, closed):
-        raise ProtocolViolation("The closed round does not hold your first answers as you sent them; do not answer it.")
+        raise ProtocolViolation(_NOT_HELD)
     keep_stated(transport, ledger, context, closed)
     return Task(context, 2)
 
@@ -69,13 +71,24 @@ def _on_transcript(
     transport: Transport, ledger: Ledger, context: ParticipantContext, first: bytes, closed: RoundState
 ) -> Task:
     """The broadcast first answers: of the digest that the round pins, with the own row in it unchanged."""
-    octets_sent = transport.get("/v1/rounds/1/transcript", broadcast_size(context.view)).body
-    transcript = own_transcript(context, report_in(first), octets_sent)
+    octets_sent = transport.get(*_broadcast(context)).body
+    transcript = heard(context, report_in(first), octets_sent)
     pinned = {closed.transcript, round_state(transport, 2).transcript} - {""}
     if pinned != {transcript.digest}:
         raise ProtocolViolation("The transcript is not the one that the closed round names; do not answer it.")
+    if context.charter.parts is not None and not proved_among(transport, context, first, closed):
+        raise ProtocolViolation(_NOT_HELD)
     keep_stated(transport, ledger, context, replace(closed, transcript=transcript.digest))
     return Task(context, 2, octets_sent, transcript.digest)
+
+
+def _broadcast(context: ParticipantContext) -> tuple[str, int]:
+    """Where what this participant reads of the first round is, and how many octets that has."""
+    survey, parts = context.terms.survey, context.charter.parts
+    if parts is None:
+        return "/v1/rounds/1/transcript", broadcast_size(context.view)
+    number = part_number(context)
+    return f"/v1/rounds/1/parts/{number}", part_octets(survey, number) + proof_octets(number, survey.parts)
 
 
 def proved_among(transport: Transport, context: ParticipantContext, upload: bytes, closed: RoundState) -> int:

@@ -126,6 +126,8 @@ class App:
                 return "round", {"GET": self._round}, (self._number(number),)
             case ("v1", "rounds", number, "transcript"):
                 return "transcript", {"GET": self._transcript}, (self._number(number),)
+            case ("v1", "rounds", number, "parts", part) if self.served.charter.parts is not None:
+                return "part", {"GET": self._part}, (self._number(number), self._part_number(part))
             case ("v1", "rounds", number, "statement") if self.served.campaign.key:
                 return "statement", {"GET": self._statement}, (self._number(number),)
             case ("v1", "rounds", number, "close"):
@@ -166,6 +168,12 @@ class App:
     def _number(self, text: str) -> int:
         if not _NUMBER.fullmatch(text) or int(text) not in self.rounds.stages:
             raise Refusal("not-found", "There is no such round.")
+        return int(text)
+
+    def _part_number(self, text: str) -> int:
+        parts = self.served.charter.parts
+        if not _NUMBER.fullmatch(text) or parts is None or int(text) >= parts.groups:
+            raise Refusal("not-found", "There is no such part.")
         return int(text)
 
     def _place(self, number: str, participant: str) -> tuple[int, int]:
@@ -242,12 +250,21 @@ class App:
         return messages.json_reply({**said, **counts, "arrivals": rounds.arrivals.as_dict(number)})
 
     async def _transcript(self, request: Request, number: int) -> Reply:
-        if not self.served.terms.question.broadcasts or number != 1:
+        if not self.served.terms.question.broadcasts or self.served.charter.parts or number != 1:
             raise Refusal("not-found", "This round has no transcript that others need.")
         broadcast = self.rounds.transcript(number)
-        said = ((b"transcript-digest", broadcast.digest.encode()),)
-        whole = messages.cached(request, broadcast.octets, broadcast.digest, messages.OCTETS, said, _HOUR)
-        return messages.part_of(whole, request)
+        return self._broadcast(request, broadcast.octets, broadcast.digest, broadcast.digest)
+
+    async def _part(self, request: Request, number: int, part: int) -> Reply:
+        if number != 1:
+            raise Refusal("not-found", "This round has no parts that others need.")
+        broadcast = self.rounds.transcript(number)
+        return self._broadcast(request, broadcast.parts[part], broadcast.digest, f"{broadcast.digest}-{part}")
+
+    def _broadcast(self, request: Request, octets: bytes, digest: str, tag: str) -> Reply:
+        """What everybody reads of the first round, or the piece of it that is asked for."""
+        said = ((b"transcript-digest", digest.encode()),)
+        return messages.part_of(messages.cached(request, octets, tag, messages.OCTETS, said, _HOUR), request)
 
     async def _statement(self, request: Request, number: int) -> Reply:
         return Reply(200, *stated_reply(self.rounds.served, self.rounds.stages, number, self.rounds.erased))
@@ -294,7 +311,9 @@ class App:
         return messages.cached(request, data, digest, messages.JSON, extra, _DAY, shared=not named)
 
     async def _openapi(self, request: Request) -> Reply:
-        about = messages.described(len(self.rounds.stages), self.served.charter.nodes, self._page is not None)
+        charter = self.served.charter
+        parts = charter.parts.groups if charter.parts else 1
+        about = messages.described(len(self.rounds.stages), charter.nodes, self._page is not None, parts)
         return Reply(200, about)
 
     async def _healthz(self, request: Request) -> Reply:

@@ -235,9 +235,10 @@ async def sent(reply: Reply, send: Send, head_only: bool) -> None:
     return None
 
 
-def described(rounds: int, participants: int, page: bool = True) -> bytes:
+def described(rounds: int, participants: int, page: bool = True, parts: int = 1) -> bytes:
     """The description of a campaign's server, with its page or without."""
-    numbers = {"round": _number("round", 1, rounds), "participant": _number("participant", 0, participants - 1)}
+    last = {"participant": participants - 1, "part": parts - 1}
+    numbers = {"round": _number("round", 1, rounds)} | {name: _number(name, 0, most) for name, most in last.items()}
     paths: dict[str, dict[str, Any]] = {}
     for path, method, *about in _OPERATIONS:
         parameters = [number for name, number in numbers.items() if f"{{{name}}}" in path]
@@ -245,8 +246,8 @@ def described(rounds: int, participants: int, page: bool = True) -> bytes:
             paths.setdefault(path, {})[method] = _operation(parameters, *about)
     bearer = {"bearer": {"type": "http", "scheme": "bearer"}}
     title = {"title": "VA-Edge-LDP campaign", "version": "1", "description": "Collects randomized reports."}
-    parts = {"securitySchemes": bearer, "schemas": {"Problem": _PROBLEM}}
-    return json.dumps({"openapi": "3.1.0", "info": title, "paths": paths, "components": parts}).encode()
+    shared = {"securitySchemes": bearer, "schemas": {"Problem": _PROBLEM}}
+    return json.dumps({"openapi": "3.1.0", "info": title, "paths": paths, "components": shared}).encode()
 
 
 def _operation(
@@ -287,6 +288,14 @@ _OPERATIONS: tuple[tuple[Any, ...], ...] = (
         f"{_ROUND}/transcript",
         "get",
         "The first answers, until reports are erased.",
+        {200: OCTETS.decode(), 206: OCTETS.decode(), 304: ""},
+        False,
+        {"description": _ERASED},
+    ),
+    (
+        f"{_ROUND}/parts/{{part}}",
+        "get",
+        "One part of the first answers, where people read parts, until reports are erased.",
         {200: OCTETS.decode(), 206: OCTETS.decode(), 304: ""},
         False,
         {"description": _ERASED},

@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 
 from visibility_aware_edge_ldp import __version__
+from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.server import page_estimates as answers
 from visibility_aware_edge_ldp.campaign.server import page_labels as labels
 from visibility_aware_edge_ldp.campaign.server import page_progress
@@ -127,13 +128,20 @@ def _raw(state: PageState) -> Markup:
     links |= {"v1/log": "Log of the issuer’s charters"} if state.served.campaign.log is not None else {}
     links |= {f"v1/rounds/{stage.round}": f"State of round {stage.round}" for stage in state.stages}
     if state.question.broadcasts and state.stages[0].transcript and state.kept is not False:
-        links["v1/rounds/1/transcript"] = "Transcript of round 1"
+        links |= _broadcast(state.charter)
     links |= {f"v1/rounds/{number}/statement": f"Statement of round {number}" for number in _codes(state)}
     if state.answers is not None:
         links["v1/estimates"] = "Answers"
     links["v1/openapi.json"] = "Description of the interface"
     listed = [tag("li", tag("a", title, href=target)) for target, title in links.items()]
     return labels.section("raw", "Raw data", tag("ul", listed, class_="links"))
+
+
+def _broadcast(charter: Charter) -> dict[str, str]:
+    """What people read of the first round: all of it, or the first of its parts."""
+    if charter.parts is None:
+        return {"v1/rounds/1/transcript": "Transcript of round 1"}
+    return {"v1/rounds/1/parts/0": f"Part 0 of {charter.parts.groups:,} of round 1"}
 
 
 @lru_cache

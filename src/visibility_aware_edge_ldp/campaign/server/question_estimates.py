@@ -14,6 +14,7 @@ from visibility_aware_edge_ldp.aggregator.degrees import DegreeCollection
 from visibility_aware_edge_ldp.aggregator.estimate import Estimate
 from visibility_aware_edge_ldp.aggregator.groups import GroupCollection
 from visibility_aware_edge_ldp.aggregator.hubs import HubCollection
+from visibility_aware_edge_ldp.aggregator.node_statistics.row_parts import PartCollection, PartPoisoning
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import estimate as estimate_positions
 from visibility_aware_edge_ldp.aggregator.nonresponse.positions import needed_in_all
 from visibility_aware_edge_ldp.aggregator.nonresponse.reported_rows import reported_rows
@@ -33,7 +34,7 @@ from visibility_aware_edge_ldp.campaign.server.stages import Erased, Stage, kept
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreDamaged
 from visibility_aware_edge_ldp.campaign.terms import Terms
-from visibility_aware_edge_ldp.campaign.wire_format import Leaf, report_in, round_root
+from visibility_aware_edge_ldp.campaign.wire_format import Leaf, part_files, report_in, round_root
 from visibility_aware_edge_ldp.errors import ProtocolViolation
 from visibility_aware_edge_ldp.privacy import Release
 from visibility_aware_edge_ldp.public.layout import part_of
@@ -41,7 +42,9 @@ from visibility_aware_edge_ldp.public.positions import row_start
 from visibility_aware_edge_ldp.public.statistic import statistic
 from visibility_aware_edge_ldp.public.surveys import position
 from visibility_aware_edge_ldp.public.surveys.position import PositionReport, PositionSurvey
+from visibility_aware_edge_ldp.public.surveys.row_parts import PartSurvey, part_words
 from visibility_aware_edge_ldp.public.transcript import Transcript, read_broadcast
+from visibility_aware_edge_ldp.public.transcript_parts import AllAnswers, cut_part
 from visibility_aware_edge_ldp.public.view import PublicView
 from visibility_aware_edge_ldp.public.visibility import NON_PUBLIC
 
@@ -166,6 +169,31 @@ def _triangles(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     )
 
 
+def _parts(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
+    survey: PartSurvey = terms.survey
+    collection = PartCollection(survey, terms.view, named=lambda answers: part_files(_cut(survey, answers))[0])
+    for report in _reports(terms, rounds[1]):
+        collection.absorb_answers(report)
+    for report in _reports(terms, rounds[2], 2, collection.first_answers.digest):
+        collection.absorb(report)
+    asked, first, second = collection.counts
+    nonresponse = (1 - second / asked) + (1 - first / asked) if asked else 0.0
+    lies = PartPoisoning(collection)
+    return QuestionEstimates(
+        lambda names: estimate_all(collection, names),
+        collection.releases,
+        lambda name, value: nonresponse * value,
+        lambda name, liars: lies.bound(liars),
+        sorted([*flagged_rows(collection.first), *lies.flagged()]),
+        notes=(f"everybody downloaded {part_words(terms.view.n, survey.groups)}; an edge loses no less for that",),
+    )
+
+
+def _cut(survey: PartSurvey, answers: AllAnswers) -> Iterator[bytes]:
+    """The bytes of every part."""
+    return (cut_part(survey, number, answers).encode() for number in range(survey.parts))
+
+
 def _hubs(terms: Terms, rounds: Mapping[int, Bodies]) -> QuestionEstimates:
     collection = HubCollection(terms.survey, terms.view)
     values: dict[int, tuple[int, ...]] = {}
@@ -213,6 +241,7 @@ ESTIMATES: dict[str, Callable[[Terms, Mapping[int, Bodies]], QuestionEstimates]]
     "degrees": _degrees,
     "groups": _groups,
     "triangles": _triangles,
+    "parts": _parts,
     "hubs": _hubs,
     "waves": _waves,
 }
@@ -236,15 +265,24 @@ def flagged_in(store: Store, terms: Terms) -> list[Flag]:
 
 @dataclass(frozen=True, eq=False)
 class FirstRoundBroadcast:
-    """The first round's transcript: who answered, the octets that are broadcast, and their digest."""
+    """The first round's transcript: who answered, the octets that are kept, and what names it.
+
+    Without ``parts`` everybody reads the octets; otherwise each participant reads its own part, as it is sent.
+    """
 
     octets: bytes = field(repr=False)
     transcript: Transcript = field(repr=False)
     view: PublicView = field(repr=False)
+    digest: str
+    parts: list[bytes] = field(default_factory=list, repr=False)
 
-    @property
-    def digest(self) -> str:
-        return self.transcript.digest
+    @classmethod
+    def of(cls, terms: Terms, octets: bytes, transcript: Transcript) -> "FirstRoundBroadcast":
+        """All of it; parts have the root of their tree for a name."""
+        if terms.charter.parts is None:
+            return cls(octets, transcript, terms.view, transcript.digest)
+        answers = AllAnswers(transcript, terms.view)
+        return cls(octets, transcript, terms.view, *part_files(_cut(terms.survey, answers)))
 
     def report(self, participant: int) -> bytes:
         """What a participant reported in the first round."""
@@ -269,17 +307,18 @@ def broadcast_of(terms: Terms, bodies: Iterable[bytes]) -> FirstRoundBroadcast |
     for body in bodies:
         collection.absorb(position.decode(report_in(body)))
     octets = collection.transcript.broadcast(terms.view)
-    return FirstRoundBroadcast(octets, read_broadcast(survey.identity, octets, terms.view), terms.view)
+    return FirstRoundBroadcast.of(terms, octets, read_broadcast(survey.identity, octets, terms.view))
 
 
 def stored_broadcast(terms: Terms, octets: bytes, digest: str) -> FirstRoundBroadcast:
     """The transcript that was stored; refuses one that is not what was broadcast."""
     survey, found = first_survey(terms), None
     with suppress(ProtocolViolation):
-        found = None if survey is None else read_broadcast(survey.identity, octets, terms.view)
+        read = None if survey is None else read_broadcast(survey.identity, octets, terms.view)
+        found = None if read is None else FirstRoundBroadcast.of(terms, octets, read)
     if found is None or found.digest != digest:
         raise StoreDamaged("The kept transcript is not the one that was broadcast. Restore the store from a copy.")
-    return FirstRoundBroadcast(octets, found, terms.view)
+    return found
 
 
 def refuse_damage(stage: Stage, leaves: Sequence[Leaf], bodies: Mapping[int, bytes]) -> None:

@@ -14,7 +14,7 @@ from visibility_aware_edge_ldp.campaign.amendments import Amended
 from visibility_aware_edge_ldp.campaign.charter import Charter
 from visibility_aware_edge_ldp.campaign.consents import Consents
 from visibility_aware_edge_ldp.campaign.directory import ServedCampaign
-from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
+from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile, files_of
 from visibility_aware_edge_ldp.campaign.server.clock import has_passed
 from visibility_aware_edge_ldp.campaign.server.question_estimates import (
     Bodies,
@@ -282,7 +282,7 @@ class Rounds:
             await asyncio.to_thread(self._file.remove)
         else:
             closed = (await self._writer.do(lambda store: store.stages()))[0].closed
-            await asyncio.to_thread(self._file.keep, broadcast.octets, closed)
+            await asyncio.to_thread(self._file.keep, files_of(broadcast), closed)
 
     async def _read_broadcast(self) -> None:
         """What was stored of the first round."""
