@@ -20,6 +20,7 @@ from visibility_aware_edge_ldp.commands.compare import compare
 from visibility_aware_edge_ldp.commands.datasets import fetch_dataset, list_datasets
 from visibility_aware_edge_ldp.commands.ego_survey import ego_survey
 from visibility_aware_edge_ldp.commands.estimate import estimate
+from visibility_aware_edge_ldp.commands.estimate_streamed import estimate_streamed
 from visibility_aware_edge_ldp.commands.plan import plan
 from visibility_aware_edge_ldp.commands.publish import publish
 from visibility_aware_edge_ldp.commands.reproduce import reproduce
@@ -56,7 +57,7 @@ campaign = typer.Typer(
 app.add_typer(campaign, name="campaign")
 app.add_typer(datasets, name="datasets")
 COMMANDS: dict[typer.Typer, tuple[Callable[..., None], ...]] = {
-    app: (estimate, publish, compare, plan, ego_survey, audit, reproduce),
+    app: (estimate, estimate_streamed, publish, compare, plan, ego_survey, audit, reproduce),
     campaign: (
         *(campaigns.new, campaigns.serve, people.enroll, people.consent, people.answer, people.status, people.check),
         *(devices.device_code, devices.hand_over, devices.take_over),

@@ -62,6 +62,7 @@ WRITTEN = {
 OTHER_NAMES = {"datasets list": ["datasets"], "audit": ["audit", "policy-check"], "compare": ["compare", "results"]} | {
     "campaign answer": ["campaign-answer", "campaign-answer-dry-run"],
     "estimate": ["estimate", "contact-matrix", "target-statistics"],
+    "estimate-streamed": ["estimate"],
     "campaign status": ["campaign-status", "campaign-own-status"],
 }
 

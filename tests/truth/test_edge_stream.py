@@ -48,6 +48,27 @@ def test_every_kind_of_file_in_blocks(
         assert (stream.rows, stream.edges, stream.loops, stream.is_rising) == (5, 5, 0, True)
 
 
+def test_a_folder_is_read_file_after_file(tmp_path: Path) -> None:
+    folder = tmp_path / "edges"
+    folder.mkdir()
+    binary(folder / "part-1", EDGES[3:])
+    numpy_file(folder / "part-0", EDGES[:3])
+    (folder / "_SUCCESS").touch()
+    stream = EdgeStream(folder, 5)
+    for _ in range(2):
+        assert np.concatenate(list(stream.blocks())).tolist() == EDGES.tolist()
+        assert (stream.rows, stream.edges, stream.is_rising) == (5, 5, True)
+    binary(folder / "part-2", EDGES[:1])
+    again = EdgeStream(folder, 5)
+    assert (sum(map(len, again.blocks())), again.is_rising) == (6, False)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadGraph, match="no files of edges"):
+        EdgeStream(tmp_path / "empty", 5)
+    (folder / "notes.txt").write_text("not edges")
+    with pytest.raises(BadGraph, match=r"notes\.txt is not a file that is read as a stream"):
+        EdgeStream(folder, 5)
+
+
 @pytest.mark.parametrize(
     ("edges", "loops", "is_rising"),
     [

@@ -58,7 +58,8 @@ def estimate_streamed(
     ----------
     edges
         A Parquet file with two columns of integers, a .npy file with an (m, 2) array of integers, or a .bin file of
-        pairs of 32-bit integers: every edge once, users numbered from 0. All positions are PRIVATE.
+        pairs of 32-bit integers: every edge once, users numbered from 0. Or a folder of such files, as clusters write
+        them. All positions are PRIVATE.
     nodes
         How many users there are.
     epsilon

@@ -1,4 +1,4 @@
-"""Edges of a file that is too large for memory, a block at a time: Parquet, NumPy, or plain pairs of integers.
+"""Edges of files that are too large for memory, a block at a time: Parquet, NumPy, or plain pairs of integers.
 
 Users are numbered from 0. A loop is left out and counted. Whether each edge is listed once is seen where the rows rise
 (each with its smaller end first, rows in order), which `EdgeStream.is_rising` says; elsewhere a stream cannot tell.
@@ -7,7 +7,8 @@ Users are numbered from 0. A loop is left out and counted. Whether each edge is 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,36 +28,23 @@ class EdgeStream:
     ----------
     path
         A Parquet file whose first two columns are the ends, or those that ``columns`` names; a NumPy file (.npy) with
-        an (m, 2) array of integers; or a file .bin of pairs of 32-bit integers, lowest byte first.
+        an (m, 2) array of integers; a file .bin of pairs of 32-bit integers, lowest byte first; or a folder of such
+        files, which are read one after the other by name.
     nodes
         How many users there are.
     """
 
     def __init__(self, path: str | Path, nodes: int, columns: tuple[str, str] | None = None) -> None:
         self.path, self.nodes = Path(path).expanduser(), nodes
-        try:
-            with self.path.open("rb") as file:
-                mark, size = file.read(6), os.fstat(file.fileno()).st_size
-        except OSError as error:
-            raise BadGraph(f"The file of edges cannot be read ({error.strerror}): {self.path}.") from None
-        if mark[:4] == b"PAR1":
-            self.rows, self._read = _parquet(self.path, columns)
-        elif mark == b"\x93NUMPY":
-            self.rows, self._read = _numpy(self.path)
-        elif self.path.suffix == ".bin" and size % 8 == 0:
-            self.rows, self._read = size // 8, lambda: _pairs(self.path, 0, np.dtype("<i4"))
-        else:
-            raise BadGraph(
-                f"{self.path.name} is not a file that is read as a stream: Parquet, .npy with an (m, 2) array of "
-                "integers, or .bin with pairs of 32-bit integers. Write it as one of these."
-            )
+        opened = [_opened(each, columns) for each in _files(self.path)]
+        self.rows, self._readers = sum(rows for rows, _ in opened), [read for _, read in opened]
         self.loops, self.edges, self.is_rising = 0, 0, True
 
     def blocks(self) -> Iterator[Pairs]:
         """Some (k, 2) edges at a time; afterwards ``edges``, ``loops`` and ``is_rising`` are those of all of them."""
         self.loops, self.edges, self.is_rising = 0, 0, True
         last = (-1, -1)
-        for block in self._read():
+        for block in chain.from_iterable(read() for read in self._readers):
             if block.size and not (block.min() >= 0 and block.max() < self.nodes):
                 raise BadGraph(f"{self.path.name} names users beyond 0..{self.nodes - 1:,}; say how many there are.")
             pairs = np.ascontiguousarray(block, np.int32)
@@ -68,6 +56,36 @@ class EdgeStream:
                 last = int(pairs[-1, 0]), int(pairs[-1, 1])
             self.edges += len(pairs)
             yield pairs
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or those in a folder by name; marks that writers leave beside them are passed over."""
+    try:
+        found = sorted(each for each in path.iterdir() if each.name[0] not in "._") if path.is_dir() else [path]
+    except OSError as error:
+        raise BadGraph(f"The folder of edges cannot be read ({error.strerror}): {path}.") from None
+    if not found:
+        raise BadGraph(f"There are no files of edges in the folder {path}.")
+    return found
+
+
+def _opened(path: Path, columns: tuple[str, str] | None) -> tuple[int, Callable[[], Iterator[npt.NDArray[Any]]]]:
+    """How many rows a file has, and what reads them."""
+    try:
+        with path.open("rb") as file:
+            mark, size = file.read(6), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise BadGraph(f"The file of edges cannot be read ({error.strerror}): {path}.") from None
+    if mark[:4] == b"PAR1":
+        return _parquet(path, columns)
+    if mark == b"\x93NUMPY":
+        return _numpy(path)
+    if path.suffix == ".bin" and size % 8 == 0:
+        return size // 8, lambda: _pairs(path, 0, np.dtype("<i4"))
+    raise BadGraph(
+        f"{path.name} is not a file that is read as a stream: Parquet, .npy with an (m, 2) array of integers, or .bin "
+        "with pairs of 32-bit integers. Write it as one of these."
+    )
 
 
 def _rising(pairs: Pairs) -> bool:
