@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import cluster, downloads, estimates, exact, foretold, startup, streams
+from benchmarks import cluster, downloads, estimates, exact, foretold, growth, startup, streams
 
-PARTS = (estimates, exact, startup, cluster, foretold, downloads, streams)
+PARTS = (estimates, exact, startup, cluster, foretold, downloads, streams, growth)
 REGISTRY = {each.name: each for part in PARTS for each in part.COMPARISONS}
 GROWTH = "growth"

@@ -1,7 +1,9 @@
-"""How the whole one-round estimate grows with the nodes. Every size runs in a process of its own, whose memory is told.
+"""How estimates grow with the nodes. Every size runs in a process of its own, whose memory is told.
 
-python -m benchmarks.growth NODES ROUNDS prints one size as JSON. Each size is predicted from the one before it by the
-law n³, and is run only when it fits the time that is left and the memory that is free.
+python -m benchmarks.growth NODES ROUNDS prints one size of the whole one-round estimate as JSON. Each size is predicted
+from the one before it by the law n³, and is run only when it fits the time that is left and the memory that is free.
+With the name of a way as a third word it prints that way's size, in processor time of all cores, which other programs
+on the machine hardly change.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from benchmarks.registry import OURS, Measured, Target, Verdict, verdict
+from benchmarks.registry import OURS, Comparison, Measured, Setting, Target, Verdict, Work, verdict
 from benchmarks.timing import Times, peak_megabytes, seconds
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.groups import Groups
 from visibility_aware_edge_ldp.simulation.estimate import estimate
 from visibility_aware_edge_ldp.simulation.memory import available_bytes, needed_bytes
 from visibility_aware_edge_ldp.truth.synthetic import powerlaw
@@ -67,6 +71,36 @@ class Growth:
         return last.seconds * (nodes / last.nodes) ** LAW
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way of estimating: what it is, how it may grow at most (n to this), and the sizes that fit into memory."""
+
+    what: str
+    law: int
+    sizes: tuple[int, ...]
+    run: Callable[[VisibilityAwareGraph], object]
+
+
+FEW, MANY = (1_000, 2_000, 4_000, 8_000, 16_000), (1_000, 4_000, 16_000, 64_000, 200_000)
+WAYS = {
+    "position": Way(
+        "triangles by one round of POSITION", 3, FEW, lambda world: estimate(world, "position", 1, ["triangles"])
+    ),
+    "user": Way(
+        "USER triangles from all first answers", 3, FEW, lambda world: estimate(world, "user", 1, ["triangles"])
+    ),
+    "user-parts": Way(
+        "USER triangles from 1/100 of the first answers",
+        2,
+        MANY,
+        lambda world: estimate(world, "user", 1, ["triangles"], share="1/100"),
+    ),
+    "degrees": Way("USER degrees", 1, MANY, lambda world: estimate(world, "user", 1, ["edges", "stars:2"])),
+    "groups": Way("USER friends in ten groups", 1, MANY, lambda world: estimate(world, "user", 1, ["mixing"])),
+}
+WAY_DEGREE, TENTHS, WAY_MEGABYTES = 20, 10, 4_000
+
+
 def fitted(points: Sequence[Point]) -> tuple[float, float]:
     """Exponent and constant by least squares on logarithms."""
     nodes, times = ([math.log(getattr(point, name)) for point in points] for name in ("nodes", "seconds"))
@@ -83,6 +117,44 @@ def one_size(nodes: int, rounds: int) -> Point:
     return Point(nodes, None, taken, peak_megabytes())
 
 
+def one_of(way: str, nodes: int) -> Point:
+    """Run one size of a way here, in processor time."""
+    small, world = (_grouped(size) for size in (min(nodes, 300), nodes))
+    WAYS[way].run(small)  # compiles
+    begin = time.process_time()
+    WAYS[way].run(world)
+    return Point(nodes, None, time.process_time() - begin, peak_megabytes())
+
+
+def _grouped(nodes: int) -> VisibilityAwareGraph:
+    graph = powerlaw(nodes, WAY_DEGREE * nodes // 2, seed=1)
+    labels = tuple(f"group {number}" for number in range(TENTHS))
+    return VisibilityAwareGraph(graph, VisibilityPolicy.nothing()).grouped(
+        Groups("tenth", labels, np.arange(nodes) % TENTHS)
+    )
+
+
+def of_way(name: str, sizes: Sequence[int] = ()) -> Setting:
+    """Every size of a way, each in a process of its own; afterwards how it grew."""
+    points: list[Point] = []
+
+    def take(nodes: int) -> float:
+        points.append(_child(nodes, 1, name))
+        return points[-1].seconds
+
+    def grown() -> tuple[Verdict, ...]:
+        law, found, most = WAYS[name].law, Growth(tuple(points)), max((each.megabytes for each in points), default=None)
+        ends = ((found.exponent, "all sizes"), (found.last_exponent, "the two largest"))
+        told = (
+            Verdict(f"n^{law} at most", each, slope, None if slope is None else slope <= law) for slope, each in ends
+        )
+        held = None if most is None else most <= WAY_MEGABYTES
+        return (*told, Verdict(f"≤ {WAY_MEGABYTES:,} MB", "most memory", most, held))
+
+    works = tuple(Work(f"{nodes:,} nodes", partial(take, nodes)) for nodes in sizes or WAYS[name].sizes)
+    return Setting(f"power-law graphs of mean degree {WAY_DEGREE}, processor time", works, also=grown)
+
+
 def in_a_process(nodes: int) -> Point:
     """Run one size in a fresh process.
 
@@ -92,7 +164,11 @@ def in_a_process(nodes: int) -> Point:
     rounds = ROUNDS if nodes <= LARGEST_OF_MANY_ROUNDS else 1
     if rounds == 1:
         subprocess.run([sys.executable, "-c", f"bytearray(b'1') * {int(GOAL_MEGABYTES) << 20}"], check=True)
-    command = [sys.executable, "-m", "benchmarks.growth", str(nodes), str(rounds)]
+    return _child(nodes, rounds)
+
+
+def _child(nodes: int, rounds: int, *way: str) -> Point:
+    command = [sys.executable, "-m", "benchmarks.growth", str(nodes), str(rounds), *way]
     root = Path(__file__).parent.parent
     found = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root).stdout
     return Point(**json.loads(found))
@@ -136,5 +212,12 @@ def goal(growth: Growth) -> Measured:
     )
 
 
+COMPARISONS = tuple(
+    Comparison(f"growth-{name}", f"{way.what}, as people become more", partial(of_way, name), rounds=1, long=True)
+    for name, way in WAYS.items()
+)
+
+
 if __name__ == "__main__":
-    print(json.dumps(asdict(one_size(int(sys.argv[1]), int(sys.argv[2])))))
+    size, again, *one = sys.argv[1:]
+    print(json.dumps(asdict(one_of(one[0], int(size)) if one else one_size(int(size), int(again)))))

@@ -119,6 +119,8 @@ def reached(verdict: Verdict) -> str:
         return "-"
     if unit == "s":
         return duration(verdict.found)
+    if verdict.target.startswith("n^"):
+        return f"n^{verdict.found:.2f}"
     return f"{number(verdict.found)} MB" if unit == "MB" else f"{number(verdict.found)}×"
 
 

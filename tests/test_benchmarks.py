@@ -6,6 +6,7 @@ import json
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 
@@ -222,6 +223,33 @@ def test_one_size_is_really_run() -> None:
     assert point.nodes == 60
     assert point.seconds > 0
     assert point.megabytes > 10
+
+
+@pytest.mark.parametrize("way", growth.WAYS)
+def test_every_way_is_run_at_a_small_size(way: str) -> None:
+    point = growth.one_of(way, 150)
+    assert point.nodes == 150
+    assert point.seconds > 0
+    assert growth.WAYS[way].sizes[0] == 1000
+
+
+def test_how_a_way_grows_is_fitted_to_its_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "_child", lambda nodes, rounds, way: growth.Point(nodes, None, nodes**2.5, nodes / 10))
+    setting = growth.of_way("user-parts", (100, 200, 400))
+    found = judged(REGISTRY["growth-user-parts"], setting, {each.name: Times((each.take(),)) for each in setting.works})
+    assert [(verdict.found, verdict.met) for verdict in found.verdicts[:2]] == [(pytest.approx(2.5), False)] * 2
+    lines = "\n".join(report.lines_of(found))
+    assert "target n^2 at most against the two largest: n^2.50, missed" in lines
+    assert "target ≤ 4,000 MB against most memory: 40 MB, met" in lines
+    assert [verdict.met for verdict in growth.of_way("user", (100, 200)).also()] == [None] * 3
+
+
+@pytest.mark.long
+def test_a_way_is_really_run_in_processes_of_its_own() -> None:
+    found = measure(replace(REGISTRY["growth-degrees"], prepare=lambda: growth.of_way("degrees", (60, 120))))
+    assert list(found.times) == ["60 nodes", "120 nodes"]
+    assert all(times.median > 0 for times in found.times.values())
+    assert found.verdicts[0].found is not None
 
 
 def test_the_largest_size_is_judged() -> None:

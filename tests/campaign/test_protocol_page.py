@@ -72,7 +72,8 @@ def test_the_paths() -> None:
     listed = {(path, row[1].lower()) for row in rows("path") for path in words(row[0])}
     published = Description().operations
     assert listed == {
-        (path.replace("{round}", "R").replace("{participant}", "I"), method) for path, method in published
+        (path.replace("{round}", "R").replace("{participant}", "I").replace("{part}", "P"), method)
+        for path, method in published
     }
 
 
