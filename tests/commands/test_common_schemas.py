@@ -62,7 +62,7 @@ WRITTEN = {
 OTHER_NAMES = {"datasets list": ["datasets"], "audit": ["audit", "policy-check"], "compare": ["compare", "results"]} | {
     "campaign answer": ["campaign-answer", "campaign-answer-dry-run"],
     "estimate": ["estimate", "contact-matrix", "target-statistics"],
-    "estimate-streamed": ["estimate"],
+    "estimate-streamed": [],  # it prints what estimate does
     "campaign status": ["campaign-status", "campaign-own-status"],
 }
 
@@ -259,7 +259,7 @@ def commands_with_json() -> list[str]:
 
 def test_every_command_with_json_has_a_schema_and_no_schema_is_left_over() -> None:
     commands = commands_with_json()
-    assert len(commands) == 31
+    assert len(commands) == 32
     named = [name for each in commands for name in OTHER_NAMES.get(each, [each.replace(" ", "-")])]
     assert sorted(named) == sorted(SCHEMAS)
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

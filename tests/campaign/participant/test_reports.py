@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from campaign.conftest import QUICK, STATISTICS, TOWN
+from plain_client.campaign import open_charter
+from plain_client.canonical import Refused as PlainlyRefused
 from support import campaign_part_vectors as part_vectors
 from support.campaign_people import PRIVATE, Ask, join, reply, who
 from support.campaign_stub import Served
 from support.campaign_vectors import NAMES, stored
-from visibility_aware_edge_ldp.campaign.charter import Round
+from visibility_aware_edge_ldp.campaign.charter import Round, SignedCharter
 from visibility_aware_edge_ldp.campaign.directory import charter_of
 from visibility_aware_edge_ldp.campaign.documents import drafted
 from visibility_aware_edge_ldp.campaign.http_client import Reply, Transport
@@ -71,6 +73,13 @@ def test_degrees_and_positions_add_up(ask: Ask, tmp_path: Path) -> None:
 
 def test_parts_are_cut_and_summed_as_the_vectors_say() -> None:
     assert part_vectors.parts() == stored(part_vectors.FILE)
+
+
+def test_a_program_that_knows_no_parts_says_so() -> None:
+    vector = stored(part_vectors.FILE)[0]
+    with pytest.raises(PlainlyRefused, match="first answers in parts, over which this program does not sum"):
+        open_charter(vector["charter"].encode(), vector["signature"], vector["pinned"])
+    assert SignedCharter.from_hex(vector["charter"].encode(), vector["signature"]).opened(vector["pinned"]).parts
 
 
 @pytest.mark.parametrize("case", part_vectors.POLICIES)
