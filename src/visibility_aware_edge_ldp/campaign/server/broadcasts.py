@@ -4,15 +4,20 @@ A file stands below a folder at the path of its address. It is whole as soon as 
 round was closed, so that several machines say the same of it, and goes before the reports do.
 """
 
+from __future__ import annotations
+
 import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from visibility_aware_edge_ldp.campaign.server.question_estimates import FirstRoundBroadcast
 from visibility_aware_edge_ldp.campaign.server.stores.store import StoreUnavailable
 from visibility_aware_edge_ldp.campaign.server.telemetry import failed
+
+if TYPE_CHECKING:
+    from visibility_aware_edge_ldp.campaign.server.question_estimates import FirstRoundBroadcast
 
 TRANSCRIPT, PARTS = "v1/rounds/1/transcript", "v1/rounds/1/parts"
 _DRAFT = ".draft"
