@@ -260,7 +260,7 @@ def test_the_largest_size_is_judged() -> None:
 def test_a_large_run_is_judged_by_its_time_its_memory_and_its_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
 
-    def slow(nodes: int) -> cluster.Run:
+    def slow(nodes: int, *how: str) -> cluster.Run:
         ran.append(nodes)
         return cluster.Run(nodes, predicted=400.0, answering=60.0, counting=500.0, megabytes=300.0, triangles=1)
 
@@ -284,6 +284,21 @@ def test_a_run_over_dask_is_really_run() -> None:
     assert run.megabytes > 50
     expected = 600 * 599 * 598 / 6 * (1 / (1 + np.e)) ** 3  # nearly no edges: so many by chance
     assert run.triangles == pytest.approx(expected, rel=0.5)
+
+
+@pytest.mark.long
+def test_a_run_in_parts_is_really_run_and_stands_beside_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    run = cluster.in_a_process(600, "parts")
+    assert run.nodes == 600
+    assert run.seconds > 0 < run.predicted
+    assert run.megabytes > 50
+    monkeypatch.setattr(cluster, "in_a_process", lambda nodes, how: run)
+    setting = cluster.large_parts(600)
+    assert [verdict.found for verdict in setting.also()] == [run.megabytes, run.error]
+    assert {each.name: each.take() > 0 for each in setting.works if each.take} == dict.fromkeys(
+        (OURS, "foretold", cluster.RIVAL), True
+    )
 
 
 def test_tables_are_put_between_the_marks(tmp_path: Path) -> None:

@@ -12,8 +12,16 @@ import pytest
 from visibility_aware_edge_ldp.simulation import memory
 
 PEAK = Path(__file__).parents[1] / "support/peak.py"
+LARGE = "10000", "30000"
 RUNS = {
     "streamed": ("position", "profiles:0.5", "edges,max_degree", "{}", "3000", "12000"),
+    "parts": (
+        "position",
+        "nothing",
+        "edges,stars:2,stars:3",
+        '{"checkpoint": "FOLDER", "engine": "threads:2"}',
+        *LARGE,
+    ),
     "kinds": ("position", "profiles:0.5", "all", "{}", "3000", "8000"),
     "kinds of one class": ("position", "nothing", "all", "{}", "3000", "20000"),
     "planes": ("position", "document-001", "edges,stars:2", "{}", "3000", "8000"),
@@ -29,8 +37,9 @@ RUNS = {
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the most that was held")
 @pytest.mark.parametrize("name", RUNS)
-def test_what_is_stated_is_enough_and_not_twice_too_much(name: str) -> None:
-    done = subprocess.run([sys.executable, str(PEAK), *RUNS[name]], capture_output=True, text=True, check=True)
+def test_what_is_stated_is_enough_and_not_twice_too_much(name: str, tmp_path: Path) -> None:
+    words = [each.replace("FOLDER", str(tmp_path)) for each in RUNS[name]]
+    done = subprocess.run([sys.executable, str(PEAK), *words], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert [each["way"] for each in found] == [name.split()[0]] * 2
     for each in found:

@@ -39,6 +39,7 @@ def test_every_trust_model_has_options_and_every_keyword_an_owner() -> None:
         (USER, {"work": 0.5}, "A share of the work is chosen in the position model, not in user"),
         (USER, {"sample_positions": "0.1"}, "A sample of positions is drawn in the position model"),
         (POSITION, {"sample_positions": "0.1", "work": 0.5}, "needs neither a share of the work nor an engine"),
+        (USER, {"checkpoint": "kept"}, "A checkpoint is kept in the position model, not in user; leave it out."),
         (CURATOR, {"engine": "dask"}, "An engine works for the position and the user model, not for curator"),
         (POSITION, {"reporters": "hubs"}, "Reporters are chosen in the neighbourhood model, not in position"),
         (POSITION, {"hide": "degree"}, "in the user model 'degree'; got 'degree' in the position model"),

@@ -36,6 +36,7 @@ PAIRS, WORDS, PADDED = 3000**2 / 2, 47, 48
         ({"policy": "profiles:0.5"}, Work(0, POSITIONS, PAIRS * PADDED)),
         ({"statistics": ("stars:2",)}, Work(0, POSITIONS)),
         ({"statistics": ("edges",), "rounds": 2}, Work(0, 2 * POSITIONS)),
+        ({"statistics": ("stars:2",), "checkpoint": "kept"}, Work(0, 2 * POSITIONS)),
         ({"statistics": ("triangles",)}, Work(0, POSITIONS, 512 * 3000 * PADDED, 56 + 1.7 * 21)),
         ({"work": 0.5, "statistics": ("triangles",)}, Work(0, POSITIONS, 1500 * 3000 * PADDED, 28 + 1.7 * 10.5)),
         ({"rounds": 2}, Work(3000, 2 * POSITIONS, 9 * PAIRS * WORDS)),
@@ -53,6 +54,12 @@ def test_work_is_counted_exactly(asked: dict[str, object], work: Work) -> None:
 @pytest.mark.parametrize("sides", [1, 2, 7, 20])
 def test_tile_triples_are_those_of_the_tasks(sides: int) -> None:
     assert runtime_forecast.tile_triples(sides) == pytest.approx(sum(map(work_of, plan_tasks(sides, 1))))
+
+
+def test_a_run_in_parts_is_foretold_from_its_own_measurement() -> None:
+    one, two = (run(statistics=("stars:2",), checkpoint="kept", engine=f"threads:{cores}") for cores in (1, 2))
+    assert forecast(one).seconds == pytest.approx(2 * forecast(two).seconds)
+    assert 0 < forecast(one).seconds < 10
 
 
 def test_rates_are_found_again() -> None:

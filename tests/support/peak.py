@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from visibility_aware_edge_ldp.model import VisibilityAwareGraph
 from visibility_aware_edge_ldp.simulation.estimate import estimate
@@ -23,12 +24,14 @@ def peak() -> int:
     return int(dict(line.split(":", 1) for line in lines)["VmHWM"].split()[0]) * 1024
 
 
-def taken(trust: str, policy: str, statistics: str, options: dict[str, float], nodes: int) -> dict[str, object]:
-    """One estimate, beside its statement."""
+def taken(trust: str, policy: str, statistics: str, options: dict[str, Any], nodes: int) -> dict[str, object]:
+    """One estimate, beside its statement; a checkpoint goes into a folder of its own."""
+    if "checkpoint" in options:
+        options = {**options, "checkpoint": f"{options['checkpoint']}/{nodes}"}
     world = VisibilityAwareGraph(powerlaw(nodes, 22 * nodes, seed=1), open_policy(policy))
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    estimate(world, trust, 1, statistics, seed=1, **options)  # type: ignore[arg-type]
-    run = Run(world, trust, statistics_for(world, trust, statistics), **options)  # type: ignore[arg-type]
+    estimate(world, trust, 1, statistics, seed=1, **options)
+    run = Run(world, trust, statistics_for(world, trust, statistics), **options)
     return {"nodes": nodes, "way": run.strategy, "stated": run.need.octets, "taken": peak()}
 
 

@@ -47,6 +47,7 @@ AUTO = "auto"
 DEFAULTS = {
     "rounds": 1, "estimator": "unbiased", "work": None, "sample_positions": "1", "degree_share": "0.25",
     "hide": "edge", "clip": "smooth", "reporters": "auto", "rest": "leave", "share": "1", "download": None,
+    "checkpoint": None,
 }  # fmt: skip
 LARGE = 5
 MINUTE = 60
@@ -113,6 +114,10 @@ def estimate(
         str | None,
         typer.Option(help="Position and user: threads, dask, dask:N, or a cluster's address (dask://host:8786)."),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Position: a folder for sums over parts, from which a run that was killed goes on."),
+    ] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Show the true values too: not private.")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="Print the numbers and the promise, nothing else.")] = False,
     certificate: Annotated[bool, typer.Option("--certificate", help="Print all of the certificate.")] = False,
@@ -133,13 +138,13 @@ def estimate(
     options: dict[str, Any] = {
         "rounds": rounds, "estimator": estimator, "work": work, "sample_positions": sample_positions,
         "degree_share": degree_share, "hide": hide, "clip": clip, "reporters": reporters, "rest": rest,
-        "share": share, "download": download,
+        "share": share, "download": download, "checkpoint": checkpoint,
     }  # fmt: skip
     trust, why = _trust(world, trust.lower(), epsilon, statistics, options)
     if share != "1" or download is not None:
         told = _answering(world, as_json)
     else:
-        told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, as_json)
+        told = _forecast(world, trust, statistics, rounds, absent, estimator, hide, work, engine, checkpoint, as_json)
     with told if sample_positions == "1" else nullcontext() as progress:
         answers = run(
             world, trust, epsilon, statistics, delta=delta, dropout=absent, engine=engine, seed=seed,
@@ -252,7 +257,7 @@ def _promise(answers: Any, whole: bool) -> list[str]:
 @contextmanager
 def _forecast(
     world: Any, trust: str, statistics: str | None, rounds: int, dropout: float, estimator: str, hide: str,
-    work: float | None, engine: str | None, quiet: bool,
+    work: float | None, engine: str | None, checkpoint: Path | None, quiet: bool,
 ) -> Iterator[Any]:  # fmt: skip
     """Before a large run, what it needs; while it runs, how far it is."""
     from visibility_aware_edge_ldp.simulation.execution import FILED, Run
@@ -261,7 +266,7 @@ def _forecast(
     from visibility_aware_edge_ldp.simulation.worlds import Phases
 
     asked = statistics_for(world, trust, statistics)
-    run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine)
+    run = Run(world, trust, asked, rounds, dropout, estimator, hide, work, engine, checkpoint)
     run.refuse_too_large()
     with ending_in_order() if run.strategy == FILED else nullcontext():
         if quiet or not is_large(run):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -111,8 +113,16 @@ class DaskWorkers(Workers):
             self._copied = source, copy_tiles(path, source, places, "a plane")
         return self._copied[1]
 
+    def handed(self, value: Item) -> Callable[[], Item]:
+        """Workers read it from a file of the engine's folder, once in each process."""
+        path = self.folder() / f"{uuid4().hex}.pickle"
+        path.write_bytes(pickle.dumps(value))
+        return partial(_read, path)
+
     def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
         """At most a few tasks for each core are with the scheduler at any time; the rest wait here."""
+        from concurrent.futures import CancelledError
+
         from distributed import KilledWorker, as_completed
 
         self._wait_for_workers()
@@ -140,8 +150,13 @@ class DaskWorkers(Workers):
                 "Worker after worker died at the same task, most likely for want of memory. Give them more memory, or "
                 "cut the work into smaller tasks."
             ) from error
+        except CancelledError as error:
+            raise BadInput(
+                "The Dask scheduler has gone, and what was under way with it. Start it again, and then this run; with "
+                "a checkpoint it goes on from there."
+            ) from error
         finally:
-            if places:
+            if places and self._client.status == "running":
                 self._client.cancel(list(places))
 
     def _wait_for_workers(self) -> None:
@@ -159,6 +174,17 @@ class DaskWorkers(Workers):
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path) -> Any:
+    """A value that the process which started the run has written."""
+    try:
+        return pickle.loads(path.read_bytes())  # noqa: S301 - from the engine's own folder, as trusted as its tasks
+    except OSError as error:
+        raise BadInput(
+            f"A worker cannot read {path} ({error.strerror}). Name a folder that all of them see."
+        ) from error
 
 
 class _Job:

@@ -175,6 +175,10 @@ class Workers(AbstractContextManager["Workers"], ABC):
         """The same tiles, where the workers can reach them."""
         return source
 
+    def handed(self, value: Item) -> Callable[[], Item]:
+        """What gives this value to a task, wherever it runs; sent as little as a name."""
+        return lambda: value
+
     def each(
         self, work: Callable[[Item], Result], items: Sequence[Item], costs: Sequence[float] | None = None
     ) -> Iterator[tuple[Item, Result]]:

@@ -66,7 +66,7 @@ POSITION = Trust(
     "POSITION (nobody is trusted): every position answers once, with all of ε, and everything is estimated from the "
     "same answers.",
     defaults=("edges", "max_degree", "triangles", "stars:2", "stars:3", "transitivity", "four_cycles"),
-    options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine"),
+    options=("rounds", "dropout", "estimator", "work", "sample_positions", "engine", "checkpoint"),
     compared=("rounds", "estimator", "dropout"),
     on_places=(*ON_PLACES, "four_cycles", "degrees", "max_degree", "degree_histogram", "stars"),
 )

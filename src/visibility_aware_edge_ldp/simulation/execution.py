@@ -5,6 +5,7 @@ A run that would go by kinds of nodes and does not fit into memory goes through 
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from visibility_aware_edge_ldp.simulation import memory, options
 from visibility_aware_edge_ldp.simulation.memory import Need
 from visibility_aware_edge_ldp.simulation.worlds import NOBODY_LISTENS, Phases
 
-STREAMED, KINDS, FILED, PLANES = "streamed", "kinds", "filed", "planes"
+STREAMED, PARTS, KINDS, FILED, PLANES = "streamed", "parts", "kinds", "filed", "planes"
 DEGREES, BY_ROWS, LISTS = "degrees", "rows", "lists"
 
 
@@ -50,6 +51,7 @@ class Run:
     hide: str = "edge"
     work: float | None = None
     engine: str | None = None
+    checkpoint: str | Path | None = None
     filed: bool | None = None
     """Whether the plane goes into a file; None where memory decides."""
 
@@ -63,10 +65,12 @@ class Run:
 
     @cached_property
     def strategy(self) -> str:
-        """How it is done: counts of answers, one plane by kinds of nodes, here or in a file, many planes, degrees,
-        rows, or lists.
+        """How it is done: counts of answers, at once or part by part, one plane by kinds of nodes, here or in a file,
+        many planes, degrees, rows, or lists.
         """
         if self.trust == POSITION.name:
+            if self.checkpoint is not None:
+                return PARTS
             if self.estimator == "unbiased" and counts_suffice(self.statistics):
                 return STREAMED
             one_plane = self.kinds is not None and self.rounds == 1 and not self.dropout
@@ -125,6 +129,11 @@ class Run:
         return any(statistic(name).over_pairs for name in self.statistics)
 
     @property
+    def stars(self) -> list[str]:
+        """The k-stars that are counted, for themselves or for others."""
+        return [name for name in with_sources(self.statistics) if statistic(name).kind == "stars"]
+
+    @property
     def with_cycles(self) -> bool:
         """Whether 4-cycles are."""
         return FOUR_CYCLES.name in with_sources(self.statistics)
@@ -169,6 +178,8 @@ class Run:
     def need(self) -> Need:
         """The memory that it will take."""
         n, m, one_class = self.n, self.m, self.world.public.classes.is_constant
+        if self.strategy == PARTS:
+            return memory.in_parts(n, m, len(self.world.public.present), self.rounds, len(self.stars))
         if self.strategy == STREAMED:
             return memory.streamed(n, m, len(self.world.public.present), self.rounds)
         if self.strategy in (KINDS, FILED):
@@ -199,7 +210,7 @@ class Run:
     @property
     def _way_out(self) -> str:
         smaller = "an induced subgraph with --top N"
-        if self.strategy in (STREAMED, DEGREES, LISTS):
+        if self.strategy in (STREAMED, PARTS, DEGREES, LISTS):
             return f"Use {smaller}."
         kept = [name for name in self.statistics if options.needs_degrees(name) and name != TRANSITIVITY.name]
         if self.trust == POSITION.name and kept:
@@ -230,7 +241,7 @@ class Request:
     @cached_property
     def run(self) -> Run:
         """Which way it goes, and what memory it takes."""
-        known = ("rounds", "estimator", "hide", "work", "engine")
+        known = ("rounds", "estimator", "hide", "work", "engine", "checkpoint")
         chosen = {name: getattr(self.options, name) for name in known if hasattr(self.options, name)}
         return Run(self.world, self.options.trust.name, self.statistics, dropout=self.dropout, **chosen)
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar, TypedDict
 
 from visibility_aware_edge_ldp.errors import BadInput, BadPrivacyParameter, BadStatistic
@@ -64,6 +65,10 @@ PARTS_ALONE = (
     "A share of the first answers is downloaded for triangles that are summed as usual, without an engine, and is said "
     "once, as --share or as --download; leave the others out."
 )
+PARTS_OF_ANSWERS_ALONE = (
+    "With a checkpoint, all positions are asked and counted part by part by the unbiased estimator, which needs no "
+    "share of the work and no rest; leave the others out."
+)
 LEAVE = "leave"
 # What a sample with survey weights is asked for if nothing is named.
 OF_A_SAMPLE = ("edges", "mean_degree")
@@ -75,6 +80,7 @@ NOT_OF_THIS_MODEL = {
     "sample_positions": SAMPLE_ALONE,
     "rest": "What is not wholly inside a scope is sampled in the position model, not in {trust}; leave it out.",
     "engine": "An engine works for the position and the user model, not for {trust}; leave it out.",
+    "checkpoint": "A checkpoint is kept in the position model, not in {trust}; leave it out.",
     "rounds": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "estimator": "Rounds and estimator belong to the position model, not to {trust}; leave them out.",
     "clip": "Sums are clipped in the user model, not in {trust}; leave it out.",
@@ -103,6 +109,7 @@ class Keywords(TypedDict, total=False):
     sample_positions: Number
     rest: str
     engine: str | None
+    checkpoint: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,7 @@ class PositionOptions(Options):
     sample_positions: Number = 1
     engine: str | None = None
     rest: str = LEAVE
+    checkpoint: str | Path | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,6 +148,9 @@ class PositionOptions(Options):
             raise BadInput(REST_ALONE)
         if self.is_sampled and (self.estimator != "unbiased" or self.work is not None or self.engine is not None):
             raise BadInput(SAMPLE_ALONE)
+        alone = self.estimator == "unbiased" and self.work is None and not self.is_sampled and self.rest_sample is None
+        if self.checkpoint is not None and not alone:
+            raise BadInput(PARTS_OF_ANSWERS_ALONE)
         if self.estimator not in ESTIMATORS:
             raise BadInput(f"{self.estimator!r} is not an estimator; use {' or '.join(ESTIMATORS)}.")
 

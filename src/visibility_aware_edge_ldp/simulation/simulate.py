@@ -109,6 +109,20 @@ def reports(
     ``dropout`` is the chance that a position, or a user, never takes part, whatever its bits; ``by_rows``, that a user
     does with all positions of its row. Some clients answer while the reports of those before them are taken in.
     """
+    steps, how = worlds.Steps(progress, world.public.positions), SIMULATED[survey.protocol]
+    for sent in _ahead(answering(world, survey, seed, dropout, by_rows), how.views(world.whole, survey)):
+        yield from sent
+        steps(sent[0].count)
+
+
+def answering(
+    world: VisibilityAwareGraph,
+    survey: Any,
+    seed: int | str | None = None,
+    dropout: float = 0.0,
+    by_rows: bool = False,
+) -> Callable[[Any], list[Any]]:
+    """From a view to what its clients send in every round, as ``reports`` has it; with a seed the same each time."""
     name, random_bytes = survey.protocol, worlds.random_bytes_for(seed)
     how = SIMULATED[name]
     users = (
@@ -131,10 +145,7 @@ def reports(
             _ = sent[-1].digest  # kept with the report, and worked out here on all cores
         return sent
 
-    steps = worlds.Steps(progress, world.public.positions)
-    for sent in _ahead(answers, how.views(world.whole, survey)):
-        yield from sent
-        steps(sent[0].count)
+    return answers
 
 
 def answers_in_order(

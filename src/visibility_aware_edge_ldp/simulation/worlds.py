@@ -95,14 +95,24 @@ def assumptions_of(world: VisibilityAwareGraph) -> tuple[str, ...]:
 
 def cut(graph: Graph) -> Iterator[PositionBits]:
     """The views of all positions, a run of positions at a time."""
-    total = position_count(graph.n)
-    octets, ones = _packed_edges(numbers(graph.n, graph.edges[:, 0], graph.edges[:, 1]))
-    for start in range(0, total, TILE):
-        count = min(TILE, total - start)
-        packed = np.zeros((count + 7) // 8, np.uint8)
-        first, last = np.searchsorted(octets, [start // 8, start // 8 + packed.size])
-        packed[octets[first:last] - start // 8] = ones[first:last]
-        yield PositionBits.of_packed(start, count, packed)
+    return PositionViews(graph).between(0, position_count(graph.n))
+
+
+class PositionViews:
+    """The edges of a graph as packed bits, from which the views of any run of positions are cut."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._total = position_count(graph.n)
+        self._octets, self._ones = _packed_edges(numbers(graph.n, graph.edges[:, 0], graph.edges[:, 1]))
+
+    def between(self, begin: int, end: int) -> Iterator[PositionBits]:
+        """Those of the positions from ``begin``, a multiple of ``TILE``, to ``end``, or to the last one."""
+        for start in range(begin, min(end, self._total), TILE):
+            count = min(TILE, self._total - start)
+            packed = np.zeros((count + 7) // 8, np.uint8)
+            first, last = np.searchsorted(self._octets, [start // 8, start // 8 + packed.size])
+            packed[self._octets[first:last] - start // 8] = self._ones[first:last]
+            yield PositionBits.of_packed(start, count, packed)
 
 
 def _packed_edges(edges: Ints) -> tuple[Ints, npt.NDArray[np.uint8]]:

@@ -126,6 +126,24 @@ def test_runs_anywhere_count_as_a_plain_loop_does(name: str, n: int, data: st.Da
     assert counts.tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@FIXED
+@given(st.integers(2, 150), st.data())
+def test_later_sums_of_runs_are_those_of_a_plain_loop(name: str, n: int, data: st.DataObject) -> None:
+    pairs = list(combinations(range(n), 2))
+    begin = data.draw(st.integers(0, len(pairs) - 1))
+    end = data.draw(st.integers(begin, len(pairs)))
+    bits = np.random.default_rng(data.draw(st.integers(0, 99))).random(end - begin) < data.draw(st.floats(0, 1))
+    vectors = np.random.default_rng(n).integers(-1000, 1000, (3, n)).astype(np.float64)
+    wanted = np.full((3, n), 7.0)
+    for (u, v), bit in zip(pairs[begin:end], bits.tolist(), strict=True):
+        wanted[:, u] += bit * vectors[:, v]
+    sums, first = np.full((3, n), 7.0), pairs[begin][0]
+    skip = begin - pairs.index((first, first + 1))
+    kernels(name).add_later_sums(np.packbits(bits, bitorder="little"), first, skip, vectors, sums)
+    assert sums.tolist() == wanted.tolist()
+
+
 def test_the_kernel_that_runs_is_chosen_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "name", lambda: "plain")
     assert backend.kernels("bitset") is bitset

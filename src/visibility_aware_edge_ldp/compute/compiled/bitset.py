@@ -243,6 +243,39 @@ def add_node_ones(run: Any, first: int, skip: int, counts: Any) -> None:
     _add_node_ones(words, run.size * 8, first, skip, counts)
 
 
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+def _add_later_sums(words: Any, size: Any, row: Any, skip: Any, vectors: Any, sums: Any) -> None:
+    """As ``_add_node_ones``: a word picks from 64 numbers at a time."""
+    place = 0
+    while place < size and row < vectors.shape[1] - 1:
+        column = row + 1 + skip
+        length = min(vectors.shape[1] - column, size - place)
+        for which in range(vectors.shape[0]):
+            total = 0.0
+            for at in range(0, length, 64):
+                source, left = place + at, min(length - at, 64)
+                offset = uint64(source & 63)
+                word = words[source >> 6] >> offset
+                if offset:
+                    word |= words[(source >> 6) + 1] << (uint64(64) - offset)
+                part = vectors[which, column + at : column + at + left]
+                if left == 64:
+                    for bit in range(64):
+                        total += part[bit] if (word >> uint64(bit)) & uint64(1) else 0.0
+                else:
+                    for bit in range(left):
+                        total += part[bit] if (word >> uint64(bit)) & uint64(1) else 0.0
+            sums[which, row] += total
+        place, row, skip = place + length, row + 1, 0
+
+
+def add_later_sums(run: Any, first: int, skip: int, vectors: Any, sums: Any) -> None:
+    """As ``bitset.add_later_sums``."""
+    words = np.zeros(run.size // 8 + 2, np.uint64)
+    words.view(np.uint8)[: run.size] = run
+    _add_later_sums(words, run.size * 8, first, skip, vectors, sums)
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def lists_of(edges: Any, degrees: Any) -> Any:
     """As ``bitset.lists_of``: in the order of the edges, every list fills from its smallest friend on."""

@@ -186,6 +186,21 @@ def add_node_ones(run: Octets, first: int, skip: int, counts: Counts) -> None:
         row, place, skip = row + 1, place + part.size, 0
 
 
+def add_later_sums(run: Octets, first: int, skip: int, vectors: Sums, sums: Sums) -> None:
+    """Add, for every one at (u, v), each vector's number at v to its sum at u; has a compiled twin.
+
+    The run is as that of ``add_node_ones``; ``vectors`` and ``sums`` have a row of n numbers each. The twins agree
+    where sums are exact in any order, as of ``reproducible_math.on_grid``.
+    """
+    bits, n = np.unpackbits(run, bitorder="little").view(np.bool_), vectors.shape[1]
+    row, place = first, 0
+    while place < bits.size and row < n - 1:
+        columns = vectors[:, row + 1 + skip :]
+        part = bits[place : place + columns.shape[1]]
+        sums[:, row] += columns[:, : part.size][:, part].sum(axis=1)
+        row, place, skip = row + 1, place + part.size, 0
+
+
 def lists_of(
     edges: npt.NDArray[np.int32], degrees: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

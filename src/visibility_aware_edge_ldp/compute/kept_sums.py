@@ -1,0 +1,118 @@
+"""Sums of arrays over parts of a work, in a file from which the work goes on after whatever ran it was killed.
+
+The file holds the sums of the parts that are done, and which these are. It is replaced as a whole, so that whoever is
+killed at any moment leaves the one before or the one after. Sums are of whole numbers, or of numbers on a grid, so that
+they are the same whichever part came first.
+"""
+
+import hashlib
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.compute.engines import LostTask
+from visibility_aware_edge_ldp.errors import BadInput
+
+FORMAT = "va-edge-ldp sums 1"
+# So often the file is replaced: that is what a death may cost.
+EVERY_SECONDS = 10.0
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class KeptSums:
+    """The sums of some parts, numbered from 0.
+
+    Parameters
+    ----------
+    path
+        The file; nothing is kept where there is none.
+    identity
+        What the sums are of. A file of another identity is refused.
+    parts
+        How many parts there are.
+    """
+
+    def __init__(self, path: Path | None, identity: str, parts: int) -> None:
+        self.path, self._head = path, {"format": FORMAT, "identity": identity, "parts": parts}
+        self.done, self.sums = np.zeros(parts, np.bool_), dict[str, npt.NDArray[Any]]()
+        self._written = time.monotonic()
+        if path is not None and path.exists():
+            self._read(path)
+
+    @property
+    def missing(self) -> list[int]:
+        """The parts that are not done."""
+        found: list[int] = np.flatnonzero(~self.done).tolist()
+        return found
+
+    def over(self, results: Callable[[Sequence[int]], Iterable[tuple[int, Arrays]]]) -> Arrays:
+        """The sums of all parts; ``results`` are asked for those that are missing, and may come in any order."""
+        if self.missing:
+            try:
+                for part, found in results(self.missing):
+                    self._add(part, found)
+                    if time.monotonic() - self._written >= EVERY_SECONDS:
+                        self.write()
+            finally:  # also where the engine was lost
+                if self.done.any():
+                    self.write()
+        if self.missing:
+            raise LostTask(f"{len(self.missing)} of {self.done.size} parts gave no result. Nothing was estimated.")
+        return self.sums
+
+    def _add(self, part: int, found: Arrays) -> None:
+        if self.done[part]:
+            raise LostTask(f"Part {part} came twice. Nothing was estimated; please report this.")
+        for name, array in found.items():
+            if name in self.sums:
+                self.sums[name] += array
+            else:
+                self.sums[name] = np.array(array)
+        self.done[part] = True
+
+    def write(self) -> None:
+        """Replace the file; it is on the disk when this returns."""
+        if self.path is None:
+            return
+        body = io.BytesIO()
+        arrays: dict[str, Any] = {f"sum {name}": array for name, array in self.sums.items()}
+        np.savez(body, done=self.done, **arrays)
+        head = {**self._head, "digest": hashlib.sha256(body.getbuffer()).hexdigest()}
+        part = self.path.with_name(f"{self.path.name}.part")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                file.write(json.dumps(head).encode() + b"\n")
+                file.write(body.getbuffer())
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.path)
+        except OSError as error:
+            raise BadInput(
+                f"Sums cannot be kept in {self.path} ({error.strerror}). Name another folder for the checkpoint."
+            ) from error
+        self._written = time.monotonic()
+
+    def _read(self, path: Path) -> None:
+        try:
+            first, _, body = path.read_bytes().partition(b"\n")
+            head = json.loads(first)
+            digest, known = head.pop("digest"), head.get("format") == FORMAT
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            known = False
+        if not known or digest != hashlib.sha256(body).hexdigest():
+            raise BadInput(f"{path} is damaged, or no checkpoint of this version. Delete it to begin again.")
+        if head != self._head:
+            raise BadInput(
+                f"{path} is of another run: another survey, graph, seed or question. Name another folder, or delete it."
+            )
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        self.done, self.sums = found.pop("done"), {name.removeprefix("sum "): each for name, each in found.items()}

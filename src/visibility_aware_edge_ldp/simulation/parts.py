@@ -1,0 +1,205 @@
+"""POSITION of very many users: answers are made part by part, counted, and never kept; workers make them.
+
+A simulated client's answer follows from the seed, the round and its position, so whoever has the graph and the seed
+makes the same bytes again: for a second look, or after a death. What is summed sees reports alone.  [AGAIN.1-3]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from visibility_aware_edge_ldp.aggregator.collection import estimate
+from visibility_aware_edge_ldp.aggregator.estimate import Estimate
+from visibility_aware_edge_ldp.aggregator.node_statistics.second_look import CountedScores, CountedTwice, SecondLook
+from visibility_aware_edge_ldp.aggregator.streamed import StreamedCollection, refuse_lost
+from visibility_aware_edge_ldp.compute.engines import Workers
+from visibility_aware_edge_ldp.compute.kept_sums import Arrays, KeptSums
+from visibility_aware_edge_ldp.compute.threads import number_of_cores
+from visibility_aware_edge_ldp.errors import BadInput
+from visibility_aware_edge_ldp.model import VisibilityAwareGraph, VisibilityPolicy
+from visibility_aware_edge_ldp.public.positions import TILE, position_count
+from visibility_aware_edge_ldp.public.surveys.position import PositionSurvey, position_survey
+from visibility_aware_edge_ldp.simulation import memory
+from visibility_aware_edge_ldp.simulation.simulate import answering
+from visibility_aware_edge_ldp.simulation.worlds import PositionViews, Progress, Steps
+from visibility_aware_edge_ldp.truth.graph import Graph
+
+Part = tuple[int, int]
+# A part is some hundredth of the positions; of few users, so many that a task is worth its message.
+PARTS, LEAST = 400, 1 << 24
+# What was summed is kept in these files of the checkpoint's folder.
+FIRST, SECOND = "counts.sums", "second-look-{}.sums"
+
+
+def parts_of(positions: int) -> list[Part]:
+    """Runs of positions, by their number alone, so that every run of the same work has the same ones."""
+    each = -(-max(positions // PARTS, LEAST) // TILE) * TILE
+    return [(begin, min(begin + each, positions)) for begin in range(0, positions, each)]
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersAgain:
+    """All answers of a simulated collection, made whenever they are asked for."""
+
+    world: VisibilityAwareGraph
+    survey: PositionSurvey
+    seed: int | str
+    dropout: float = 0.0
+
+    @property
+    def identity(self) -> str:
+        """Names the survey and what the answers are made from."""
+        made = hashlib.sha256(np.ascontiguousarray(self.world.graph.edges, "<i4").tobytes())
+        made.update(f"{self.seed}\x1f{self.dropout}\x1f{self.world.policy.digest}".encode())
+        return f"{self.survey.identity} {made.hexdigest()}"
+
+    @cached_property
+    def _views(self) -> PositionViews:
+        return PositionViews(self.world.whole)
+
+    def reports(self, part: Part) -> Iterator[Any]:
+        """What the clients of these positions send, in order, through its bytes."""
+        for view in self._views.between(*part):
+            yield from self._answers(view)
+
+    @cached_property
+    def _answers(self) -> Callable[[Any], list[Any]]:
+        return answering(self.world, self.survey, self.seed, self.dropout)
+
+
+def counted(
+    source: Callable[[], AnswersAgain], parts: Sequence[Part], look: Callable[[], Arrays] | None, number: int
+) -> dict[str, npt.NDArray[Any]]:
+    """One part, for the first time, or with vectors for a second look; with its digest in a row of its own."""
+    again, begin = source(), parts[number][0]
+    survey, view, digests = again.survey, again.world.public, np.zeros((len(parts), 32), np.uint8)
+    times = np.zeros(len(parts), np.int64)
+    times[number] = 1
+    if look is None:
+        collection = StreamedCollection(survey, view, begin)
+    else:
+        given = look()
+        collection = SecondLook(survey, view, given["vectors"], bool(given["everybody"]), begin)
+    for report in again.reports(parts[number]):
+        collection.absorb(report)
+    digests[number] = np.frombuffer(bytes.fromhex(collection.digest), np.uint8)
+    return {**collection.counts, "digests": digests, "times": times}
+
+
+def collect_in_parts(
+    again: AnswersAgain,
+    statistics: Sequence[str],
+    engine: Workers,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[CountedTwice, dict[str, Estimate]]:
+    """Let all answer, part by part, and estimate; ``folder`` keeps what was summed, for a run that goes on later.
+
+    A second look is taken where a statistic asks for one.
+    """
+    view, parts = again.world.public, parts_of(again.world.public.positions)
+    steps, source = Steps(progress, 2 * view.positions), engine.handed(again)
+
+    def looked(look: Arrays | None = None) -> Arrays:
+        told = "" if look is None else hashlib.sha256(look["vectors"].tobytes()).hexdigest()
+        name = SECOND.format(told[:12]) if told else FIRST
+        kept = KeptSums(None if folder is None else folder / name, f"{again.identity} {told}", len(parts))
+        steps(sum(parts[number][1] - parts[number][0] for number in np.flatnonzero(kept.done).tolist()))
+        work = partial(counted, source, parts, None if look is None else engine.handed(look))
+
+        def results(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
+            for number, found in engine.each(work, missing):
+                yield number, found
+                steps(parts[number][1] - parts[number][0])
+
+        return kept.over(results)
+
+    first = looked()
+    collection = CountedTwice.of_counts(again.survey, view, first, first["digests"])
+    scores: Any = CountedScores(collection)
+    found = estimate(collection, statistics, made=scores)
+    if scores.asked:
+        vectors = np.array([*scores.asked.values()])
+        second = looked({"vectors": vectors, "everybody": np.array(collection.everybody)})
+        refuse_lost(second, view.n)
+        if not np.array_equal(first["digests"], second["digests"]):
+            raise BadInput("The answers were others when they were made again. Has the graph changed? Begin again.")
+        found = estimate(collection, statistics, made=scores.after(second["later"]))
+    return collection, found
+
+
+# Of so many answers it is measured how long one takes, of a graph of as many nodes as are asked, up to so many.
+MEASURED, MOST_MEASURED = 16 * TILE, 1 << 20
+
+
+@lru_cache(maxsize=8)
+def nanoseconds(nodes: int, rounds: int = 1, vectors: int = 0) -> float:
+    """What this machine's core takes to make and count an answer, or to look at it again with so many vectors."""
+    n = min(nodes, MOST_MEASURED)
+    world = VisibilityAwareGraph(Graph(range(n), np.zeros((0, 2), np.int32)), VisibilityPolicy.nothing())
+    again, look = AnswersAgain(world, position_survey(world.public, 1, rounds), 1), None
+    if vectors:
+        look = {"vectors": np.ones((vectors, n)), "everybody": np.array(True)}
+    size = min(MEASURED, world.public.positions)
+    parts = [(0, min(TILE, size)), (0, size)]
+
+    def take(number: int) -> float:
+        begin = time.thread_time()
+        counted(lambda: again, parts, None if look is None else lambda: look, number)
+        return time.thread_time() - begin
+
+    take(0)  # loads the kernels
+    # Every part begins with arrays of the nodes, which few answers share here and many there.
+    return (min(take(1) for _ in range(3)) - min(take(0) for _ in range(3))) / max(size - parts[0][1], 1) * 1e9
+
+
+@dataclass(frozen=True)
+class PartsForecast:
+    """What a run by parts will take, where everything is private: ``stars`` is how many k-stars are asked for."""
+
+    nodes: int
+    edges: int
+    stars: int = 0
+    rounds: int = 1
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(parts_of(position_count(self.nodes)))
+
+    @property
+    def each(self) -> float:
+        """Nanoseconds of one core for an answer, both looks at it together."""
+        second = nanoseconds(self.nodes, self.rounds, (self.rounds + 1) * self.stars) if self.stars else 0.0
+        return nanoseconds(self.nodes, self.rounds) + second
+
+    @property
+    def processor_seconds(self) -> float:
+        """Of one core like this machine's."""
+        return self.each * position_count(self.nodes) / 1e9
+
+    @property
+    def worker_octets(self) -> int:
+        """The memory of a worker with one core, at most."""
+        return memory.in_parts(self.nodes, self.edges, 1, self.rounds, self.stars, 1).octets
+
+    def as_dict(self) -> dict[str, float]:
+        """Plain values for JSON."""
+        names = ("parts", "each", "processor_seconds", "worker_octets")
+        told = ("parts", "nanoseconds_an_answer", "processor_seconds", "bytes_a_worker")
+        return {name: getattr(self, own) for name, own in zip(told, names, strict=True)}
+
+
+def engine_cores(name: str | None) -> int:
+    """How many cores an engine of this machine has; of a cluster's nobody knows before it is asked, so one."""
+    _, _, number = (name or "threads").partition(":")
+    return int(number) if number.isdecimal() else 1 if "//" in number else number_of_cores()

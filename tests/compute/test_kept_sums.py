@@ -1,0 +1,109 @@
+"""Sums of parts in a file: the same after any death, and whatever is forgotten, doubled or damaged is noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visibility_aware_edge_ldp.compute import kept_sums
+from visibility_aware_edge_ldp.compute.engines import LostTask
+from visibility_aware_edge_ldp.compute.kept_sums import Arrays, KeptSums
+from visibility_aware_edge_ldp.errors import BadInput
+
+PARTS = 7
+FOUND = {part: {"sum": np.arange(5) * part, "row": np.eye(PARTS, dtype=np.int64)[part]} for part in range(PARTS)}
+WHOLE = {name: sum(each[name] for each in FOUND.values()) for name in FOUND[0]}
+
+
+def results(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
+    for part in reversed(missing):
+        yield part, FOUND[part]
+
+
+def dying(after: int) -> object:
+    """An engine that is lost after so many parts."""
+
+    def some(missing: Sequence[int]) -> Iterator[tuple[int, Arrays]]:
+        yield from list(results(missing))[:after]
+        raise ConnectionError
+
+    return some
+
+
+def same(found: Arrays) -> None:
+    assert found.keys() == WHOLE.keys()
+    assert all(np.array_equal(found[name], WHOLE[name]) for name in WHOLE)
+
+
+def test_without_a_file_sums_are_sums() -> None:
+    same(KeptSums(None, "a", PARTS).over(results))
+
+
+@pytest.mark.parametrize("after", range(PARTS + 1))
+def test_work_goes_on_from_the_file(after: int, tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "a.sums"
+    with pytest.raises(ConnectionError):
+        KeptSums(path, "a", PARTS).over(dying(after))  # type: ignore[arg-type]
+    again = KeptSums(path, "a", PARTS)
+    assert again.missing == list(range(PARTS - after))
+    same(again.over(results))
+    done = KeptSums(path, "a", PARTS)
+    same(done.over(lambda missing: pytest.fail("everything is done")))
+    assert [each.name for each in path.parent.iterdir()] == ["a.sums"]
+
+
+def test_a_part_of_a_file_is_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is killed while the file is written leaves the one before it."""
+    path = tmp_path / "a.sums"
+    with pytest.raises(ConnectionError):
+        KeptSums(path, "a", PARTS).over(dying(3))  # type: ignore[arg-type]
+    before = path.read_bytes()
+    monkeypatch.setattr(kept_sums.os, "fsync", lambda number: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        KeptSums(path, "a", PARTS).over(results)
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    same(KeptSums(path, "a", PARTS).over(results))
+
+
+@pytest.mark.parametrize(("identity", "parts"), [("b", PARTS), ("a", PARTS + 1)])
+def test_a_file_of_another_run_is_refused(identity: str, parts: int, tmp_path: Path) -> None:
+    KeptSums(tmp_path / "a.sums", "a", PARTS).over(results)
+    with pytest.raises(BadInput, match="of another run"):
+        KeptSums(tmp_path / "a.sums", identity, parts)
+
+
+@pytest.mark.parametrize("place", ["head", "middle", "end", "empty", "format"])
+def test_a_damaged_file_is_refused(place: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.sums"
+    KeptSums(path, "a", PARTS).over(results)
+    content = bytearray(path.read_bytes())
+    if place == "empty":
+        content.clear()
+    elif place == "end":
+        del content[-1]
+    elif place == "format":
+        head, _, body = bytes(content).partition(b"\n")
+        content = bytearray(json.dumps({**json.loads(head), "format": "another"}).encode() + b"\n" + body)
+    else:
+        content[3 if place == "head" else len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match="is damaged, or no checkpoint of this version"):
+        KeptSums(path, "a", PARTS)
+
+
+def test_a_careless_engine_is_caught() -> None:
+    with pytest.raises(LostTask, match="1 of 7 parts gave no result"):
+        KeptSums(None, "a", PARTS).over(lambda missing: list(results(missing))[:-1])
+    with pytest.raises(LostTask, match="Part 6 came twice"):
+        KeptSums(None, "a", PARTS).over(lambda missing: [*results(missing), *results([6])])
+
+
+def test_a_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="Name another folder for the checkpoint"):
+        KeptSums(tmp_path / "file" / "a.sums", "a", PARTS).over(results)
