@@ -8,7 +8,9 @@ connections the one that has kept us waiting longest makes room.
 
 import asyncio
 import contextlib
+import signal
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 from visibility_aware_edge_ldp.errors import MissingPart
 
 try:
+    import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
@@ -84,6 +87,19 @@ class Watch:
         for each in list(self.connections):
             if each.unread:
                 each.cut()
+
+
+class OrderlyServer(uvicorn.Server):
+    """Uvicorn kills itself by the signal that stopped it; this one lets its caller finish, and leave with 0."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 if TYPE_CHECKING:

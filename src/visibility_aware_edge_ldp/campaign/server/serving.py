@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_sto
 from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
 from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
-from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
+from visibility_aware_edge_ldp.campaign.server.limits import Limits, OrderlyServer, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
@@ -38,8 +38,8 @@ except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
 
 
-class _Server(uvicorn.Server):
-    """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
+class _Server(OrderlyServer):
+    """Says when it listens, and ends what would keep it from ending."""
 
     def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], hosted: Campaigns) -> None:
         super().__init__(config)
@@ -58,15 +58,6 @@ class _Server(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             over.cancel()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
 
 def serve(
