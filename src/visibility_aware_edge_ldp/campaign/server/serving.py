@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import shutil
@@ -112,10 +113,12 @@ def serve(
         address = f"http://{written_address(listeners[-1])}"
 
         def listening() -> None:
+            gc.freeze()  # what the server begins with stays, and is not looked through for garbage again and again
             event("listening", address=address)
             ready(address)
 
         server = _Server(_config(hosted, watch), watch, listening, hosted)
+        stack.callback(gc.unfreeze)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listeners))
     if not server.started:
@@ -168,7 +171,7 @@ def _browser_page(app: App, directory: Path, shows: bool) -> WithBrowserPage:
 def _config(hosted: Campaigns, watch: Watch) -> uvicorn.Config:
     return uvicorn.Config(
         hosted,
-        http=watched_protocol(watch),
+        http=watched_protocol(watch, hosted.expects),
         ws="none",
         lifespan="on",
         log_config=None,
