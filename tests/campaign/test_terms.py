@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -94,7 +95,10 @@ def test_clients_are_understood_and_lengths_say_nothing(case: str, data: st.Data
     sent = sent_by_client(case, user, data.draw(friends), data.draw(st.integers(0, 1 << 20)))
     for number, upload_ in enumerate(sent, 1):
         assert len(upload_) == terms.upload_size(user, number)
-        report = terms.check_upload(user, number, upload_, first=report_in(sent[0]))
+        first = report_in(sent[0])
+        report = terms.check_upload(user, number, upload_, first=first)
+        terms.refuse_upload(user, number, upload_, first)
+        terms.refuse_upload(user, number, upload_)
         assert report.survey in (terms.survey.identity, terms.row_survey.identity)
 
 
@@ -112,8 +116,11 @@ def test_bytes_that_are_taken_are_those_that_a_client_writes(case: str, data: st
         spoilt[data.draw(st.integers(0, len(spoilt) - 1))] ^= data.draw(st.integers(1, 255))
     try:
         report = terms.check_upload(user, number, bytes(spoilt))
-    except ProtocolViolation:
+    except ProtocolViolation as reason:
+        with pytest.raises(ProtocolViolation, match=re.escape(str(reason))):
+            terms.refuse_upload(user, number, bytes(spoilt))
         return
+    terms.refuse_upload(user, number, bytes(spoilt))
     encoders = {
         "PositionReport": codec.encode,
         "DegreeReport": degree_report.encode,
@@ -154,6 +161,33 @@ def test_a_row_is_found_with_and_without_the_table_of_all_positions(case: str) -
         assert bare.upload_size(user, 1) == prepared.upload_size(user, 1)
         assert bare.check_upload(user, 1, sent) == prepared.check_upload(user, 1, sent)
     assert "class_bits" not in vars(bare.view)
+
+
+@pytest.mark.parametrize("case", ["position, one round", "triangles"])
+def test_every_bit_of_a_row_is_checked_alike_with_and_without_a_report(case: str) -> None:
+    """Each bit of an upload turned by itself, one octet more and one less; who is not asked has nothing to send."""
+    terms = ASKED[case]
+    asked = np.flatnonzero(terms.asked(1))
+    for user in asked[[0, asked.size // 2, -1]].tolist():
+        good = upload(terms, user, 1)
+        spoilt = [bytes(good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :])
+                  for place in range(SALT, len(good)) for bit in range(8)]  # fmt: skip
+        verdicts = {check: [_taken(check, user, each) for each in (*spoilt, good + b"\0", good[:-1], good)]
+                    for check in (terms.check_upload, terms.refuse_upload)}  # fmt: skip
+        first, second = verdicts.values()
+        assert first == second
+        assert first[-3:] == [False, False, True]
+        assert 0 < sum(first[:-3]) < len(spoilt)
+    nobody = next(user for user in range(N) if not terms.asked(1)[user])
+    assert not _taken(terms.refuse_upload, nobody, good)
+
+
+def _taken(check: Callable[..., object], user: int, octets: bytes) -> bool:
+    try:
+        check(user, 1, octets)
+    except ProtocolViolation:
+        return False
+    return True
 
 
 def test_a_row_that_stays_away_in_part_is_refused() -> None:

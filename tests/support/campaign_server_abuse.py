@@ -224,7 +224,9 @@ async def slow(server: Running, connections: int, seconds: float, repeats: int =
                 except (OSError, AssertionError):
                     break
         lasted.append(now() - begun)
-        answered[(await reading).problem if reading.done() and not reading.exception() else "held"] += 1
+        reading.cancel()  # whoever is still held waits no longer
+        (found,) = await asyncio.gather(reading, return_exceptions=True)
+        answered[found.problem if isinstance(found, Answer) else "held"] += 1
         wire.close()
 
     holding = [asyncio.create_task(drip(number)) for number in range(connections)]

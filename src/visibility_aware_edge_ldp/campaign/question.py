@@ -88,6 +88,9 @@ class RoundFormat:
     # answers are chained to.
     thresholds: Callable[[Any], dict[Visibility, int]] | None = None
     by_rows: bool = False  # whether a report holds two bits for each position of the participant's row
+    # From the survey, the sender's number, how many there are, which positions of its row are asked, packed, and a
+    # report: whether that is surely in order, found out without making it. Where it is not, the check says why.
+    fits: Callable[[Any, int, int, Octets, bytes], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -203,11 +206,19 @@ def row_format(number: int, first: FirstSurvey, asks: str) -> RoundFormat:
         partial(_checked_row, first, number),
         thresholds if number == 1 else None,
         by_rows=True,
+        fits=partial(_fits_row, first, number),
     )
 
 
 def _response_losses(mechanism: Mapping[str, Any]) -> Losses:
     return {Visibility[kind]: response_loss(int(text)) for kind, text in mechanism["thresholds"].items()}
+
+
+def _fits_row(
+    first: FirstSurvey, number: int, survey: object, participant: int, nodes: int, mask: Octets, data: bytes
+) -> bool:
+    head = number, row_start(nodes, participant), nodes - 1 - participant, first(survey).identity
+    return position.LAYOUT.is_of(data, mask, *head)
 
 
 def _checked_row(first: FirstSurvey, number: int, survey: object, received: Received) -> PositionReport:

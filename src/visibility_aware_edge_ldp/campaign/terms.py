@@ -121,6 +121,17 @@ class Terms:
         received = Received(participant, report_in(data), self.view, self._row_mask, first, transcript)
         return self.question.formats[round_number - 1].check(self.survey, received)
 
+    def refuse_upload(
+        self, participant: int, round_number: int, data: bytes, first: bytes | None = None, transcript: str = ""
+    ) -> None:
+        """Refuses what :meth:`check_upload` refuses; quicker, as no report is made of what is in order."""
+        if first is None and self.asks(participant, round_number):
+            fits = self.question.formats[round_number - 1].fits
+            row = participant, self.view.n, self._row_mask(participant)
+            if fits is not None and fits(self.survey, *row, report_in(data)):
+                return
+        self.check_upload(participant, round_number, data, first, transcript)
+
     def _checked_round(self, round_number: int) -> int:
         if not 1 <= round_number <= len(self.charter.rounds):
             raise ProtocolViolation(f"The campaign has {len(self.charter.rounds)} rounds; there is no {round_number}.")

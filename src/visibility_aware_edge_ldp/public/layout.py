@@ -74,9 +74,7 @@ class Layout(ABC, Generic[R]):
 
     def encode(self, report: R) -> bytes:
         """The bytes that leave a client."""
-        fields = (getattr(report, name) for name in self._fields)
-        packed = (bytes.fromhex(field) if isinstance(field, str) else field for field in fields)
-        return self._head.pack(self.magic, _VERSION, *packed) + b"".join(self._body(report))
+        return self._begin(getattr(report, name) for name in self._fields) + b"".join(self._body(report))
 
     def decode(self, data: bytes) -> R:
         """The report in these bytes; refuses anything that :meth:`encode` would not have written."""
@@ -102,6 +100,11 @@ class Layout(ABC, Generic[R]):
     def size(self, **head: int) -> int:
         """How many bytes a report has whose head has these fields; those that do not matter may be left out."""
         return self._head.size + sum(self._sizes(head))
+
+    def _begin(self, fields: Iterable[object]) -> bytes:
+        """A report's octets up to its body."""
+        packed = [bytes.fromhex(field) if isinstance(field, str) else field for field in fields]
+        return self._head.pack(self.magic, _VERSION, *packed)
 
     @abstractmethod
     def _sizes(self, head: Mapping[str, int]) -> tuple[int, ...]:
@@ -139,6 +142,14 @@ class PackedBits(Layout[R]):
     def _report(self, head: dict[str, Any], parts: list[bytes]) -> R:
         made: type[Any] = self.report
         return cast(R, made(**head, answered=parts[0], ones=parts[1]))
+
+    def is_of(self, data: bytes, answered: Octets, *head: object) -> bool:
+        """Whether these bytes are a report with this head in which these positions answered; it is not made."""
+        begin, who = self._begin(head), answered.tobytes()
+        body = len(begin) + len(who)
+        if len(data) != body + len(who) or not data.startswith(begin + who):
+            return False
+        return (np.frombuffer(data, np.uint8, offset=body) | answered).tobytes() == who
 
     def validate(self, report: Any) -> None:
         """So many bits twice, zeros after the last, and no answer of who did not answer."""

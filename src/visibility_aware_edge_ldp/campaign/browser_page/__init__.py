@@ -83,6 +83,13 @@ class WithBrowserPage:
     ) -> None:
         self._app, self._folder, self._hosts = app, folder, hosts
 
+    def expects(self, scope: Message) -> Any:
+        """The upload that this head announces, if the server takes it as it comes; pages may read the reply."""
+        found = self._app.expects(scope)  # type: ignore[attr-defined]
+        if found is not None:
+            found.more = self._readable(scope)
+        return found
+
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)

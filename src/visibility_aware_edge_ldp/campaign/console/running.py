@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 from visibility_aware_edge_ldp.campaign.console.app import Console
 from visibility_aware_edge_ldp.campaign.console.draft_page import InjectedFunctions
 from visibility_aware_edge_ldp.campaign.http_client import checked_url
-from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
+from visibility_aware_edge_ldp.campaign.server.limits import Limits, OrderlyServer, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.signed_documents import lock
 from visibility_aware_edge_ldp.errors import BadInput, MissingPart
 
@@ -22,19 +21,6 @@ except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "The operator's console") from missing
 
 LOCK = "console.lock"
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn kills itself by the signal that stopped it; the console ends its servers first, and leaves with 0."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
 
 def run_console(
@@ -77,7 +63,7 @@ def run_console(
             server_header=False, proxy_headers=False,
         )  # fmt: skip
         ready(own, "" if console.is_set_up else console.setup_code)
-        asyncio.run(_Server(config).serve([listener]))
+        asyncio.run(OrderlyServer(config).serve([listener]))
 
 
 @contextlib.contextmanager

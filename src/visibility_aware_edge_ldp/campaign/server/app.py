@@ -23,6 +23,7 @@ from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
 from visibility_aware_edge_ldp.campaign.server.stores.store import Grouping, Outcome, StoreUnavailable, Upload, Writer
 from visibility_aware_edge_ldp.campaign.server.stores.turns import OutdatedProcess
 from visibility_aware_edge_ldp.campaign.server.telemetry import Metrics, event, failed
+from visibility_aware_edge_ldp.campaign.server.uploads import Expected, expected
 from visibility_aware_edge_ldp.campaign.statements import sign_receipt
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
@@ -187,17 +188,24 @@ class App:
         size = await self._expected(request, number, participant)
         upload = Upload.of(number, participant, await request.body(size), self.rounds.arrivals.now(number))
         begun = time.perf_counter()
-        outcome = await self._put(request, upload)
+        return self.uploaded(upload, await self._put(request, upload), begun)
+
+    def expects(self, scope: messages.Message) -> Expected | None:
+        """The upload that this head announces, if it is to be taken as it comes; all others go the ordinary way."""
+        return expected(self, scope)
+
+    def uploaded(self, upload: Upload, outcome: Outcome, begun: float) -> Reply:
+        """The reply to an upload which had arrived at this time."""
         if outcome in _REFUSED:
             raise Refusal(_REFUSED[outcome])
         if outcome is Outcome.STORED:
-            self.metrics.stored(time.perf_counter() - begun, size)
-        return self._receipt_reply(number, participant, upload.digest, outcome)
+            self.metrics.stored(time.perf_counter() - begun, len(upload.body))
+        return self._receipt_reply(upload.round, upload.participant, upload.digest, outcome)
 
     async def _expected(self, request: Request, number: int, participant: int) -> int:
         """How many octets this upload has, if it is to be read at all."""
         takes = self.rounds.takes(number) and self.rounds.upload_size(number, participant) is not None
-        if not takes or not self.operations.admits(request, participant):
+        if not takes or not self.operations.admits(request.headers, participant):
             await self.rounds.fresh()  # another process may have opened the round, or been told of the token
         self.operations.admit(request, participant)
         if self.rounds.stages[number].state is State.WAITING:

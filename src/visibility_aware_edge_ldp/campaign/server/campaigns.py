@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from visibility_aware_edge_ldp.campaign.directory import CHARTER
 from visibility_aware_edge_ldp.campaign.server import messages
 from visibility_aware_edge_ldp.campaign.server.app import App, lifespan
+from visibility_aware_edge_ldp.campaign.server.uploads import Expected
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
-Asgi = Callable[[messages.Message, messages.Receive, messages.Send], Awaitable[None]]
+
+class Asgi(Protocol):
+    """An application, and which uploads it takes as they come."""
+
+    async def __call__(self, scope: messages.Message, receive: messages.Receive, send: messages.Send) -> None: ...
+
+    def expects(self, scope: messages.Message) -> Expected | None: ...
+
+
 PREFIX = "/c/"
 
 
@@ -64,6 +74,15 @@ class Campaigns:
         for failure in ended:
             if failure is not None:
                 raise failure
+
+    def expects(self, scope: messages.Message) -> Expected | None:
+        """The upload that this head announces to one of the campaigns, if that takes it as it comes."""
+        path = scope["path"]
+        if not path.startswith(PREFIX):
+            return None if self._only is None else self._only.expects(scope)
+        identity, _, rest = path.removeprefix(PREFIX).partition("/")
+        found = self._wrapped.get(identity)
+        return None if found is None else found.expects({**scope, "path": f"/{rest}"})
 
     async def __call__(self, scope: messages.Message, receive: messages.Receive, send: messages.Send) -> None:
         if scope["type"] == "lifespan":

@@ -8,18 +8,34 @@ connections the one that has kept us waiting longest makes room.
 
 import asyncio
 import contextlib
+import signal
 import struct
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from visibility_aware_edge_ldp.campaign.server.messages import BAD_REQUEST, HEAD, Reply, problem_reply, raw
+from visibility_aware_edge_ldp.campaign.server.messages import (
+    BAD_REQUEST,
+    CLOSE,
+    HEAD,
+    Header,
+    Message,
+    Reply,
+    problem_reply,
+    raw,
+)
+from visibility_aware_edge_ldp.campaign.server.uploads import Expected
 from visibility_aware_edge_ldp.campaign.wire_format import PROBLEMS
 from visibility_aware_edge_ldp.errors import MissingPart
 
 try:
+    import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
+
+Expects = Callable[[Message], Expected | None]
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,19 @@ class Watch:
         for each in list(self.connections):
             if each.unread:
                 each.cut()
+
+
+class OrderlyServer(uvicorn.Server):
+    """Uvicorn kills itself by the signal that stopped it; this one lets its caller finish, and leave with 0."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 if TYPE_CHECKING:
@@ -209,6 +238,48 @@ class _Watched(_Base):
             clock.cancel()
 
 
+class _TakesUploads(_Base):
+    """Mixed in as well, into the protocol that starts its tasks by ``_start_asgi_task``: uploads need none."""
+
+    expects: Expects
+    _upload: tuple[Any, Any, Any] | None = None  # whose body is coming in, its cycle and the application
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        found = None if cycle.waiting_for_100_continue or self.flow.write_paused else self.expects(cycle.scope)
+        if found is None:
+            super()._start_asgi_task(cycle, app)  # type: ignore[misc]
+            return
+        self._upload = found, cycle, app
+        if not cycle.more_body:
+            self._arrived()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()  # type: ignore[misc]
+        if self._upload is not None:
+            self._arrived()
+
+    def _arrived(self) -> None:
+        (found, cycle, app), self._upload = self._upload, None  # type: ignore[misc]
+        if not cycle.disconnected and not found.put(bytes(cycle.body), partial(self._told, cycle, app, found.more)):
+            super()._start_asgi_task(cycle, app)  # type: ignore[misc]
+
+    def _told(self, cycle: Any, app: Any, more: tuple[Header, ...], reply: Reply | None) -> None:
+        """Answer an upload; without a reply, the application looks at the request from the beginning."""
+        if cycle.disconnected or self.transport.is_closing():
+            return
+        if reply is None:
+            super()._start_asgi_task(cycle, app)  # type: ignore[misc]
+            return
+        self.transport.write(
+            raw(reply, self.server_state.default_headers, more if cycle.keep_alive else (*more, CLOSE))
+        )
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+
+
 def _in_the_system(transport: asyncio.Transport) -> int:
     """Octets that the operating system has taken from us and the other side has not: they move before ours do."""
     sock = transport.get_extra_info("socket")
@@ -220,10 +291,14 @@ def _in_the_system(transport: asyncio.Transport) -> int:
     return 0
 
 
-def watched_protocol(watch: Watch) -> type[asyncio.Protocol]:
-    """Uvicorn's protocol with limits: the quick parser where it is installed, the other one else."""
+def watched_protocol(watch: Watch, expects: Expects = lambda scope: None) -> type[asyncio.Protocol]:
+    """Uvicorn's protocol with limits: the quick parser where it is installed, the other one else.
+
+    ``expects`` says which upload a head announces, if it is to be taken as it comes.
+    """
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Base
     except ImportError:
         Base = H11Protocol  # type: ignore[assignment,misc]  # noqa: N806
-    return type("WatchedProtocol", (_Watched, Base), {"watch": watch})
+    quick = (_TakesUploads,) if hasattr(Base, "_start_asgi_task") else ()
+    return type("WatchedProtocol", (*quick, _Watched, Base), {"watch": watch, "expects": staticmethod(expects)})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any
 
 from visibility_aware_edge_ldp.campaign.server.stages import Erased, EstimateFailed, NotReady
@@ -31,7 +32,8 @@ _HEADERS: tuple[Header, ...] = ((b"x-content-type-options", b"nosniff"),)
 _RANGE = re.compile(rb"bytes=(\d{1,15})-(\d{0,15})")
 # Larger bodies are handed over in views of this size, so that a reply never holds a copy of the whole.
 PART = 1 << 18
-_CLOSE: tuple[Header, ...] = ((b"connection", b"close"),)
+_STATUS = {int(each): b"HTTP/1.1 %d %b\r\n" % (each, each.phrase.encode()) for each in HTTPStatus}
+CLOSE: Header = (b"connection", b"close")
 # The problem that each failure is, with its own sentence.
 _REFUSED = {
     ProtocolViolation: "bad-report",
@@ -76,10 +78,10 @@ def json_reply(content: Mapping[str, object], status: int = 200) -> Reply:
     return Reply(status, json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def raw(reply: Reply) -> bytes:
-    """The whole answer as it goes over the wire, for requests that no application ever sees."""
-    lines = [b"HTTP/1.1 %d Refused" % reply.status, *(b"%s: %s" % header for header in reply.head)]
-    return b"\r\n".join([*lines, b"connection: close", b"", bytes(reply.body)])
+def raw(reply: Reply, before: Iterable[Header] = (), after: Iterable[Header] = (CLOSE,)) -> bytes:
+    """The whole answer as it goes over the wire, with other headers before and after its own."""
+    headers = (*before, *reply.head, *after)
+    return b"".join([_STATUS[reply.status], *(b"%b: %b\r\n" % each for each in headers), b"\r\n", reply.body])
 
 
 class Gone(Exception):  # noqa: N818
@@ -99,7 +101,7 @@ class Request:
     def of(cls, scope: Message, receive: Receive) -> Request:
         listed = scope["headers"]
         if sum(len(name) + len(value) for name, value in listed) > HEAD:
-            raise Refusal("header-too-large", headers=_CLOSE)
+            raise Refusal("header-too-large", headers=(CLOSE,))
         headers = dict(listed)
         if len(headers) != len(listed):
             names = [name for name, _ in listed]
@@ -111,7 +113,7 @@ class Request:
         """Refuse an upload that does not say that it has this size, or says that it is something else than octets."""
         headers = self.headers
         if b"transfer-encoding" in headers or b"content-length" not in headers:
-            raise Refusal("length-required", "Say Content-Length; parts of unknown length are not taken.", _CLOSE)
+            raise Refusal("length-required", "Say Content-Length; parts of unknown length are not taken.", (CLOSE,))
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise Refusal("media-type", "Uploads are not compressed; leave Content-Encoding out.")
         if headers.get(b"content-type", b"").lower() != OCTETS:
@@ -123,7 +125,7 @@ class Request:
         """How many octets a body says that it has; refuses more than so many."""
         length = self.headers.get(b"content-length", b"")
         if not length:
-            raise Refusal("length-required", headers=_CLOSE)
+            raise Refusal("length-required", headers=(CLOSE,))
         if not length.isdigit() or len(length) > 15 or int(length) > most:
             raise Refusal("too-large", f"This upload has {most:,} octets at most.", self.closing)
         return int(length)
@@ -133,7 +135,7 @@ class Request:
         """A body that was refused unread is skipped if it is short; else the connection ends."""
         length = self.headers.get(b"content-length", b"0")
         short = length.isdigit() and len(length) < 7 and b"transfer-encoding" not in self.headers
-        return () if short else _CLOSE
+        return () if short else (CLOSE,)
 
     async def body(self, size: int) -> bytes:
         """The body, of this size. How long it may take is watched by the connection."""
@@ -146,7 +148,7 @@ class Request:
             parts.append(part)
             length += len(part)
             if length > size:
-                raise Refusal("too-large", f"This upload has {size:,} octets.", _CLOSE)
+                raise Refusal("too-large", f"This upload has {size:,} octets.", (CLOSE,))
             if not message.get("more_body"):
                 return _sized(b"".join(parts), size)
             message = await self.receive()

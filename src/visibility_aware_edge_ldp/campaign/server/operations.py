@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -146,9 +147,9 @@ class Operations:
         if not (is_operator(shown) if participant is None else is_participant(shown, participant)):
             raise Refusal("forbidden", headers=request.closing)
 
-    def admits(self, request: Request, participant: int) -> bool:
+    def admits(self, headers: Mapping[bytes, bytes], participant: int) -> bool:
         """Whether it is that participant who asks, as far as this process knows."""
-        shown = self.credentials.shown(request.headers.get(b"authorization"))
+        shown = self.credentials.shown(headers.get(b"authorization"))
         return shown is not None and self.credentials.is_participant(shown, participant)
 
     async def note(self, what: str) -> None:

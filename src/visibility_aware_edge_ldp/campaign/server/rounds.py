@@ -218,7 +218,7 @@ class Rounds:
         """Refuse what no client would send; a round is never spoiled by one report."""
         before = self.broadcast if number > 1 else None
         known = (before.report(participant), before.digest) if before is not None else (None, "")
-        self.served.terms.check_upload(participant, number, body, *known)
+        self.served.terms.refuse_upload(participant, number, body, *known)
 
     async def put(self, upload: Upload) -> Outcome:
         """What became of an upload; it is on disk if this says so."""
@@ -226,11 +226,24 @@ class Rounds:
             return await self._after_closing(upload)
         self.check(upload.round, upload.participant, upload.body)
         outcome = await self._writer.put(upload)
+        self._count(upload, outcome)
+        return outcome
+
+    def hand(self, upload: Upload, told: Callable[[Outcome | Exception], None]) -> None:
+        """The same for a round that takes reports; ``told`` hears what became of it, or why that is not known."""
+        self.check(upload.round, upload.participant, upload.body)
+
+        def counted(outcome: Outcome | Exception) -> None:
+            self._count(upload, outcome)
+            told(outcome)
+
+        self._writer.hand(upload, counted)
+
+    def _count(self, upload: Upload, outcome: Outcome | Exception) -> None:
         if outcome is Outcome.STORED:
             self.received[upload.round] += 1
             if upload.slot is not None:
                 self.arrivals.add(upload.round, upload.slot)
-        return outcome
 
     async def _after_closing(self, upload: Upload) -> Outcome:
         """Who sent it in time is told so again."""

@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import shutil
@@ -13,7 +14,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from visibility_aware_edge_ldp.campaign.server.app import App, Page, default_sto
 from visibility_aware_edge_ldp.campaign.server.broadcasts import BroadcastFile
 from visibility_aware_edge_ldp.campaign.server.campaigns import PREFIX, Campaigns
 from visibility_aware_edge_ldp.campaign.server.estimate_json import OwnProcess
-from visibility_aware_edge_ldp.campaign.server.limits import Limits, Watch, watched_protocol
+from visibility_aware_edge_ldp.campaign.server.limits import Limits, OrderlyServer, Watch, watched_protocol
 from visibility_aware_edge_ldp.campaign.server.page import page as front_page
 from visibility_aware_edge_ldp.campaign.server.rounds import EstimateBytes
 from visibility_aware_edge_ldp.campaign.server.stores.sql import Store
@@ -38,8 +39,8 @@ except ImportError as missing:
     raise MissingPart("uvicorn", "serve", "Serving a campaign") from missing
 
 
-class _Server(uvicorn.Server):
-    """Uvicorn kills itself by the signal that stopped it; we have finished our work, and leave with 0."""
+class _Server(OrderlyServer):
+    """Says when it listens, and ends what would keep it from ending."""
 
     def __init__(self, config: uvicorn.Config, watch: Watch, listening: Callable[[], None], hosted: Campaigns) -> None:
         super().__init__(config)
@@ -58,15 +59,6 @@ class _Server(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             over.cancel()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
 
 def serve(
@@ -121,10 +113,12 @@ def serve(
         address = f"http://{written_address(listeners[-1])}"
 
         def listening() -> None:
+            gc.freeze()  # what the server begins with stays, and is not looked through for garbage again and again
             event("listening", address=address)
             ready(address)
 
         server = _Server(_config(hosted, watch), watch, listening, hosted)
+        stack.callback(gc.unfreeze)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_served(server, listeners))
     if not server.started:
@@ -177,7 +171,7 @@ def _browser_page(app: App, directory: Path, shows: bool) -> WithBrowserPage:
 def _config(hosted: Campaigns, watch: Watch) -> uvicorn.Config:
     return uvicorn.Config(
         hosted,
-        http=watched_protocol(watch),
+        http=watched_protocol(watch, hosted.expects),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -89,6 +89,20 @@ def test_everybody_hears_of_a_failure_and_the_next_group_is_tried() -> None:
     asyncio.run(main())
 
 
+def test_who_fails_when_told_keeps_nobody_else_from_being_told() -> None:
+    async def main() -> None:
+        store = Recorded()
+        writer = Writer(store, Grouping(linger=0.02))  # type: ignore[arg-type]
+        writer.hand(uploads(1)[0], lambda outcome: 1 // 0)
+        after = writer.put(uploads(1)[0])
+        store.leave.set()
+        assert await after is Outcome.STORED
+        assert store.groups == [2]
+        await writer.end()
+
+    asyncio.run(main())
+
+
 def test_what_was_accepted_is_finished_when_it_ends() -> None:
     async def main() -> None:
         store = Recorded()

@@ -137,9 +137,9 @@ class Store:
             insert("uploads", ("round", "participant", "digest"), [(*each.key, each.digest) for each in fresh])
             insert("bodies", ("round", "participant", "body"), [(*each.key, each.body) for each in fresh])
             # One statement a slot, which is one for nearly every group.
-            for (number, slot), reports in Counter((each.round, each.slot) for each in fresh).items():
-                if slot is not None:
-                    self.database.run(_COUNT, number, slot.since, slot.seconds, reports)
+            slots = Counter((each.round, each.slot.since, each.slot.seconds) for each in fresh if each.slot is not None)
+            for slot, reports in slots.items():
+                self.database.run(_COUNT, *slot, reports)
         return outcomes
 
     @transaction

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from visibility_aware_edge_ldp.campaign.server.stages import Slot
+from visibility_aware_edge_ldp.campaign.server.telemetry import failed
 from visibility_aware_edge_ldp.errors import BadInput, VaEdgeLdpError
 
 if TYPE_CHECKING:
@@ -126,7 +128,8 @@ class Database(Protocol):
         """Let go of it."""
 
 
-_Item = tuple[Any, "asyncio.Future[Any]"]  # an upload, or something else to do with the store, and who waits for it
+Told = Callable[[Any], None]  # is called on the event loop with a result, or with the failure in its place
+_Item = tuple[Any, Told]  # an upload, or something else to do with the store, and who is told what became of it
 
 
 @dataclass(frozen=True)
@@ -164,23 +167,25 @@ class Writer:
         """How many uploads have not been begun with."""
         return self._queue.qsize()
 
-    def put(self, upload: Upload) -> asyncio.Future[Outcome]:
-        """What becomes of the upload, known when its group is on disk."""
+    def hand(self, upload: Upload, told: Told) -> None:
+        """Tell what became of the upload, or its failure, when its group is on disk."""
         if self._ended or self.waiting >= self._grouping.waiting:
             raise TooManyWaiting("Too many reports wait to be stored. Send it again in a few seconds.")
-        return self._queued(upload)
+        self._queue.put((upload, told))
+
+    def put(self, upload: Upload) -> asyncio.Future[Outcome]:
+        """The same, to wait for."""
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        self.hand(upload, partial(_resolve, future))
+        return future
 
     async def do(self, function: Callable[[Store], R]) -> R:
         """Use the store, between two groups."""
         if self._ended:
             raise StoreUnavailable("The server is shutting down. Ask again later.")
-        result: R = await self._queued(function)
-        return result
-
-    def _queued(self, work: Upload | Callable[[Store], Any]) -> asyncio.Future[Any]:
-        future: asyncio.Future[Any] = self._loop.create_future()
-        self._queue.put((work, future))
-        return future
+        future: asyncio.Future[R] = self._loop.create_future()
+        self._queue.put((function, partial(_resolve, future)))
+        return await future
 
     def ask(self, function: Callable[[Store], R], seconds: float = 5.0) -> R:
         """The same, for other threads than the event loop's; TimeoutError when the store takes longer."""
@@ -228,29 +233,36 @@ class Writer:
         except Exception as failure:
             results = [failure] * len(group)
         self.commits += 1
-        self._tell([(future, result) for (_, future), result in zip(group, results, strict=True)])
+        self._tell([(told, result) for (_, told), result in zip(group, results, strict=True)])
 
-    def _work(self, function: Callable[[Store], Any], future: asyncio.Future[Any]) -> None:
+    def _work(self, function: Callable[[Store], Any], told: Told) -> None:
         try:
             result = function(self._store)
         except Exception as failure:
             result = failure
-        self._tell([(future, result)])
+        self._tell([(told, result)])
 
-    def _tell(self, results: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    def _tell(self, results: list[tuple[Told, Any]]) -> None:
         """Wake the event loop once for the whole group."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_resolve, results)
+            self._loop.call_soon_threadsafe(_tell_all, results)
 
 
-def _resolve(results: list[tuple[asyncio.Future[Any], Any]]) -> None:
-    for future, result in results:
-        if future.done():  # whoever asked has gone
-            continue
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
+def _tell_all(results: list[tuple[Told, Any]]) -> None:
+    for told, result in results:
+        try:
+            told(result)
+        except Exception as failure:  # of one: the others of its group are told all the same
+            failed("told", failure)
+
+
+def _resolve(future: asyncio.Future[Any], result: Any) -> None:
+    if future.done():  # whoever asked has gone
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 def _unsampled(table: str, *columns: str) -> str:
