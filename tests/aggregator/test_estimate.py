@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -11,7 +12,10 @@ import numpy as np
 import pytest
 
 from visibility_aware_edge_ldp.aggregator.estimate import (
+    LINES,
+    STEPS,
     Estimate,
+    _first_below,
     estimate_of,
     inverted,
     skew_corrected,
@@ -258,3 +262,27 @@ def test_of_a_large_absent_user_only_that_part_is_added_that_others_do_not_tell(
     ends = [with_large_absent(plain, 0.5, 0.0, part=part).interval()[1] for part in (0.0, 0.25, 1.0)]
     assert ends[0] == plain.interval()[1]
     assert (ends[1] - 1000) / (ends[2] - 1000) == pytest.approx(0.25, abs=0.02)
+
+
+def halved(possible: Callable[[int], bool]) -> int:
+    inner, outer = 0, 1 << STEPS
+    while outer - inner > 1:
+        middle = (inner + outer) // 2
+        inner, outer = (middle, outer) if possible(middle) else (inner, middle)
+    return outer
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0, 3.0, math.nan, math.inf])
+@pytest.mark.parametrize("root", [0.3, 1.0, 2.5, 1e3, 123456789.25, 2.0**29, 2.0**30 - 1, 2.0**30])
+def test_an_end_is_where_halvings_find_it_and_after_fewer_looks(root: float, shape: float) -> None:
+    """Falling functions: straight ones, flat ones and steep ones, one that ends, and one that jumps from infinity."""
+
+    def falling(number: int) -> float:
+        if not math.isfinite(shape):
+            return math.inf if number < root else -shape
+        return math.copysign(abs(root - number) ** shape, root - number) if number != root else -1e-9
+
+    looks: list[int] = []
+    found = _first_below(lambda number: looks.append(number) or falling(number), falling(0), falling(1 << STEPS))
+    assert found == halved(lambda number: falling(number) >= 0)
+    assert len(looks) <= (4 if shape == 1 else STEPS + LINES if math.isfinite(shape) else STEPS)

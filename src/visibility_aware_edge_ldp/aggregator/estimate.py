@@ -27,6 +27,8 @@ MOST_SKEW = 0.4
 LARGE_SHARE = 0.1
 # Halvings in a search, and how many standard errors away it gives up.
 STEPS, FARTHEST = 30, 1024.0
+# Looks along straight lines before a search halves: smooth functions need about six.
+LINES = 12
 # What a row of a table tells of an entry, after its value.
 ERRORS = ("standard_error", "low", "high", "uncut_low", "uncut_high")
 
@@ -229,12 +231,12 @@ def inverted(found: Estimate, error: Callable[[float], Estimate], level: float) 
     Unbounded where truths far away are among them.
     """
 
-    def possible(truth: float) -> bool:
+    def inside(truth: float) -> float:
         low, high = error(truth).interval(level)
-        return bool(low <= 0 <= high)
+        return float(np.minimum(-low, high))
 
     value, step = float(found.value), float(found.standard_error)
-    return _farthest(possible, value, -step), _farthest(possible, value, step)
+    return _farthest(inside, value, -step), _farthest(inside, value, step)
 
 
 def share_limits(found: Estimate, error: Callable[[float], Estimate], level: float) -> tuple[float, float]:
@@ -273,17 +275,44 @@ def unknown_share(statistic: str, releases: tuple[Release, ...] = ()) -> Estimat
     return Estimate(statistic, 0.0, math.nan, releases, unbiased=False, limits=lambda level: (0.0, 1.0))
 
 
-def _farthest(possible: Callable[[float], bool], start: float, step: float) -> float:
-    """The end of what is possible from ``start`` in the direction of ``step``."""
-    inner, outer = 0.0, 1.0
-    while step and possible(start + outer * step):
-        inner, outer = outer, 2 * outer
+def _farthest(inside: Callable[[float], float], start: float, step: float) -> float:
+    """The end of what is possible from ``start`` in the direction of ``step``: there ``inside`` falls below 0."""
+    if not step:
+        return start
+    inner, outer, low, high = 0.0, 1.0, math.nan, inside(start + step)
+    while high >= 0:
+        inner, outer, low = outer, 2 * outer, high
         if outer > FARTHEST:
             return math.copysign(math.inf, step)
-    for _ in range(STEPS):
-        middle = (inner + outer) / 2
-        inner, outer = (middle, outer) if possible(start + middle * step) else (inner, middle)
-    return start + outer * step
+        high = inside(start + outer * step)
+    each = (outer - inner) / (1 << STEPS)
+
+    def place(number: int) -> float:
+        return inside(start + (inner + number * each) * step)
+
+    number = _first_below(place, place(0) if math.isnan(low) else low, high)
+    return start + (inner + number * each) * step
+
+
+def _first_below(place: Callable[[int], float], low: float, high: float) -> int:
+    """Of 2^STEPS places after place 0 the first where a falling function is below 0, as STEPS halvings would find it.
+
+    ``low`` and ``high`` are its values at both ends. It looks where the line between the ends crosses 0; an end that
+    stays counts for half of its value, so that both ends move. After LINES of them it halves, whatever the function is.
+    """
+    inner, outer, looks, moved = 0, 1 << STEPS, 0, 0
+    while outer - inner > 1:
+        looks += 1
+        middle = (inner + outer) // 2
+        if looks <= LINES and low >= 0 > high and math.isfinite(low - high):
+            crossing = inner + int((outer - inner) * (low / (low - high)))
+            middle = min(max(crossing, inner + 1), outer - 1)
+        found = place(middle)
+        if found >= 0:
+            inner, low, high, moved = middle, found, high / 2 if moved > 0 else high, 1
+        else:
+            outer, low, high, moved = middle, low / 2 if moved < 0 else low, found, -1
+    return outer
 
 
 def _plain(value: Value) -> Any:

@@ -112,6 +112,19 @@ def test_two_answers_are_needed_and_what_rests_on_the_absent_is_told() -> None:
     assert 0.001 * nonresponse.needed_in_all(rows, "transitivity") == pytest.approx(change, rel=0.01)
 
 
+def test_asked_together_triangles_and_two_stars_are_the_same_and_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, count = [], nonresponse.triangles_and_wedges
+    monkeypatch.setattr(nonresponse, "triangles_and_wedges", lambda *given: counts.append(given) or count(*given))
+    monkeypatch.setattr(nonresponse, "triangle_parts", lambda rows: pytest.fail("triangles are counted again"))
+    names, collection = ("stars:2", "triangles", "transitivity"), WORLD.sample(np.random.default_rng(3), 0.7)
+    together = nonresponse.estimate(collection, names)
+    assert len(counts) == 1
+    monkeypatch.undo()
+    for name in names:
+        alone = nonresponse.estimate(collection, [name])[name]
+        assert (together[name].as_dict(), together[name].variance) == (alone.as_dict(), alone.variance)
+
+
 @cache
 def runs(share: float, world: RowWorld = WORLD) -> tuple[Estimate, ...]:
     rng = np.random.default_rng(11)

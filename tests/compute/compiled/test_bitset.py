@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visibility_aware_edge_ldp.compute import backend
+from visibility_aware_edge_ldp.compute import backend, threads
 from visibility_aware_edge_ldp.compute.plain import bitset
+from visibility_aware_edge_ldp.compute.reproducible_math import on_grid
 from visibility_aware_edge_ldp.truth.synthetic import erdos_renyi
 
 SIZES = [2, 3, 63, 64, 65, 130, 600]
@@ -74,6 +75,20 @@ def test_sums_over_the_ones_of_a_plane(n: int, name: str) -> None:
     inside = [members[a:b] for a, b in pairwise(offsets)]
     total = sum(int(whole[np.ix_(mine, mine)].sum()) for mine in inside)
     assert kernel(name, "list_total")(plane, offsets, members) == total
+
+
+@pytest.mark.parametrize("n", [1, 8, 64, 65, 700])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+def test_sums_of_numbers_on_a_grid_are_exact_on_every_number_of_cores(
+    n: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(n)
+    upper = np.triu(random.random((n, n)) < share, 1)
+    plane, vector = bitset.pack_rows(upper | upper.T, n), on_grid(random.normal(size=n), n)
+    expected = kernel("plain", "plane_times")(plane, vector)
+    for cores in (1, 3):
+        monkeypatch.setattr(threads, "number_of_cores", lambda cores=cores: cores)
+        assert np.array_equal(kernel("compiled", "plane_times")(plane, vector), expected)
 
 
 def test_the_plain_kernel_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,8 +74,12 @@ class Transitivity(NamedTuple):
 
     @staticmethod
     def of(rows: ReportedRows) -> Transitivity:
-        """Both, with what they have in common."""
-        return Transitivity(star_parts(rows, 2), triangles_and_wedges(rows, by_position(rows)))
+        """Both, with what they have in common; worked out once for all statistics of these rows."""
+        if TRANSITIVITY.name not in rows.known:
+            together = triangles_and_wedges(rows, by_position(rows))
+            rows.known[TRANSITIVITY.name] = Transitivity(star_parts(rows, 2), together)
+        found: Transitivity = rows.known[TRANSITIVITY.name]
+        return found
 
     @property
     def scale(self) -> float:
@@ -93,17 +97,20 @@ class Transitivity(NamedTuple):
     def less(self, share: float) -> Parts:
         """3T/S less a share: to first order a sum over subgraphs, whose mean is 0 for the true share.  [HOLDERS.6]"""
         triangles, wedges, scale, ratio = self.together.triangles, self.wedges, self.scale, share / 3
-
-        def of(one: float, shared: float, other: float) -> float:
-            return scale**2 * (one - 2 * ratio * shared + ratio**2 * other)
-
         return Parts(
             scale * (triangles.value - ratio * wedges.value),
-            of(triangles.noise, self.together.noise, wedges.noise),
+            self.noise(share),
             scale**2 * triangles.floor,
             scale * (triangles.pulls - ratio * wedges.pulls),
-            of(triangles.pull_noise, self.together.pull_noise, wedges.pull_noise),
+            self._of(triangles.pull_noise, self.together.pull_noise, wedges.pull_noise, ratio),
         )
+
+    def noise(self, share: float) -> float:
+        """The noise variance of 3T/S less a share, alone."""
+        return self._of(self.together.triangles.noise, self.together.noise, self.wedges.noise, share / 3)
+
+    def _of(self, one: float, shared: float, other: float, ratio: float) -> float:
+        return self.scale**2 * (one - 2 * ratio * shared + ratio**2 * other)
 
 
 def transitivity_parts(rows: ReportedRows) -> Parts:
@@ -133,7 +140,8 @@ def estimate(
         return everybody_answered(collection, wanted, effort)
     releases = collection.releases
     needed = dict.fromkeys(each for name in wanted for each in _needed(rows, name))
-    found = {name: _one(rows, name) for name in needed if name not in LINEAR and name not in RATIOS}
+    whole = TRANSITIVITY.name in needed
+    found = {name: _one(rows, name, whole) for name in needed if name not in LINEAR and name not in RATIOS}
     if grouped := [name for name in needed if name not in found]:
         found |= _by_groups(rows, groups_of(collection.view), grouped)
     return {
@@ -213,18 +221,23 @@ def _by_groups(rows: ReportedRows, groups: Groups, names: Sequence[str]) -> dict
     return {name: (linear if name in LINEAR else ratios)(known, groups, STATISTICS[name]) for name in names}
 
 
-def _one(rows: ReportedRows, statistic: str) -> Estimate:
+def _one(rows: ReportedRows, statistic: str, with_transitivity: bool = False) -> Estimate:
     if statistic == TRANSITIVITY.name:
         return _ratio(statistic, rows, Transitivity.of(rows))
-    return _estimate(statistic, rows, *parts_of(rows, statistic))
+    return _estimate(statistic, rows, *parts_of(rows, statistic, with_transitivity))
 
 
-def parts_of(rows: ReportedRows, statistic: str) -> tuple[Parts, int]:
-    """A statistic's estimate with how it varies, and how many sides its subgraphs have, 0 for a ratio.  [HOLDERS.6]"""
-    if (k := star_size(statistic)) is not None:
-        return star_parts(rows, k), k
-    if statistic in _PARTS:
-        return _PARTS[statistic](rows), STATISTICS[statistic].sides
+def parts_of(rows: ReportedRows, statistic: str, with_transitivity: bool = False) -> tuple[Parts, int]:
+    """A statistic's estimate with how it varies, and how many sides its subgraphs have, 0 for a ratio.  [HOLDERS.6]
+
+    Where transitivity is needed too, triangles and 2-stars are parts of it.
+    """
+    k, known = star_size(statistic), with_transitivity or TRANSITIVITY.name in rows.known
+    if k is not None or statistic in _PARTS:
+        sides = STATISTICS[statistic].sides if k is None else k
+        if known and statistic in _IN_TRANSITIVITY:
+            return _IN_TRANSITIVITY[statistic](Transitivity.of(rows)), sides
+        return _PARTS[statistic](rows) if k is None else star_parts(rows, k), sides
     complete = statistic in STATISTICS and STATISTICS[statistic].complete
     alone = "it is worked out where everybody reported alone" if complete else _UNKNOWN
     why, silent = _WHY.get(statistic, alone), rows.asked - rows.users.size
@@ -242,23 +255,34 @@ _PARTS: dict[str, Callable[[ReportedRows], Parts]] = {
 }
 
 
+_IN_TRANSITIVITY: dict[str, Callable[[Transitivity], Parts]] = {
+    "triangles": lambda found: found.together.triangles,
+    "stars:2": lambda found: found.wedges,
+}
+
+
 def _spreads(rows: ReportedRows, parts: Parts) -> tuple[Spread, float]:
     """What nonresponse adds, and the variance of the noise.  [HOLDERS.4]"""
+    return _nonresponse(rows, parts), max(parts.noise, parts.floor, 0.0)
+
+
+def _nonresponse(rows: ReportedRows, parts: Parts) -> Spread:
     rate = rows.response_rate
     needed = parts.pulls[rows.users] * rate
-    nonresponse = missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
-    return nonresponse, max(parts.noise, parts.floor, 0.0)
+    return missing(needed, parts.pull_noise * rate**2 / max(needed.size, 1), rows.asked)
 
 
 def _ratio(statistic: str, rows: ReportedRows, found: Transitivity) -> Estimate:
     """A share, with all the shares that it may be an estimate of.  [HOLDERS.6]"""
     if not found.scale:
         return unknown_share(statistic)
+    parts = found.parts
+    floor = max(parts.floor, 0.0)
     return ratio_of(
         statistic,
-        found.parts.value,
-        lambda share: _spreads(rows, found.less(share))[0],
-        lambda share: Spread(_spreads(rows, found.less(share))[1]),
+        parts.value,
+        lambda share: _nonresponse(rows, found.less(share)),
+        lambda share: Spread(max(found.noise(share), floor)),
     )
 
 

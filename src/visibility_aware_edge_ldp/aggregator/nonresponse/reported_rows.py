@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import factorial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,11 @@ class ReportedRows:
         return found
 
     @cached_property
+    def known(self) -> dict[str, Any]:
+        """What was worked out for one statistic and others are made from too, by name."""
+        return {}
+
+    @cached_property
     def is_public(self) -> Floats:
         """For each plane 1 if it is the public edges, else 0."""
         return (np.arange(len(self.scores.planes)) < self.public).astype(np.float64)
@@ -102,6 +107,12 @@ class ReportedRows:
             rows = np.arange(first, min(first + TILE, self.scores.n))
             found[:, first : first + TILE] &= pack_rows(np.arange(self.scores.n) > rows[:, None], self.scores.n)
         return found
+
+    @cached_property
+    def own_degrees(self) -> Floats:
+        """(K, n): how many ones each user's own row has in each plane."""
+        sums = [row_sums(plane) for plane in self.later]
+        return np.stack(sums).astype(np.float64) if sums else np.zeros((0, self.scores.n))
 
 
 def reported_rows(collection: PositionCollection) -> ReportedRows:
@@ -216,8 +227,7 @@ class Leaves(NamedTuple):
     def of(rows: ReportedRows, order: int, values: Floats | None = None) -> Leaves:
         """Of the scores, or of other values in their place."""
         scores = rows.scores
-        own = np.stack([row_sums(plane) for plane in rows.later]) if len(rows.later) else np.zeros((0, scores.n))
-        later = product(scores.symbol_weights.T, own.astype(np.float64))
+        later = product(scores.symbol_weights.T, rows.own_degrees)
         earlier, mine = scores.symbol_counts - later, scores.values if values is None else values
         public, hidden = slice(0, rows.public), slice(rows.public, None)
         return Leaves(
@@ -289,7 +299,7 @@ def _later_sums(rows: ReportedRows, symbol: int, vector: Floats) -> Floats:
 def edge_parts(rows: ReportedRows) -> Parts:
     """The number of edges and how it varies.  [HOLDERS.1], [HOLDERS.4]"""
     weight, scores = float(rows.weights(1)[1]), rows.scores
-    own = np.stack([row_sums(plane) for plane in rows.later]) if len(rows.later) else np.zeros((0, scores.n))
+    own = rows.own_degrees
     pulls = weight * weighted(scores.weights(score) - rows.is_public, own)
     noise = weight**2 * dot(scores.weights(spread), own.sum(axis=1))
     return Parts(dot(rows.is_public, own.sum(axis=1)) + float(pulls.sum()), noise, noise, pulls, noise)

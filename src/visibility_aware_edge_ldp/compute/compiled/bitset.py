@@ -7,14 +7,16 @@ mirrored below it. A plane is a single strip that is as wide as all columns.
 from typing import Any
 
 import numpy as np
-from numba import int32, uint64
+from llvmlite import ir
+from numba import int32, types, uint64
+from numba.core import cgutils
+from numba.extending import intrinsic
 
+from visibility_aware_edge_ldp.compute.compiled import instructions as code
 from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, WORDS, popcount
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 
-# Exact sums may be added in any order, which is what lets several be added at once.
-ANY_ORDER = {"reassoc", "nsz"}
 # Rows are shorter the later they come, so that each core takes several pieces.
 PIECES = 4
 
@@ -142,20 +144,44 @@ def shared_counts(left: Any, right: Any) -> Any:
     return counts
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)  # type: ignore[untyped-decorator]
+@intrinsic  # type: ignore[untyped-decorator]
+def _picked(typing: Any, words: Any, count: Any, numbers: Any) -> Any:
+    """Σ of the numbers where a row of so many words holds ones: every octet of a word picks from eight at once."""
+
+    def write(builder: Any, words: Any, count: Any, numbers: Any) -> Any:
+        eight, picks, nothing = ir.VectorType(ir.DoubleType(), 8), ir.VectorType(ir.IntType(1), 8), ir.DoubleType()(0.0)
+        zeros = ir.Constant(eight, [0.0] * 8)
+        kept = [cgutils.alloca_once_value(builder, zeros) for _ in range(8)]
+        with cgutils.for_range_slice(builder, code.number(0), count, code.number(1), code.WORD) as (place, _):
+            word, first = builder.load(builder.gep(words, [place])), builder.mul(place, code.number(64))
+            for octet, total in enumerate(kept):
+                chosen = builder.trunc(builder.lshr(word, code.number(8 * octet)), code.OCTET)
+                start = code.at(builder, numbers, builder.add(first, code.number(8 * octet)), eight)
+                more = builder.select(builder.bitcast(chosen, picks), builder.load(start, align=8), zeros)
+                builder.store(builder.fadd(builder.load(total), more), total)
+        each = [builder.load(total) for total in kept]
+        while len(each) > 1:
+            each = [builder.fadd(one, other) for one, other in zip(each[::2], each[1::2], strict=True)]
+        found = nothing
+        for lane in range(8):
+            found = builder.fadd(found, builder.extract_element(each[0], ir.Constant(code.PLACE, lane)))
+        return found
+
+    return code.written(types.float64(words, types.int64, numbers), write)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _plane_times(plane: Any, numbers: Any, first: Any, last: Any, found: Any) -> None:
+    for u in range(first, last):
+        found[u] = _picked(plane[u], plane.shape[1], numbers)
+
+
 def plane_times(plane: Any, vector: Any) -> Any:
-    """As ``bitset.plane_times``: a word picks from 64 numbers at a time."""
+    """As ``bitset.plane_times``, on all cores; the sums are exact, in whatever order they are added."""
     rows, words = plane.shape
-    padded, found = np.zeros(words * 64), np.empty(rows)
-    padded[: vector.size] = vector
-    for u in range(rows):
-        inside = 0.0
-        for w in range(words):
-            word = plane[u, w]
-            if word:
-                for b in range(64):
-                    inside += padded[w * 64 + b] if (word >> uint64(b)) & uint64(1) else 0.0
-        found[u] = inside
+    numbers, found = np.zeros(words * 64), np.empty(rows)
+    numbers[: vector.size] = vector
+    list(on_cores(lambda part: _plane_times(plane, numbers, *part, found), pieces_of(0, rows)))
     return found
 
 

@@ -339,8 +339,6 @@ def add_columns(panel: Any, listed: Any, begin: Any, end: Any, slices: Any, leve
 @register_jitable  # type: ignore[untyped-decorator]
 def spread_columns(slices: Any, levels: Any, counts: Any) -> None:
     """The counts of a panel's columns from slices, which are zeros from level ``levels`` to the next multiple of 8."""
-    while levels > 8 and not slices[levels - 1].any():  # few columns hold as many ones as there are rows
-        levels -= 1
     _spread_slices(slices, levels, counts)
 
 

@@ -28,6 +28,8 @@ GROUP, LEVELS = 16, 4
 DIGITS = 10
 # Sides whose rows are added at a time: a panel of them stays in the second cache. And sides that are listed at a time.
 NEAR_SIDES, AT_ONCE = 2, 32
+# Counts that are taken from others at a time.
+_COLUMNS = 32
 # Numbers added at a time, and so many rows of them as stay in the first cache.
 LANES, NEAR_ROWS = 64, 128
 _NUMBERS = ir.VectorType(ir.FloatType(), LANES)
@@ -271,21 +273,48 @@ def add_shared(near: Any, far: Any, slots: Any, first_column: int, through: tupl
         _share(far, ends, listed, first_column, first, last, panels, slices, counts)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _less(typing: Any, counts: Any, row: Any, beyond: Any, found: Any) -> Any:
+    """Put into ``found``, for each column of a panel, its count less its bit in a row of words and less ``beyond``."""
+    many = ir.VectorType(ir.IntType(found.dtype.bitwidth), _COLUMNS)
+
+    def write(builder: Any, counts: Any, row: Any, beyond: Any, found: Any) -> None:
+        pieces = builder.bitcast(row, ir.IntType(_COLUMNS).as_pointer())
+        with code.panel_columns(builder, _COLUMNS) as column:
+            piece = builder.load(builder.gep(pieces, [builder.udiv(column, code.number(_COLUMNS))]))
+            bits = builder.zext(builder.bitcast(piece, ir.VectorType(ir.IntType(1), _COLUMNS)), many)
+            whole, apart = (builder.load(code.at(builder, each, column, many), align=2) for each in (counts, beyond))
+            rest = builder.sub(builder.sub(whole, bits), apart)
+            builder.store(rest, code.at(builder, found, column, many), align=2)
+
+    return code.written(types.void(counts, row, beyond, found), write)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _take_away(typing: Any, found: Any, less: Any) -> Any:
+    """Take the counts of a panel's columns from others of the same width."""
+    many = ir.VectorType(ir.IntType(found.dtype.bitwidth), _COLUMNS)
+
+    def write(builder: Any, found: Any, less: Any) -> None:
+        with code.panel_columns(builder, _COLUMNS) as column:
+            left, right = (code.at(builder, each, column, many) for each in (found, less))
+            rest = builder.sub(builder.load(left, align=2), builder.load(right, align=2))
+            builder.store(rest, left, align=2)
+
+    return code.written(types.void(found, less), write)
+
+
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _derive(
-    degrees: Any, words: Any, derived: Any, others: Any, slots: Any, bits: Any, beyond: Any, total: Any, first: Any
+    degrees: Any, words: Any, derived: Any, others: Any, slots: Any, beyond: Any, total: Any, first: Any
 ) -> None:
     """Counts from the derived plane: a column's ones, but for the slot itself, less those from all other planes."""
     for i in range(slots.size):
-        code.bits_of(words[slots[i]], bits)
         mine = total[derived, i, first : first + SIDE]
-        for x in range(SIDE):
-            mine[x] = degrees[x] - bits[x] - beyond[i, x]
+        _less(degrees, words[slots[i]], beyond[i], mine)
         for other in others:
             if other < total.shape[0]:
-                less = total[other, i, first : first + SIDE]
-                for x in range(SIDE):
-                    mine[x] -= less[x]
+                _take_away(mine, total[other, i, first : first + SIDE])
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -294,7 +323,7 @@ def _share_among(
     first_column: Any, panels: Any, slices: Any, beyond: Any, counts: Any,
 ) -> None:  # fmt: skip
     """All counts: column after column, each of which is cut out once for all near planes."""
-    sides, levels, bits = planes.shape[1], code.levels_of(planes.shape[1] * SIDE), np.empty(SIDE, np.uint16)
+    sides, levels = planes.shape[1], code.levels_of(planes.shape[1] * SIDE)
     for far in range(counts.shape[0]):
         for column in range(first_column, first_column + counts.shape[3] // SIDE):
             first = (column - first_column) * SIDE
@@ -306,7 +335,7 @@ def _share_among(
                     code.spread_columns(slices[i], levels, total)
             if derived >= 0:
                 here = degrees[far, column * SIDE : (column + 1) * SIDE]
-                _derive(here, planes[far, column], derived, others, slots, bits, beyond, counts[:, far], first)
+                _derive(here, planes[far, column], derived, others, slots, beyond, counts[:, far], first)
 
 
 def shared_among(
