@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.estimator_runs import Setting, cells_of
+from support.interval_checks import ratio, share
+from support.unlike_graphs import unlike_graph
 from visibility_aware_edge_ldp.aggregator import hubs
 from visibility_aware_edge_ldp.aggregator import neighbourhood as owners
 from visibility_aware_edge_ldp.aggregator.collection import public_triangles
@@ -335,3 +338,32 @@ def test_of_an_absent_user_s_triangles_those_are_missed_that_nobody_else_counts(
     added = found.interval()[1] / 9000 - 1
     assert added == pytest.approx((1 - without_first / all_of_them) / 9, rel=1e-6)
     assert found.holds_if
+
+
+def _gathered_in(name: str) -> float:
+    """How many triangles may gather, where everybody's degree and the triangles are known."""
+    graph = unlike_graph(name)
+    plan: Any = SimpleNamespace(bounds=graph.degrees, reported=np.ones(graph.n, np.bool_))
+    return owners._gathered(None, plan, float(exact(graph, "triangles")))
+
+
+def test_triangles_that_degrees_do_not_make_may_gather() -> None:
+    """[OWNED.3]: in parts that do not know each other nearly all; where degrees decide, none."""
+    assert _gathered_in("disconnected") == pytest.approx(0.86, abs=0.01)
+    assert _gathered_in("heavy-tailed") == 0.0
+    plan: Any = SimpleNamespace(bounds=np.full(9, 2), reported=np.ones(9, np.bool_))
+    assert owners._gathered(None, plan, 0.0) == 0.0
+    nobody: Any = SimpleNamespace(bounds=np.zeros(9), reported=np.ones(9, np.bool_))
+    assert owners._gathered(None, nobody, 7.0) == 1.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("twin", [False, True])
+def test_intervals_hold_where_triangles_gather_and_a_twin_s_do_not(twin: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[OWNED.3]: seven parts, 60 % away; the twin takes all triangles as made by degrees, and the estimate as even."""
+    if twin:
+        monkeypatch.setattr(owners, "_gathered", lambda *_: 0.0)
+        monkeypatch.setattr(owners, "leaning", lambda *_: 0.0)
+    (cell,) = cells_of(Setting("disconnected", "hash", 4.0, 0.6), "neighbourhood", range(2000, 2300))
+    assert (share(cell.runs) < 0.93) is twin
+    assert (ratio([cell]) > 1.15) is twin

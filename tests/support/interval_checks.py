@@ -64,10 +64,11 @@ def any_runs(cells: Sequence[Cell]) -> list[Run]:
 
 
 def odd_shapes(cells: Sequence[Cell]) -> Iterator[Finding]:
-    """Values outside their own interval, infinite standard errors, refusals without a reason: one is too many."""
+    """Values outside their own interval or no numbers, infinite errors, refusals without a reason: one is too many."""
     runs, refusals = any_runs(cells), list(chain.from_iterable(cell.refusals for cell in cells))
     odd = {
         "values outside their own interval": sum(not run.is_inside for run in runs),
+        "values that are no numbers": sum(not math.isfinite(run.error) for run in runs),
         "standard errors that are infinite": sum(math.isinf(run.variance) for run in runs),
         "refusals without a reason": sum(len(each.split()) < 4 for each in refusals),
     }

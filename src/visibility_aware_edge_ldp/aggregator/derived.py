@@ -101,6 +101,9 @@ def _of_several(name: str, formula: Derived, n: int, sources: Sequence[Estimate]
     """The formula's tangent is a weighted sum of the sources; its bend is taken off the value.  [DERIVED.2]"""
     values = [float(each.value) for each in sources]
     steps = [float(each.standard_error) for each in sources]
+    if math.inf in steps:  # one answer says nothing of the others
+        releases = tuple(dict.fromkeys(release for source in sources for release in source.releases))
+        return Estimate(name, formula.formula(n, *values), math.inf, releases, unbiased=False)
     slopes = formula.slopes(n, values, steps)
     tangent = combined(name, dict(zip(formula.sources, slopes, strict=True)))
     value = formula.formula(n, *values) - _mean_bend(formula, n, values, steps, combined)

@@ -18,8 +18,9 @@ from visibility_aware_edge_ldp.tabular import Records, Tabular
 Floats = npt.NDArray[np.float64]
 Value = float | Floats
 Interval = tuple[Value, Value]
-# With fewer degrees of freedom the series for Student's t would be off by more than a hundredth.
-FEWEST = 4.0
+# With fewer degrees of freedom the series for Student's t would be off by more than a hundredth; more than the others
+# are as good as infinite, and their fourth power is still a number.
+FEWEST, ENOUGH = 4.0, 1e60
 STRAIGHT = 1e-6
 # Beyond this the correction for skew, which is one for small skews, makes intervals far too long.  [HOLDERS.5]
 MOST_SKEW = 0.4
@@ -137,7 +138,7 @@ class Estimate(Tabular):
 
 def student(chance: float, freedom: float) -> float:
     """The point that Student's t is below with this chance; the normal one for infinite freedom.  [STUDENT.2]"""
-    z, v = NormalDist().inv_cdf(chance), max(freedom, FEWEST)
+    z, v = NormalDist().inv_cdf(chance), min(max(freedom, FEWEST), ENOUGH)
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

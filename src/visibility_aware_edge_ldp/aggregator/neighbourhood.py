@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from visibility_aware_edge_ldp.aggregator.collection import Bits, Estimators, UserCollection, public_triangles
 from visibility_aware_edge_ldp.aggregator.estimate import (
+    MOST_SKEW,
     Estimate,
     Interval,
     estimate_of,
     largest_seen,
+    leaning,
     with_bias_bound,
     with_large_absent,
 )
@@ -97,18 +99,31 @@ def triangles(collection: NeighbourhoodCollection, degrees: DegreeCollection | N
     if not counts.size:
         raise BadStatistic("No user has sent its count of triangles yet, so nothing can be estimated.")
     each = asked / counts.size
-    spread = missing(counts, float(noise.mean()), asked).plus(Spread(each**2 * float(noise.sum())))
-    value = public_triangles(collection.view) + scale * each * float(counts.sum())
-    spread = spread.plus(_without_degrees(collection, _closed_share(degrees, plan, value))).times(scale)
+    heard = missing(counts, float(noise.mean()), asked).plus(Spread(each**2 * float(noise.sum())))
+    hidden, public = scale * each * float(counts.sum()), public_triangles(collection.view)
+    gathered = _gathered(degrees, plan, public + hidden)
+    # How many triangles gather is not known: the standard error takes half of what may, the interval all of it.
+    middle, largest = (_without_degrees(collection, share) for share in (gathered / 2, gathered))
     lost, most = plan.lost * scale, float(comb(collection.view.n, 3))
     paid = (*(degrees.releases if degrees is not None else ()), *collection.releases)
-    found = _with_large_absent(plan, counts, noise, estimate_of("triangles", value, spread, paid))
+    found = estimate_of("triangles", public + hidden, heard.plus(largest).times(scale), paid)
+    if largest.variance:
+        # Who is absent is missing from others' counts too, so that this goes like the square of what is hidden.
+        moving = leaning(hidden, float(found.variance), scale**2 * largest.variance)
+        found = replace(found, skew=max(min(found.skew + moving, MOST_SKEW), found.skew))
+    found = _with_large_absent(plan, counts, noise, found)
 
     def limits(level: float) -> Interval:
         low, high = with_bias_bound(found.interval, lost, level)
         return low, min(high, max(most, found.interval(level)[1]))
 
-    return replace(found, unbiased=not plan.lost, limits=limits, conservative=found.conservative or plan.lost > 0)
+    return replace(
+        found,
+        variance=heard.plus(middle).times(scale).variance,
+        unbiased=not plan.lost,
+        limits=limits,
+        conservative=found.conservative or plan.lost > 0,
+    )
 
 
 def _with_large_absent(plan: OwnerPlan, counts: Floats, noise: Floats, found: Estimate) -> Estimate:
@@ -150,10 +165,10 @@ def _owned_share(plan: OwnerPlan) -> float:
     return 1 - (comb(absent, 2) * (n - absent) + comb(absent, 3)) / comb(n, 3) if n > 2 else 1.0
 
 
-def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spread:
+def _without_degrees(collection: NeighbourhoodCollection, gathered: float) -> Spread:
     """What it adds that others might have stayed away in the first round.  [OWNED.3]
 
-    ``closed`` is about the share of 2-stars that are closed to triangles.
+    ``gathered`` is the part of all triangles that is taken as made in cliques, and not by degrees alone.
     """
     plan, (counts, noise) = collection.survey.plan, collection.counts()
     n, absent = plan.reported.size, float((~plan.reported).mean())
@@ -168,8 +183,7 @@ def _without_degrees(collection: NeighbourhoodCollection, closed: float) -> Spre
     squares, total = each * float((counts**2 - noise).sum()), each * float(counts.sum())
     seen, seen_squares = _seen_in_cliques(absent)
     in_cliques = odds * max(5 * squares / seen_squares - 9 * (total / seen) ** 2 / n, 0.0)
-    part = min(max(closed, 0.0), 1.0) ** 2
-    mixed = Spread((1 - part) * drawn.variance + part * in_cliques, drawn.doubt, drawn.third)
+    mixed = Spread((1 - gathered) * drawn.variance + gathered * in_cliques, drawn.doubt, drawn.third)
     # How much likelier a triangle is counted with a given one of its users than without.
     weight = (1 - absent**2) - (1 - absent) ** 2
     return mixed.times(weight * (1 - absent))
@@ -205,10 +219,18 @@ def _seen_in_cliques(absent: float) -> tuple[float, float]:
     return reported * (reported + 3 * absent), reported**2 * (reported**2 + 5 * reported * absent + 20 / 3 * absent**2)
 
 
-def _closed_share(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
-    """3T/S₂, with 2-stars from noisy degrees, or from the bounds where nobody has these."""
+def _gathered(degrees: DegreeCollection | None, plan: OwnerPlan, triangles: float) -> float:
+    """The part of all triangles that degrees alone do not make, at most all: so many may gather.  [OWNED.3]
+
+    With 2-stars and edges from noisy degrees, or from the bounds where nobody has these.
+    """
     if degrees is None:
-        stars = float(degree_functions.binomial(plan.bounds[plan.reported], 2).sum())
+        bounds = plan.bounds[plan.reported]
+        stars, edges = float(degree_functions.binomial(bounds, 2).sum()), float(bounds.sum()) / 2
     else:
-        stars, _ = degree_functions.stars(degrees.noisy_degrees(), 2)
-    return 3 * triangles / stars if stars > 0 else 0.0
+        known = degrees.noisy_degrees()
+        stars, edges = degree_functions.stars(known, 2)[0], degree_functions.edges(known)[0]
+    if triangles <= 0:
+        return 0.0
+    made = (max(stars, 0.0) / edges) ** 3 / 6 if edges > 0 else 0.0
+    return min(max(1 - made / triangles, 0.0), 1.0)

@@ -270,7 +270,7 @@ def needed(collection: RowCollection, rows: round_noise.Owned) -> Needed:
     guess = guess + max(rest, 0.0) * late / float(late.sum())
     own_noise, noise = rows.noise + told.far * second / first, told.noise * second / first
     # The guess may be off by half of its variance; what was told, by its noise.
-    off, each = float(guess.var()) / 2, noise / second
+    off, each = float(guess.var()) / 2, max(noise, 0.0) / second
     error = math.sqrt(each * (2 * each + 4 * float((own + guess).var())) / second)
     weight = off**2 / (off**2 + error**2) if off or error else 1.0
     pulls = own + guess + weight * (told.each[here] - guess)

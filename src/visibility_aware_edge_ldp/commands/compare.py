@@ -46,7 +46,9 @@ MOST_TIMES = 6
 
 def compare(
     graph: GraphArgument = None,
-    epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
+    epsilons: Annotated[
+        str, typer.Option(help="Comma-separated losses per private edge, each by all statistics together.")
+    ] = "0.5,1,2,4",
     trials: Annotated[
         int, typer.Option(help="Independent collections for each cell; more where a gain is not known closely by them.")
     ] = 12,

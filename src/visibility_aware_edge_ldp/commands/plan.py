@@ -41,7 +41,9 @@ def plan(
         str | None, typer.Option(help="Ask only about people who both consent, and suppose that this share does.")
     ] = None,
     groups: common.GroupsOption = None,
-    epsilons: Annotated[str, typer.Option(help="Comma-separated losses per private edge.")] = "0.5,1,2,4",
+    epsilons: Annotated[
+        str, typer.Option(help="Comma-separated losses per private edge, each by all statistics together.")
+    ] = "0.5,1,2,4",
     trust: Annotated[str, typer.Option(help="Comma-separated trust models, or all.")] = "all",
     statistic: Annotated[
         str | None, typer.Option("--statistic", "--statistics", help="Comma-separated, e.g. triangles,stars:3.")

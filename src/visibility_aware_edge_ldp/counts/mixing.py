@@ -150,7 +150,7 @@ class ScoredCells:
 
         A cell adds up their scores ê, and its variance ê² − ê, whose mean is the variance of ê.  [CHANNEL.2]
         """
-        groups, flat = counts.shape[1], counts.reshape(len(values), -1)
+        groups, flat = counts.shape[1], counts.reshape(len(values), counts.shape[1] ** 2)
         sums = (weighted(each, flat).reshape(groups, groups) for each in (values, values * values - values))
         cells, noise = (np.where(np.eye(groups, dtype=np.bool_), each / 2, each) for each in sums)
         return ScoredCells(cells, np.maximum(noise, 0.0), by_rates)

@@ -67,7 +67,7 @@ class Spectrum:
     @property
     def radius(self) -> float:
         """λ̂: what the graph alone has."""
-        return self.seen - 2 * self.nodes * self.noise**2 / (self.seen + self._root)
+        return self.seen - 2 * self.nodes * self.noise**2 / (self.seen + self._root) if self.noise else self.seen
 
     @property
     def alignment(self) -> float:

@@ -80,7 +80,7 @@ FORMULAS: dict[str, tuple[str, str, Derived, tuple[float, float]]] = {
     "density": (
         "density",
         "the share of all pairs of participants who are friends",
-        Derived(("edges",), lambda n, edges: 2 * edges / (n * (n - 1))),
+        Derived(("edges",), lambda n, edges: 2 * edges / max(n * (n - 1), 1)),
         (0.0, 1.0),
     ),
     "degree_variance": (

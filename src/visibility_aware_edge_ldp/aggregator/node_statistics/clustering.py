@@ -49,6 +49,8 @@ def _local(name: str, triangles: NodeTriangles, weights: DegreeWeights, releases
 
 def _by_class(name: str, triangles: NodeTriangles, weights: DegreeWeights, releases: tuple[Release, ...]) -> Estimate:
     """The share of 2-stars that are closed at the nodes of each class of degrees.  [CLUSTER.3]"""
+    if not (labels := degree_classes(weights.hides.size)):
+        raise BadStatistic(f"{name} tells nothing on {weights.hides.size} nodes: nobody can have two friends.")
     each = [_share(name, part, releases) for part in by_class(triangles, weights)]
 
     def limits(level: float) -> Interval:
@@ -57,7 +59,6 @@ def _by_class(name: str, triangles: NodeTriangles, weights: DegreeWeights, relea
 
     # Of a class with hardly any 2-stars every share is possible, and its interval holds all of them.
     value, variance = (np.array([float(getattr(found, part)) for found in each]) for part in ("value", "variance"))
-    labels = degree_classes(weights.hides.size)
     return Estimate(name, value, variance, releases, labels, unbiased=False, limits=limits, conservative=True)
 
 
