@@ -23,6 +23,15 @@ settings.load_profile("repeatable")
 TINY = "0 1\n1 2\n0 2\n2 3\n"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Three workers for two cores: a test that waits for a server, a browser or a clock leaves its core idle."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not hasattr(os, "sched_getaffinity"):
+        return None
+    cores = len(os.sched_getaffinity(0))
+    return cores + cores // 2
+
+
 @dataclass(frozen=True)
 class DataFolder:
     """The folder of real graphs; ``folder / "name"`` is a file, or skips the test where it is absent."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,10 +34,15 @@ def campaign(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 @pytest.fixture
 def town(tmp_path: Path, campaign: Run) -> Path:
     """A campaign that is not served."""
-    (tmp_path / "roster.txt").write_text("\n".join(PEOPLE) + "\n")
+    return new_town(tmp_path, campaign)
+
+
+def new_town(folder: Path, campaign: Run) -> Path:
+    """A campaign, made in this folder, which is the working folder."""
+    (folder / "roster.txt").write_text("\n".join(PEOPLE) + "\n")
     said = campaign("new", "town", "--roster", "roster.txt", *NEW)
     assert said.code == 0, said.err
-    return tmp_path / "town"
+    return folder / "town"
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,31 @@ def serving(town: Path) -> Iterator[Served]:
 @pytest.fixture
 def estimated(served: Served, campaign: Run, quick: None) -> Served:
     """Two have answered, and the answers are made."""
+    answer_and_estimate(served, campaign)
+    return served
+
+
+@pytest.fixture(scope="module")
+def kept_estimated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The same, once for all tests of a module that only read the server's answers."""
+    folder, unheard = (
+        tmp_path_factory.mktemp("kept"),
+        SimpleNamespace(readouterr=lambda: SimpleNamespace(out="", err="")),
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "100")
+        patch.setenv("VA_EDGE_LDP_HOME", str(folder / "nobody"))
+        patch.setattr(program, "pace_of", at_once)
+        campaign: Run = partial(run_main, patch, unheard, "campaign")
+        with serving(new_town(folder, campaign)) as served:
+            answer_and_estimate(served, campaign)
+            patch.undo()
+            yield served
+
+
+def answer_and_estimate(served: Served, campaign: Run) -> None:
+    """Two people answer, the round is closed, and the answers are made."""
     issuer = str(served.charter["issuer"])
     for name in PEOPLE[:2]:
         words = ["--name", name, "--token-file", str(served.token(name)), "--issuer", issuer, "--home", f"home {name}"]
@@ -95,7 +126,6 @@ def estimated(served: Served, campaign: Run, quick: None) -> Served:
         assert campaign("answer", "--friends", "friends.txt", "--yes", "--home", f"home {name}").code == 0
     assert campaign("close", "town", "--round", "1").code == 0
     assert campaign("estimate", "town").code == 0
-    return served
 
 
 def program_identity(town: Path) -> str:
@@ -105,4 +135,9 @@ def program_identity(town: Path) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody watches the clock here."""
-    monkeypatch.setattr(program, "pace_of", lambda context, longest: 0.001)
+    monkeypatch.setattr(program, "pace_of", at_once)
+
+
+def at_once(context: object, longest: float) -> float:
+    """The pace of programs that need not hide when they are done."""
+    return 0.001

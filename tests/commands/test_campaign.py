@@ -215,42 +215,44 @@ def test_a_stranger_s_answers_are_read_with_care(
     lie: Callable[[dict[str, Any]], object],
     code: int,
     said: str,
-    estimated: Served,
+    kept_estimated: Served,
     campaign: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = campaign("estimate", estimated.url)
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(kept_estimated.url, answered=lie))
+    found = campaign("estimate", kept_estimated.url)
     assert (found.code, said in found.err) == (code, True)
 
 
 def test_a_stranger_s_words_do_not_move_the_cursor(
-    estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
+    kept_estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lie(content: dict[str, Any]) -> object:
         content["certificate"]["policy"] = "all is well\x1b]0;owned\x07\x1b[2J"
         return content
 
-    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = campaign("estimate", estimated.url)
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(kept_estimated.url, answered=lie))
+    found = campaign("estimate", kept_estimated.url)
     assert (found.code, "\x1b" in found.out, "\\x1b]0;owned" in found.out) == (0, False, True)
 
 
-def test_a_stranger_s_names_are_no_styles(estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stranger_s_names_are_no_styles(
+    kept_estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def lie(content: dict[str, Any]) -> object:
         content["estimates"]["[/x][red]all[link=x]"] = content["estimates"]["edges"]
         return content
 
-    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(estimated.url, answered=lie))
-    found = campaign("estimate", estimated.url)
+    monkeypatch.setattr(campaign_labels, "operator_at", lambda place, token: Liar(kept_estimated.url, answered=lie))
+    found = campaign("estimate", kept_estimated.url)
     assert (found.code, "[/x][red]all[link=x]" in found.out) == (0, True)
 
 
 def test_more_than_answers_can_be_is_not_read(
-    estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
+    kept_estimated: Served, campaign: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operators, "LARGEST_ANSWER", 300)
-    found = campaign("estimate", estimated.url)
+    found = campaign("estimate", kept_estimated.url)
     assert (found.code, "answers with more than" in found.err) == (3, True)
 
 

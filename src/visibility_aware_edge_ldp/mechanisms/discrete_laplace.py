@@ -144,7 +144,9 @@ class DiscreteLaplace:
 
 @lru_cache(maxsize=64)
 def _law_of(mechanism: DiscreteLaplace) -> IntegerLaw:
-    return IntegerLaw(mechanism.cdf, max(1, round(1 / mechanism.rate)))
+    width = max(1, round(1 / mechanism.rate))
+    # A table has some 28 thresholds for each unit of width; a search asks for some 10 powers that are not kept.
+    return IntegerLaw(mechanism.cdf, width, table_pays=min(width + 16, 500))
 
 
 def sample_each(epsilon: Fraction, sensitivities: Integers, random_bytes: RandomBytes) -> Integers:

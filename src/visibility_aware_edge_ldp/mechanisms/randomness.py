@@ -35,7 +35,6 @@ CumulativeDistribution = Callable[[int, int], Decimal]
 
 _WORD = 1 << 64
 _TABLE_HALF = 1 << 13
-_TABLE_PAYS = 500
 _TABLE_DIGITS = 30
 _OUTSIDE_TABLE = Fraction(1, 1 << 20)
 _FARTHEST = (1 << 63) - 1
@@ -99,10 +98,13 @@ class IntegerLaw:
         The probability of at most ``k``, wrong by at most ``10**-digits``.
     stride : int
         About the width of the distribution; the search starts with steps of this length.
+    table_pays : int
+        From how many draws on a table of thresholds is cheaper than so many searches.
     """
 
     cdf: CumulativeDistribution
     stride: int = 1
+    table_pays: int = 500
 
     def sample(self, random_bytes: RandomBytes) -> int:
         """One integer with exactly this distribution.  [DL.3]"""
@@ -116,7 +118,7 @@ class IntegerLaw:
         """
         words = random_words(random_bytes, count)
         values, doubtful = np.zeros(count, dtype=np.int64), np.arange(count)
-        if count >= _TABLE_PAYS or "_table" in self.__dict__:
+        if count >= self.table_pays or "_table" in self.__dict__:
             values, doubtful = self._look_up(words)
         for index in doubtful:
             exact = self.place(int(words[index]), random_bytes)
