@@ -17,6 +17,8 @@ from visibility_aware_edge_ldp.compute.compiled import njit
 from visibility_aware_edge_ldp.compute.compiled.instructions import PANEL, WORDS, popcount
 from visibility_aware_edge_ldp.compute.threads import on_cores, pieces_of
 
+# Exact sums may be added in any order, which is what lets several be added at once.
+ANY_ORDER = {"reassoc", "nsz"}
 # Rows are shorter the later they come, so that each core takes several pieces.
 PIECES = 4
 
