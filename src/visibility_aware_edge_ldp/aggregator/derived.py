@@ -26,6 +26,7 @@ from visibility_aware_edge_ldp.public.statistic import Statistic, statistic
 
 # A denominator below so many standard errors might be 0, and its ratio anything.
 _SURE = 3.0
+_IF_NOBODY_IS_LARGER = "nobody who did not report adds more to an entry than a ninth of it or the largest of the others"
 Combined = Callable[[str, Mapping[str, float]], Estimate]
 """From a name and the weight of each source to the estimate of the weighted sum, with what the sources share."""
 
@@ -178,17 +179,28 @@ class Cells(Protocol):
         """The variance alone."""
 
 
+Allowing = Callable[[Estimate, Floats], Estimate]
+"""From the estimate of a linear function of the cells and its gradient to one that allows for absent users."""
+
+
+def _as_it_is(found: Estimate, gradient: Floats) -> Estimate:
+    return found
+
+
 def from_cells(given: Any, asked: Statistic) -> Estimate:
     """What follows from the mixing matrix of POSITION's scores, ``given.cells``."""
     make = linear if asked.name in LINEAR else ratios
     return make(given.cells, groups_of(given.collection.view), asked)
 
 
-def linear(known: Cells, groups: Groups, asked: Statistic) -> Estimate:
+def linear(known: Cells, groups: Groups, asked: Statistic, allowing: Allowing = _as_it_is) -> Estimate:
     """Cells, mean contacts or mean degrees, without bias, each with its own interval.  [MIXING.3-4, MIXING.7]"""
-    values = linear_values(asked.name, known.cells, groups.sizes)
-    spreads = (known.spread(gradient) for gradient in LINEAR[asked.name](groups.sizes))
-    each = [estimate_of(asked.name, value, spread) for value, spread in zip(values.tolist(), spreads, strict=True)]
+    values = linear_values(asked.name, known.cells, groups.sizes).tolist()
+    gradients = list(LINEAR[asked.name](groups.sizes))
+    each = [
+        allowing(estimate_of(asked.name, value, known.spread(gradient)), gradient)
+        for value, gradient in zip(values, gradients, strict=True)
+    ]
     return _joined(asked.name, each, groups.entries_of(asked.name))
 
 
@@ -214,7 +226,8 @@ def _ratio(known: Cells, asked: Statistic, ratio: Ratio) -> Estimate:
 
     def limits(level: float) -> Interval:
         low, high = inverted(plain, error, level) if math.isfinite(float(plain.variance)) else (-math.inf, math.inf)
-        return max(ratio.scaled(low), least), min(ratio.scaled(high), most)
+        # An estimate beyond what is possible leaves only the nearest of what is.
+        return min(max(ratio.scaled(low), least), value), max(min(ratio.scaled(high), most), value)
 
     value = min(max(ratio.scaled(ratio.value), least), most)
     variance = float(plain.variance) * ratio.slope(ratio.value) ** 2
@@ -230,7 +243,14 @@ def _joined(statistic: str, each: Sequence[Estimate], labels: Sequence[Hashable]
 
     value, variance = (np.array([float(getattr(found, name)) for found in each]) for name in ("value", "variance"))
     return Estimate(
-        statistic, value, variance, labels=labels, unbiased=all(found.unbiased for found in each), limits=limits
+        statistic,
+        value,
+        variance,
+        labels=labels,
+        unbiased=all(found.unbiased for found in each),
+        limits=limits,
+        conservative=any(found.conservative for found in each),
+        holds_if=_IF_NOBODY_IS_LARGER if any(found.holds_if for found in each) else "",
     )
 
 

@@ -124,6 +124,7 @@ class DaskWorkers(Workers):
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker, as_completed
+        from distributed.comm import CommClosedError
 
         self._wait_for_workers()
         run, waiting, places = uuid4().hex, iter(enumerate(items)), dict[Any, int]()
@@ -150,7 +151,7 @@ class DaskWorkers(Workers):
                 "Worker after worker died at the same task, most likely for want of memory. Give them more memory, or "
                 "cut the work into smaller tasks."
             ) from error
-        except CancelledError as error:
+        except (CancelledError, CommClosedError) as error:
             raise BadInput(
                 "The Dask scheduler has gone, and what was under way with it. Start it again, and then this run; with "
                 "a checkpoint it goes on from there."

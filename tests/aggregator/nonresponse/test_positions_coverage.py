@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from support.estimator_runs import Setting, cells_of
 from support.row_worlds import RowWorld
 from visibility_aware_edge_ldp.aggregator.collection import estimate as estimate_all
 from visibility_aware_edge_ldp.aggregator.nonresponse import positions as nonresponse
@@ -52,6 +53,39 @@ def test_a_twin_that_takes_positions_for_independent_is_caught(statistic: str) -
     covered = np.mean([low <= truth <= high for low, high in (one.interval() for one in found)])
     z = (value.mean() - truth) / (value.std(ddof=1) / np.sqrt(value.size))
     assert abs(z) > 4.5 or covered < 0.8
+
+
+@cache
+def held_by_group(allowing: bool) -> tuple[float, float]:
+    """How often intervals of groups' mean degrees held the truth, and how often one was above all that they allowed."""
+    setting = Setting("about 100 nodes", "profiles", 4.0, 0.6)
+    with pytest.MonkeyPatch.context() as patch:
+        if not allowing:
+            patch.setattr(nonresponse.RowCells, "allowing", lambda known, found, gradient: found)
+        (cell,) = (
+            each for each in cells_of(setting, "position by rows", range(300)) if each.statistic == "group_degrees"
+        )
+    return float(np.mean([run.held for run in cell.runs])), float(np.mean([run.below for run in cell.runs]))
+
+
+@pytest.mark.long
+def test_groups_allow_for_somebody_large_who_is_absent() -> None:
+    """Of 105 people 42 answer, half of the others' profiles are public; without the allowance, ends lie too low.
+
+    [ABSENT.3], [MIXING.8]
+    """
+    held, below = held_by_group(True)
+    assert held >= LEAST
+    assert below < 0.035
+    without, far = held_by_group(False)
+    assert without < held
+    assert far > 0.05
+
+
+def test_few_answers_say_what_a_ratio_takes_for_granted() -> None:
+    sample = WORLD.sample(np.random.default_rng(5), 0.4)
+    found = nonresponse.estimate(sample, ["transitivity"])["transitivity"]
+    assert found.holds_if.startswith("the 40 users who answered tell of the others")
 
 
 def test_a_twin_that_knows_of_noise_alone_is_caught() -> None:

@@ -69,6 +69,7 @@ def lost_uploads(person: Person, address: str) -> set[bytes]:
         page = person.page.context.new_page()
         before = len(person.sent)
         page.goto(address)
+        page.locator("#consent").wait_for(timeout=SOON)
         while len(person.sent) == before:
             if page.locator("#consent").is_visible():
                 page.click("#agree")
