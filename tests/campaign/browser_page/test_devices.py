@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,9 @@ def lost_uploads(person: Person, address: str) -> set[bytes]:
         page = person.page.context.new_page()
         before = len(person.sent)
         page.goto(address)
-        page.locator("#consent").wait_for(timeout=SOON)
+        until = time.monotonic() + SOON / 1000
         while len(person.sent) == before:
+            assert time.monotonic() < until, "no upload has left the page"
             if page.locator("#consent").is_visible():
                 page.click("#agree")
                 page.locator("#to-review").click(timeout=SOON)
